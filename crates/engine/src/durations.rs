@@ -1,4 +1,4 @@
-//! How long operations took, with those that did not succeed: the one place where étalon makes quantiles of its own runs.
+//! Durations of operations, with failures: the only place that computes quantiles of étalon's own runs.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
 
-/// Longest time that is told apart, in nanoseconds: 292 years, so that nothing is ever cut short. It is what readers of
-/// HdrHistogram's serialisation in other languages can hold.
+/// 292 years, so nothing is clipped: what readers of HdrHistogram's serialisation in other languages can hold.
 const LONGEST_NS: u64 = i64::MAX as u64;
-/// Significant decimal digits that quantiles are told by.
+/// Significant decimal digits of quantiles.
 const DIGITS: u8 = 3;
 
 /// An empty histogram of nanoseconds.
@@ -19,8 +18,8 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("constant bounds are valid")
 }
 
-/// How long many operations took. Quantiles are within 0.1 %, extremes exact. Those that did not succeed are observations
-/// too: they took at least as long as they were waited for, and rank above every success.
+/// Quantiles are within 0.1 %, extremes exact. Failures are observations too: they took at least as long as they were
+/// waited for, and rank above every success.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Durations {
     /// Of those that succeeded, in nanoseconds.
@@ -39,7 +38,7 @@ impl Default for Durations {
 }
 
 impl Durations {
-    /// Adds so many operations that succeeded and took so long each.
+    /// Successes of equal duration.
     pub fn record(&mut self, ns: u64, count: u64) {
         let ns = ns.min(LONGEST_NS);
         self.succeeded.saturating_record_n(ns, count);
@@ -49,14 +48,13 @@ impl Durations {
         }
     }
 
-    /// Adds so many operations that did not succeed, after however long.
+    /// After any duration.
     pub fn record_failed(&mut self, count: u64) {
         self.failed += count;
     }
 
-    /// Adds all of another's.
     pub fn add(&mut self, other: &Durations) {
-        // Both have the same bounds, so adding cannot fail.
+        // Equal bounds: cannot fail.
         let _ = self.succeeded.add(&other.succeeded);
         self.failed = self.failed.saturating_add(other.failed);
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -77,23 +75,22 @@ impl Durations {
         self.failed
     }
 
-    /// The shortest success, in nanoseconds.
+    /// Of successes.
     pub fn min_ns(&self) -> Option<u64> {
         (self.succeeded() > 0).then_some(self.min_ns)
     }
 
-    /// The longest success, in nanoseconds.
+    /// Of successes.
     pub fn max_ns(&self) -> Option<u64> {
         (self.succeeded() > 0).then_some(self.max_ns)
     }
 
-    /// The arithmetic mean of those that succeeded, in nanoseconds.
+    /// Of successes.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.succeeded() > 0).then(|| self.succeeded.mean())
     }
 
-    /// The mean of those that succeeded, in microseconds. What the end of a trial stopped is known to be slower than all of
-    /// them and has not failed, so no share of failures tells of it: then nobody knows the mean.
+    /// Of successes, in microseconds; unavailable if the trial's end stopped some: those are slower, but not failures.
     pub fn mean(&self, stopped: u64) -> Reading {
         match (stopped, self.mean_ns()) {
             (_, None) => Reading::Unavailable("there was none".to_owned()),
@@ -105,14 +102,14 @@ impl Durations {
         }
     }
 
-    /// A quantile of all operations, in nanoseconds.
+    /// Of all operations.
     pub fn quantile_ns(&self, quantile: f64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.succeeded(), self.failed)?;
-        // The end of its bucket may lie beyond the longest of all.
+        // A bucket's end may lie beyond the maximum.
         Ok(self.succeeded.value_at_quantile(share).min(self.max_ns))
     }
 
-    /// A quantile in microseconds, or why there is none; `what` says of what, as in `transactions in the trial`.
+    /// In microseconds; `what` names the operations for a reason, as in `transactions in the trial`.
     pub fn quantile(&self, quantile: f64, what: &str) -> Reading {
         match self.quantile_ns(quantile) {
             Ok(ns) => Reading::Value(ns as f64 / 1e3),
@@ -121,7 +118,7 @@ impl Durations {
         }
     }
 
-    /// The longest in microseconds. If any failed, nobody knows it.
+    /// In microseconds; unavailable if any failed.
     pub fn longest(&self) -> Reading {
         match (self.failed, self.max_ns()) {
             (_, None) => Reading::Unavailable("there was none".to_owned()),
@@ -133,13 +130,13 @@ impl Durations {
         }
     }
 
-    /// Those that succeeded as the store keeps them: in HdrHistogram's V2 serialisation.
+    /// HdrHistogram V2, as in the store.
     pub fn serialised(&self) -> Vec<u8> {
         serialise(&self.succeeded)
     }
 }
 
-/// Histograms on their way between hosts: in HdrHistogram's V2 serialisation, as in the store.
+/// Histograms between hosts: HdrHistogram V2, as in the store.
 mod v2 {
     use super::{Deserialize, Histogram, Serialize, V2Deserializer, histogram, serialise};
 
@@ -157,7 +154,7 @@ mod v2 {
     }
 }
 
-/// A histogram in HdrHistogram's V2 serialisation.
+/// HdrHistogram V2.
 #[expect(clippy::expect_used, reason = "writing to memory fails only beyond limits that the bounds exclude")]
 pub(crate) fn serialise(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -191,7 +188,7 @@ mod tests {
         let mut durations = Durations::default();
         (1..=840).for_each(|us| durations.record(us * 1_000, 1));
         durations.record_failed(160);
-        // Of 1,000: the 500th, and not the 420th of those that succeeded.
+        // The 500th of 1,000, not the 420th of the successes.
         assert!((durations.quantile_ns(0.5).unwrap() as f64 / 500_000.0 - 1.0).abs() < 1e-3);
         let Reading::Unavailable(why) = durations.quantile(0.99, "transactions") else { panic!("among the failed") };
         assert_eq!(why, "it lies among the 160 of 1000 (16.00 %) that did not succeed");

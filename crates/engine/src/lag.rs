@@ -1,13 +1,13 @@
-//! How late a worker turns to what is due: a histogram small and cheap enough for every completion.
+//! Histogram of a worker's lateness, cheap enough for every completion.
 
 use serde::{Deserialize, Serialize};
 
-/// Parts of an octave that are told apart: within 12.5 %.
+/// Per octave: within 12.5 %.
 const PARTS: usize = 8;
 const PART_BITS: u32 = PARTS.trailing_zeros();
 const BUCKETS: usize = (64 - PART_BITS as usize + 1) * PARTS;
 
-/// Delays in nanoseconds, within 12.5 %; the maximum is exact.
+/// In nanoseconds, within 12.5 %; the maximum is exact.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "Counted", try_from = "Counted")]
 pub struct Lag {
@@ -21,7 +21,7 @@ impl Default for Lag {
     }
 }
 
-/// Delays as they travel: the buckets that hold any.
+/// Non-empty buckets, for sending.
 #[derive(Serialize, Deserialize)]
 struct Counted {
     counts: Vec<(usize, u64)>,
@@ -74,7 +74,6 @@ impl Lag {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Takes in another worker's delays.
     pub fn merge(&mut self, other: &Lag) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine = mine.saturating_add(*theirs);
@@ -87,17 +86,16 @@ impl Lag {
         self.max_ns = 0;
     }
 
-    /// How many delays there are.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The longest delay, in nanoseconds; 0 if there is none.
+    /// 0 if empty.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// The delay that this share of all does not exceed, in nanoseconds; nothing if there is none.
+    /// `None` if empty.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let wanted = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut passed = 0;

@@ -1,8 +1,7 @@
-//! The data plane: how a worker hands operations to a system and gets their ends back.
+//! The data plane: how a worker hands operations to a system and gets completions.
 //!
-//! The shape is that of fio's engine table (queue, commit, get events). It fits an engine in this process, which
-//! answers [`Submitted::Done`] at once, and a server behind a socket, which answers [`Submitted::Queued`] and is
-//! heard again in [`Lane::reap`].
+//! The shape is fio's engine table (queue, commit, get events). An engine in this process answers [`Submitted::Done`]
+//! at once, a server behind a socket [`Submitted::Queued`] and later in [`Lane::reap`].
 
 use std::fmt;
 
@@ -11,36 +10,33 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Datum;
 use crate::durations::Durations;
 
-/// What an operation's failure means for the load.
+/// A failure's meaning for the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
-    /// SQLSTATE 40001 and its kin: the transaction may be repeated.
+    /// SQLSTATE 40001 and the like: may be repeated.
     Serialization,
-    /// Chosen as a deadlock's victim: the transaction may be repeated.
+    /// The victim of a deadlock: may be repeated.
     Deadlock,
     /// A lock was not had in time.
     LockTimeout,
-    /// A constraint was violated.
     Constraint,
-    /// The server has no connection left to give.
     TooManyConnections,
-    /// The connection is gone; whether the work was committed is not known.
+    /// Whether the work was committed is unknown.
     ConnectionLost,
-    /// The device is full.
     DiskFull,
-    /// Anything else that the server said.
+    /// Any other error of the server.
     Statement,
-    /// The load's own script failed, such as by a division by zero: no server is at fault.
+    /// An error of the load's script, such as division by zero.
     Script,
-    /// No connection of the pool became free in time.
+    /// No pool connection became free.
     PoolTimeout,
-    /// There was no answer long after the end of the trial, and the operation was given up.
+    /// Given up long after the trial's end.
     Unresponsive,
 }
 
 impl ErrorClass {
-    /// Whether it comes of what other clients do at the same time, so that the same may succeed a moment later.
+    /// Caused by other clients; a repetition may succeed.
     pub fn is_contention(self) -> bool {
         matches!(
             self,
@@ -48,7 +44,6 @@ impl ErrorClass {
         )
     }
 
-    /// The class's name in metrics and tables.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorClass::Serialization => "serialization",
@@ -65,7 +60,6 @@ impl ErrorClass {
         }
     }
 
-    /// Every class, for counters that are indexed by it.
     pub const ALL: [ErrorClass; 11] = [
         ErrorClass::Serialization,
         ErrorClass::Deadlock,
@@ -83,39 +77,35 @@ impl ErrorClass {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpError {
-    /// What it means for the load.
     pub class: ErrorClass,
-    /// What the system said.
     pub message: String,
 }
 
-/// The loss of a connection.
 pub(crate) fn lost(cause: &(impl fmt::Display + ?Sized)) -> OpError {
     OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }
 
-/// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Ok,
     Failed(OpError),
 }
 
-/// What became of an operation that was handed over.
+/// Result of a submission.
 #[derive(Debug)]
 pub enum Submitted {
     /// It has ended already.
     Done(Outcome),
-    /// It is under way; [`Lane::reap`] will tell.
+    /// [`Lane::reap`] completes it.
     Queued,
-    /// There is no room now: reap, then submit it again.
+    /// No room: reap, then submit again.
     Busy,
 }
 
 /// The end of a queued operation.
 #[derive(Debug)]
 pub struct Completion {
-    /// The client that it belongs to: an index into the worker's own clients.
+    /// Index into the worker's clients.
     pub client: usize,
     pub outcome: Outcome,
 }
@@ -123,42 +113,40 @@ pub struct Completion {
 /// A point of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncPoint {
-    /// What was sent so far stands by itself; nothing is waited for.
+    /// Separates what was sent so far, without waiting.
     Sync,
-    /// The pipeline ends: everything that was sent in it is waited for.
+    /// Ends the pipeline and waits for all of it.
     End,
 }
 
-/// The last row of one result.
+/// Last row of a result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptRow {
-    /// How many rows the result had. A statement without rows has none.
     pub rows: u64,
-    /// The names of the columns.
     pub columns: Vec<String>,
-    /// The values of the last row, if there was one; as text where the lane does not know better.
+    /// Of the last row; text where the lane does not know types.
     pub values: Vec<Datum>,
 }
 
-/// What a lane of blocks moved, and what handing over cost.
+/// What a lane of blocks moved, and the submission cost.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Transfer {
-    /// How operations were carried out, with what the kernel gave.
+    /// How operations ran, with kernel features.
     pub form: String,
-    /// What could not be had and was done without.
+    /// Features done without.
     pub shortfalls: Vec<String>,
-    /// Whether threads of their own carried them out, whose CPU time is not the worker's.
+    /// Threads whose CPU time is not the worker's.
     pub helpers: Helpers,
-    /// Bytes that were read from the first to the last operation, warm-up included.
+    /// Including warm-up.
     pub read_bytes: u64,
-    /// Bytes that were written, likewise.
+    /// Including warm-up.
     pub written_bytes: u64,
     pub syncs: u64,
-    /// The cost of handing an operation over in the measured part; of a sample of them.
+    /// Of a sample, in the measured part.
     pub submission: Durations,
 }
 
-/// Who carries out what a lane hands over.
+/// Who executes a lane's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Helpers {
     /// The worker's thread and the kernel.
@@ -167,13 +155,11 @@ pub enum Helpers {
 }
 
 impl Transfer {
-    /// A lane that has moved nothing.
     pub fn new(form: String, shortfalls: Vec<String>, helpers: Helpers) -> Transfer {
         let submission = Durations::default();
         Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, submission }
     }
 
-    /// Takes in what another worker's lane moved.
     pub fn merge(&mut self, other: Transfer) {
         for shortfall in other.shortfalls {
             if !self.shortfalls.contains(&shortfall) {
@@ -187,22 +173,20 @@ impl Transfer {
     }
 }
 
-/// What a system has counted of a load's sessions, from before its first operation to after its last. `None` is what it
-/// does not count.
+/// A system's own counts of a load's sessions, from before the first operation to after the last. `None`: not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionCounts {
-    /// Transactions that were begun, however they ended.
+    /// Begun, however they ended.
     pub transactions: Option<u64>,
-    /// Statements that were executed, however they ended.
+    /// Executed, however they ended.
     pub statements: Option<u64>,
-    /// How many of these the system may have counted twice: of those that it prepared anew.
+    /// Possibly counted twice: statements prepared anew.
     pub twice: u64,
-    /// `COMMIT`s that were executed.
+    /// Executed.
     pub commits: Option<u64>,
 }
 
 impl SessionCounts {
-    /// The sum of both, of what both count.
     #[must_use]
     pub fn plus(self, other: SessionCounts) -> SessionCounts {
         let sum =
@@ -215,8 +199,7 @@ impl SessionCounts {
         }
     }
 
-    /// What a session has counted since `before`, without the question by which it was asked. Nothing if a count went
-    /// down: it is another session.
+    /// Without the counting query itself. `None` if a count went down: another session.
     pub(crate) fn since(self, before: SessionCounts) -> Option<SessionCounts> {
         let since = |now: Option<u64>, then: Option<u64>, own: u64| match (now, then) {
             (Some(now), Some(then)) => now.checked_sub(then)?.checked_sub(own).map(Some),
@@ -231,13 +214,12 @@ impl SessionCounts {
     }
 }
 
-/// Who takes the instants of an operation.
+/// Who timestamps an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instants {
-    /// The worker: it was sent when its client's turn came, and has ended when its end is worked off.
+    /// At the client's turn, and when its completion is handled.
     Worker,
-    /// The lane, by [`Lane::instants_ns`]: handing over and reaping cost as much as the operations themselves, and are
-    /// no part of them.
+    /// By [`Lane::instants_ns`], where submitting and reaping cost as much as the operations and must not count.
     Lane,
 }
 
@@ -258,63 +240,57 @@ pub enum Instants {
 /// - **Refusals.** What the engine cannot do, such as a pipeline or connections made anew, is refused by
 ///   [`Target::drive`](crate::target::Target::drive) before the load begins, and never done in another way.
 pub trait Lane {
-    /// Who takes the instants of an operation.
     const INSTANTS: Instants = Instants::Worker;
 
     type Op;
 
-    /// Hands over a client's next operation. A client has at most one under way.
+    /// A client has at most one operation in flight.
     fn submit(&mut self, client: usize, op: &Self::Op) -> Submitted;
 
     /// Sends what was queued.
     fn flush(&mut self) {}
 
-    /// Tells of a point in a client's pipeline. A lane that executes pipelined operations like others has nothing left
-    /// to do here. [`SyncPoint::End`] ends when all of the pipeline has; its failure is the first one's in it.
+    /// A point in a client's pipeline. Lanes without real pipelines ignore it. [`SyncPoint::End`] completes with the
+    /// pipeline, with the first failure in it.
     fn sync(&mut self, _client: usize, _point: SyncPoint) -> Submitted {
         Submitted::Done(Outcome::Ok)
     }
 
-    /// What was kept of the rows of the client's last operation, if it asked for them: the last row of each result, in
-    /// the results' order. Valid until the client's next operation.
+    /// Last rows of the results of the client's last operation, if requested. Valid until its next operation.
     fn kept_rows(&self, _client: usize) -> &[KeptRow] {
         &[]
     }
 
-    /// Waits for ends of queued operations until `deadline_ns` of the worker's clock at the latest, and appends those
-    /// that are there.
+    /// Waits for completions until `deadline_ns` of the worker's clock, and appends them.
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>);
 
-    /// Begins to bring a client back to a state in which it can begin a transaction, after one of its operations has
-    /// failed. `None`: that is under way, and ends like an operation, told by [`Lane::reap`]. It must not wait: others go on
-    /// meanwhile. A failure says that the connection cannot be used any more.
+    /// Begins to bring a client back after a failed operation, so that it can begin a transaction. `None`: in
+    /// progress, completed by [`Lane::reap`]. Must not block. A failure means that the connection is unusable.
     fn recover(&mut self, client: usize) -> Option<Outcome>;
 
-    /// Says whether a client that has come to the end of its transaction has left one open.
+    /// Fails if the client's finished script left a transaction open.
     fn end_transaction(&mut self, _client: usize) -> Result<(), OpError> {
         Ok(())
     }
 
-    /// Begins to end a client's connection and to make it anew, with what was prepared on it. `None`: that is under way, and
-    /// ends like an operation, told by [`Lane::reap`]. It must not wait: others go on meanwhile. A failure says that the
-    /// system does not let the client in again, or that the lane has no connections to make. Only asked of a client that
-    /// has nothing under way.
+    /// Begins to replace a client's connection, with its prepared statements. `None`: in progress, completed by
+    /// [`Lane::reap`]. Must not block. A failure: the system refuses the client, or the lane has no connections. Only
+    /// for a client without an operation in flight.
     fn reconnect(&mut self, _client: usize) -> Option<Outcome> {
         Some(Outcome::Failed(lost("this lane cannot make a connection anew")))
     }
 
-    /// CPU time that threads of the lane's own have used so far, in nanoseconds.
+    /// CPU time of the lane's own threads so far.
     fn helpers_cpu_ns(&self) -> u64 {
         0
     }
 
-    /// How many threads of the lane's own there are.
+    /// The lane's own threads.
     fn helper_threads(&self) -> usize {
         0
     }
 
-    /// When a client's transaction that has just ended was handed over, and when its end was reaped, in nanoseconds of
-    /// the machine's clock. Asked only of a lane that takes them.
+    /// Submission and completion of a client's last transaction by the machine's clock. Only for [`Instants::Lane`].
     fn instants_ns(&self, _client: usize) -> (u64, u64) {
         (0, 0)
     }
@@ -322,26 +298,26 @@ pub trait Lane {
     /// The measured part begins.
     fn begin_measurement(&mut self) {}
 
-    /// What a lane of blocks has moved. Asked once, at the end.
+    /// Of a lane of blocks; called once, at the end.
     fn transfer(&mut self) -> Option<Transfer> {
         None
     }
 
-    /// What the system has counted of this lane's sessions. Asked once, when the last operation has ended.
+    /// Called once, after the last operation.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         Err("the engine does not tell what it has counted of a session".to_owned())
     }
 
-    /// The number by which the server let a client's session in, where it tells one.
+    /// The server's number of a client's session, if it tells one.
     fn session_number(&self, _client: usize) -> Option<u32> {
         None
     }
 
-    /// How often this lane has entered the kernel since it was made, where it counts that exactly.
+    /// If counted exactly.
     fn kernel_entries(&self) -> Option<u64> {
         None
     }
 
-    /// Ends every connection and waits until they are closed.
+    /// Waits until every connection is closed.
     fn close(self);
 }

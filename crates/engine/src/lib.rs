@@ -1,8 +1,8 @@
-//! The engine room: conductor, worker loop, systems, workloads.
+//! Conductor, worker loop, systems, workloads.
 //!
-//! The data plane ([`lane`], [`worker`], each system's lane) is shared-nothing threads with static dispatch; the control
-//! plane ([`target`], [`conductor`], [`systems`]) may block. [`registry`] is the one place that a
-//! new engine or workload adds a line to.
+//! The data plane ([`lane`], [`worker`], each system's lane) is shared-nothing threads with static dispatch; the
+//! control plane ([`target`], [`conductor`], [`systems`]) may block. A new engine or workload adds a line to
+//! [`registry`] only.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
-//! Latencies on their way from a worker to the trial's record.
+//! Latencies from a worker to the trial's record.
 //!
-//! A worker records into a histogram that is its own. Once an interval it hands that histogram to the coordinator,
-//! which is not a worker, and takes back an emptied one: nothing is locked, shared or allocated in the loop.
+//! A worker records into its own histogram and swaps it with an emptied one of the coordinator once per interval:
+//! nothing is locked, shared or allocated in the loop.
 
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -9,60 +9,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::durations::Durations;
 
-/// What a worker hands over at the end of an interval.
 #[derive(Debug)]
 pub struct Interval {
-    /// The worker that it comes from, and goes back to.
+    /// Where it returns to.
     pub worker: usize,
-    /// Its number from 0 on, counted from the start of the measured part.
+    /// From 0 at the start of the measured part.
     pub number: u32,
-    /// Response times of the transactions that ended in it, well or not.
+    /// Successes and failures.
     pub response: Durations,
-    /// Service times, where they can differ from the response times.
+    /// If they can differ from response times.
     pub service: Option<Durations>,
-    /// The most transactions that were due and not begun at one time in it.
+    /// Most transactions that were due and not begun.
     pub backlog: u64,
-    /// Whether the worker was there to its end.
     pub extent: Extent,
 }
 
-/// How much of an interval a worker was there for.
+/// How long a worker took part in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     #[default]
     Full,
-    /// It ended its work within it: what ended in it says nothing of a rate.
+    /// Ended within it: no rate.
     CutShort,
 }
 
-/// What a worker counted of one kind of transactions in the measured part.
+/// One kind of transactions in the measured part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KindTally {
-    /// What the stream calls it.
+    /// By the stream.
     pub name: String,
-    /// How many ended well inside the measured part.
+    /// Succeeded inside the measured part.
     pub in_window: u64,
-    /// How many failed once they had begun.
     pub failed: u64,
-    /// How many the end of the measured part broke off after longer than any response took.
+    /// Cut off by the end of the measured part after longer than any response.
     pub broken_off: u64,
-    /// Response times. What was never begun is among those that failed: each kind may have lost it.
+    /// Never begun ones count as failed: each kind may have lost them.
     pub response: Durations,
 }
 
 impl KindTally {
-    /// A kind of which nothing has been seen.
     pub fn new(name: String) -> KindTally {
         KindTally { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::default() }
     }
 
-    /// Records so many transactions that ended well together.
+    /// Successes that ended together.
     pub fn record(&mut self, count: u64, response_ns: u64, inside: Inside) {
         self.in_window += count * u64::from(inside == Inside::Window);
         self.response.record(response_ns, count);
     }
 
-    /// Takes in what another worker counted of the same kind.
     pub fn merge(&mut self, other: &KindTally) {
         self.in_window = self.in_window.saturating_add(other.in_window);
         self.failed = self.failed.saturating_add(other.failed);
@@ -71,11 +66,11 @@ impl KindTally {
     }
 }
 
-/// Whether a transaction that began in the measured part also ended in it.
+/// Whether a transaction of the measured part also ended in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     Window,
-    /// It ended later: its latency counts, its throughput does not.
+    /// Its latency counts, its throughput does not.
     Later,
 }
 
@@ -105,37 +100,33 @@ impl Interval {
 /// Which latencies can differ under a pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latencies {
-    /// The closed loop sends when it intends to: response and service time are one.
+    /// A closed loop sends as intended: both are equal.
     ResponseOnly,
     /// Under a rate a transaction may be sent late.
     ResponseAndService,
 }
 
-/// A worker's side of the hand-over.
 #[derive(Debug)]
 pub struct Recorder {
     current: Interval,
     spare: Option<Interval>,
     start_ns: u64,
     interval_ns: u64,
-    /// Where the current interval ends: saves a division per transaction.
+    /// End of the interval: saves a division per transaction.
     turn_ns: u64,
     exchange: Exchange,
 }
 
-/// The two channels between a worker and the coordinator.
+/// Channels between worker and coordinator.
 #[derive(Debug)]
 pub struct Exchange {
-    /// The worker's number among those of its trial.
     pub worker: usize,
-    /// Full intervals to the coordinator.
     pub full: Sender<Interval>,
-    /// Emptied intervals from the coordinator.
     pub emptied: Receiver<Interval>,
 }
 
 impl Recorder {
-    /// A recorder whose intervals count from `start_ns`.
+    /// Intervals count from `start_ns`.
     pub fn new(start_ns: u64, interval_ns: u64, kind: Latencies, exchange: Exchange) -> Recorder {
         let interval_ns = interval_ns.max(1);
         Recorder {
@@ -148,12 +139,12 @@ impl Recorder {
         }
     }
 
-    /// Records a transaction that ended well at `done_ns`.
+    /// A success.
     pub fn record(&mut self, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.record_batch(1, intended_ns, sent_ns, done_ns);
     }
 
-    /// Records so many transactions that were sent at once and ended well together.
+    /// Successes that were sent and ended together.
     pub fn record_batch(&mut self, count: u64, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.turn(done_ns);
         self.current.response.record(done_ns.saturating_sub(intended_ns).max(1), count);
@@ -162,7 +153,6 @@ impl Recorder {
         }
     }
 
-    /// Records so many transactions that failed together at `done_ns`.
     pub fn record_failed(&mut self, count: u64, done_ns: u64) {
         self.turn(done_ns);
         self.current.response.record_failed(count);
@@ -171,13 +161,13 @@ impl Recorder {
         }
     }
 
-    /// Records how many transactions are due and not begun at `now_ns`.
+    /// Due and not begun.
     pub fn record_backlog(&mut self, now_ns: u64, backlog: u64) {
         self.turn(now_ns);
         self.current.backlog = self.current.backlog.max(backlog);
     }
 
-    /// Hands over the interval if `now_ns` lies beyond it.
+    /// Hands over a finished interval.
     fn turn(&mut self, now_ns: u64) {
         if now_ns >= self.turn_ns {
             let number = now_ns.saturating_sub(self.start_ns) / self.interval_ns;
@@ -191,7 +181,7 @@ impl Recorder {
             Some(_) => Latencies::ResponseAndService,
             None => Latencies::ResponseOnly,
         };
-        // The coordinator gives intervals back within the second, so a new one is made only if it is starved.
+        // The coordinator returns intervals within a second; only a starved one causes an allocation.
         let mut next = self
             .exchange
             .emptied
@@ -201,11 +191,11 @@ impl Recorder {
             .unwrap_or_else(|| Interval::empty(self.exchange.worker, next_number, kind));
         next.clear(next_number);
         let full = std::mem::replace(&mut self.current, next);
-        // The coordinator outlives its workers; if it is gone the trial has failed already.
+        // Without the coordinator the trial has failed already.
         let _ = self.exchange.full.send(full);
     }
 
-    /// Hands over what is left.
+    /// Hands over the rest.
     pub fn finish(mut self) {
         self.current.extent = Extent::CutShort;
         self.hand_over(0);

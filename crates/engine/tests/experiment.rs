@@ -41,7 +41,6 @@ fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Resul
     Conductor::new(&registry(), plan, store, options()).run(observer)
 }
 
-/// The trials' values of a metric, by system.
 fn values(store: &Store, plan: &Plan, system: &str, metric: &str) -> Vec<f64> {
     let cells = plan.cells();
     store

@@ -1,4 +1,4 @@
-//! Pools, tasks and hung servers, against a real PostgreSQL. Left out where there is none, and said so.
+//! Pools, tasks and hung servers, against a real PostgreSQL; skipped, with a note, if there is none.
 
 #![allow(
     clippy::expect_used,
@@ -28,7 +28,7 @@ struct Server {
     scratch: tempfile::TempDir,
 }
 
-/// A private server that takes so many connections; nothing where PostgreSQL is not installed.
+/// `None` if PostgreSQL is not installed.
 fn server(max_connections: i64) -> Option<Server> {
     let scratch = tempfile::tempdir().unwrap();
     let system = SystemPlan {
@@ -106,7 +106,6 @@ fn a_pool_larger_than_the_server_takes_goes_on_with_what_it_got() {
     server.target.drop_all().unwrap();
 }
 
-/// Keeps what became of the tasks.
 #[derive(Default)]
 struct Tasks(Vec<TaskLog>);
 
@@ -145,7 +144,6 @@ fn the_published_tasks_run_in_processes_of_their_own() {
     server.target.drop_all().unwrap();
 }
 
-/// The file in which a server keeps its process id.
 fn pid_file(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     entries.map(|entry| entry.path()).find_map(|path| match path.is_dir() {

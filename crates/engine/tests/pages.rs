@@ -22,7 +22,6 @@ use model::{Reading, SystemPlan, TrialRecord, Value};
 
 use procedure::{open, private, reading, system};
 
-/// Where other versions of PostgreSQL than the installed one are, for those who have them: folders of programs.
 const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
 
 fn sqlite(folder: &Path, settings: &[(&str, &str)]) -> SystemPlan {
@@ -51,7 +50,7 @@ fn notes(record: &TrialRecord) -> String {
     record.marks.iter().map(|mark| mark.detail.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// What holds on every engine, whatever it counts.
+/// What holds on every engine.
 fn assert_sound(name: &str, record: &TrialRecord, statements: f64) {
     let page = value(record, "page_size");
     assert_eq!(value(record, "rows"), statements * 8.0, "{name}");
@@ -68,8 +67,8 @@ fn assert_sound(name: &str, record: &TrialRecord, statements: f64) {
     assert!(whole.is_some(), "{name} has no response times");
 }
 
-/// On a private server the engine's counters and what they are known to leave out make up what the operating system has
-/// counted. `unexplained` is in per cent.
+/// On a private server the engine's counters, plus what they are known to leave out, add up to the operating system's.
+/// `unexplained` is in per cent.
 fn assert_true(name: &str, record: &TrialRecord) {
     if host::disk::ProcIo::of(std::process::id()).is_err() {
         // Not every operating system counts what a process writes.
@@ -112,7 +111,7 @@ fn sqlite_s_rollback_journal_is_a_log_too_and_pages_may_be_of_any_size() {
     target.drop_all().unwrap();
 }
 
-/// The installed version and those that [`MORE_POSTGRES`] names.
+/// The installed version and those named by [`MORE_POSTGRES`].
 #[test]
 fn every_version_of_postgresql_accounts_for_what_it_writes() {
     let timing = [("track_io_timing", "on"), ("track_wal_io_timing", "on")];
@@ -162,17 +161,16 @@ fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
     assert_sound("mariadb", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 16_384.0);
     assert!(reason(&record, "avg_write/data").contains("performance_schema = ON"));
-    // Which would not help the log.
+    // A checkpoint would not help the log.
     assert!(reason(&record, "avg_write/log").contains("MDEV-27848"));
     assert!(notes(&record).contains("performance_schema = ON"), "{}", notes(&record));
     assert!(value(&record, "write_bytes/data.innodb") > 0.0);
     target.drop_all().unwrap();
 }
 
-/// The role that étalon's private servers have.
+/// Role of étalon's private servers.
 const OWNER: &str = "etalon";
 
-/// The folder of a private server's socket.
 fn socket(target: &dyn Target) -> String {
     let rows = target.session(SessionKind::Plain).unwrap().query("SHOW unix_socket_directories").unwrap();
     match &rows[0][0] {
@@ -209,7 +207,7 @@ fn a_role_without_rights_measures_what_it_may() {
     server.drop_all().unwrap();
 }
 
-/// The trial fails, so that the conductor waits for the server and repeats it; nothing of half a trial is kept.
+/// The conductor then waits for the server and repeats the trial; nothing of a half trial is kept.
 #[test]
 fn a_server_that_dies_fails_the_trial() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));

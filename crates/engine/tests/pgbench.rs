@@ -20,7 +20,6 @@ use engine::workloads::transactions::{
 use postgres::{Client, NoTls};
 use server::{ROLE, Server, programs};
 
-/// A private server with a table for what pgbench draws.
 struct Pgbench {
     server: Server,
 }
@@ -37,7 +36,6 @@ impl Pgbench {
         Client::connect(&format!("host={folder} user={ROLE} dbname=postgres"), NoTls).unwrap()
     }
 
-    /// Runs pgbench on scripts with weights.
     fn pgbench(&self, scripts: &[(&str, u32)], options: &[&str]) -> Output {
         let mut command = Command::new(programs().join("pgbench"));
         command.args(["-n", "-U", ROLE, "-h"]).arg(self.server.folder()).args(options);
@@ -49,7 +47,7 @@ impl Pgbench {
         command.arg("postgres").env_remove("PGBENCH_RANDOM_SEED").output().unwrap()
     }
 
-    /// What pgbench wrote into the table, by client.
+    /// What pgbench wrote, by client.
     fn seen(&self, scripts: &[(&str, u32)], options: &[&str]) -> Vec<(i32, String)> {
         let mut client = self.client();
         client.batch_execute("TRUNCATE seen").unwrap();
@@ -60,7 +58,7 @@ impl Pgbench {
     }
 }
 
-/// The texts that a client of our program sends in so many transactions.
+/// What a client of étalon sends.
 fn sent(program: &Program, seed: u64, client: u32, transactions: u64) -> Result<Vec<String>, String> {
     let mut state = program.client(seed, client);
     let mut op = StatementOp::default();
@@ -102,12 +100,11 @@ fn options(protocol: Protocol, definitions: &[(&str, &str)], clients: u32) -> Op
     Options { protocol, definitions, clients, unset: Unset::Accepted, ..Options::default() }
 }
 
-/// What the statement `INSERT … VALUES (:client_id, '…')` puts into the column `v`.
+/// The value `v` of `INSERT … VALUES (:client_id, '…')`.
 fn inserted(text: &str) -> &str {
     text.split_once('\'').unwrap().1.rsplit_once('\'').unwrap().0
 }
 
-/// A script that inserts the values of expressions.
 fn script_of(expressions: &[&str]) -> String {
     let mut script = String::new();
     let mut names = Vec::new();
@@ -271,7 +268,7 @@ const DRAWS: &[&str] = &[
     "random_gaussian(1, random(2, 1000), 2 + 1.0 / random(1, 4))",
 ];
 
-/// Expressions that pgbench refuses, when it reads them or when it evaluates them.
+/// Refused by pgbench when read or evaluated.
 const REFUSED: &[&str] = &[
     "1 / 0",
     "mod(1, 0)",
@@ -418,7 +415,7 @@ fn same_values(expressions: &[&str], ours: &str, theirs: &str) {
     }
 }
 
-/// Puts an expression together by chance, without parentheses that would hide a wrong precedence.
+/// A random expression, without parentheses that would hide a wrong precedence.
 fn by_chance(rng: &mut engine::rng::Rng, depth: u32) -> String {
     const LEAVES: &[&str] = &[
         "0",
@@ -460,7 +457,7 @@ fn by_chance(rng: &mut engine::rng::Rng, depth: u32) -> String {
     }
 }
 
-/// What we evaluate, pgbench evaluates to the same; what we refuse, it refuses.
+/// What étalon evaluates, pgbench evaluates to the same; what étalon refuses, pgbench refuses.
 fn expressions_by_chance_have_its_values(server: &Pgbench) {
     let mut rng = engine::rng::Rng::new(2_026);
     let expressions: Vec<String> = (0..3_000).map(|n| by_chance(&mut rng, 1 + n % 3)).collect();
@@ -475,7 +472,7 @@ fn expressions_by_chance_have_its_values(server: &Pgbench) {
         let some: Vec<&str> = some.iter().map(|text| text.as_str()).collect();
         let script = script_of(&some);
         let program = compile_with(&script, &options(Protocol::Simple, &[], 1)).unwrap();
-        // By chance a draw makes one fail that did not fail alone.
+        // A random draw can fail here without failing alone.
         let Ok(ours) = sent(&program, 5, 0, 1) else { continue };
         let theirs = server.seen(&[(&script, 1)], &["--random-seed=5", "-c1", "-t1"]);
         same_values(&some, inserted(&ours[0]), &theirs[0].1);
@@ -541,7 +538,7 @@ fn refusals_are_shared(server: &Pgbench) {
     }
 }
 
-/// Typed parameters: what arrives in columns of those types is what pgbench's texts become there.
+/// What arrives in typed columns equals what pgbench's texts become there.
 fn parameters_are_what_it_binds(server: &Pgbench) {
     let mut client = server.client();
     client.batch_execute("CREATE TABLE typed (id bigserial, i bigint, d double precision, b boolean, t text)").unwrap();
@@ -559,7 +556,7 @@ fn parameters_are_what_it_binds(server: &Pgbench) {
     }
 }
 
-/// Lexing, conditions, variables from rows: the statements that arrive are the same, in the same order.
+/// Lexing, conditions, variables from rows: the same statements arrive in the same order.
 fn the_language_around_expressions_is_the_same(server: &Pgbench) {
     let script = "-- a comment with ; and \\set\n\\set x random(1, 4)\n\\SET é_1 :x * 2\n\\if :x = 1\n\
         INSERT INTO seen (client, v) VALUES (0, 'one ; :x');\n\\elif :x = 2\n\\if :é_1 = 4\n\
@@ -599,7 +596,7 @@ fn the_language_around_expressions_is_the_same(server: &Pgbench) {
     assert_eq!(ours.iter().map(value).collect::<Vec<_>>(), theirs);
 }
 
-/// The rows that the server gives for the script's own queries.
+/// The server's rows for the script's own queries.
 fn rows_of(sql: &str) -> Vec<KeptRow> {
     let row = |rows, columns: &[&str], values: &[&str]| KeptRow {
         rows,

@@ -22,7 +22,7 @@ use model::{Measurement, Reading, SystemPlan, TrialRecord, Value};
 use procedure::{open, private, reading, system};
 
 fn sqlite(folder: &Path) -> SystemPlan {
-    // The answers matter here, and not what a crash would leave.
+    // Only the answers matter here, not durability.
     system("sqlite", format!("sqlite:{}/country.db", folder.display()), &[("synchronous", "OFF")])
 }
 
@@ -64,7 +64,7 @@ fn spatialite_answers_as_the_oracle_does() {
     target.drop_all().unwrap();
 }
 
-/// SQLite's planner must search the second table of a join by the rows that the R-tree gives, and not try each of them.
+/// SQLite's planner must use the R-tree for the second table of a join, and not scan it.
 #[test]
 fn joins_in_spatialite_go_by_the_r_tree() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -86,7 +86,7 @@ fn joins_in_spatialite_go_by_the_r_tree() {
     target.drop_all().unwrap();
 }
 
-/// Two files of shapes: polygons with holes that touch in every way, and lines at any angle with points.
+/// Polygons with holes that touch in every way; lines at any angle, with points.
 fn of_files() -> [Vec<(&'static str, Value)>; 2] {
     let files = ["lands", "roads"].map(|name| format!("{}/tests/shapes/{name}.json", env!("CARGO_MANIFEST_DIR")));
     files.map(|file| [small(9), vec![("shapes", Value::Text(file))]].concat())
@@ -125,14 +125,14 @@ fn postgis_answers_as_the_oracle_does() {
     target.drop_all().unwrap();
 }
 
-/// MariaDB 10.11 gives wrong answers to three of the queries and none to two: that is found, shown, and stops nothing.
-/// Other versions may know more; whatever is right is measured.
+/// MariaDB 10.11 gives wrong answers to three of the queries and none to two: both are found and shown, and stop
+/// nothing. Other versions may do better.
 #[test]
 fn mariadb_is_judged_query_by_query() {
     let target = open(&private("mariadb", None, &[("innodb_flush_log_at_trx_commit", "0")]));
     let product = target.facts().unwrap().get("server.product").unwrap().to_owned();
     let mut keys = small(9);
-    // A seed on whose data the distance from a point to a line comes out wrong.
+    // With this seed's data a distance from a point to a line comes out wrong.
     keys.push(("data_seed", Value::Int(1)));
     let record = trial(&*target, &keys).unwrap();
     let right =
@@ -146,7 +146,7 @@ fn mariadb_is_judged_query_by_query() {
     let union = Reading::Unavailable("unsupported: the engine has no union as an aggregate".to_owned());
     assert_eq!(reading(&record, "elapsed/S8-union"), &union);
     if product == "MariaDB" {
-        // It measures to the nearest corner of a line and not to the line.
+        // It measures to the nearest corner of the line.
         let within = reading(&record, "elapsed/S11-within");
         assert!(
             matches!(within, Reading::Unavailable(why) if why.starts_with("wrong answer: pairs: expected")),

@@ -1,4 +1,4 @@
-//! The spatial suite on an engine that knows the answers and tells them right or wrong: what it says of each.
+//! The spatial suite on an engine that knows the answers and gives them right or wrong on demand.
 
 #![allow(
     clippy::expect_used,
@@ -27,7 +27,6 @@ use model::{Facts, Length, OnError, Order, Point, Reading, Schedule, TrialRecord
 
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
 
-/// What every query must answer.
 static ANSWERS: LazyLock<Vec<(Query, Vec<Expected>)>> =
     LazyLock::new(|| expected(COUNTRY, &Query::all().collect::<Vec<_>>()));
 
@@ -36,21 +35,17 @@ static ANSWERS: LazyLock<Vec<(Query, Vec<Expected>)>> =
 enum Fault {
     /// Nothing.
     None,
-    /// Changes this column by a little.
     Perturb(Query, usize),
-    /// Gives a row too many.
     ExtraRow(Query),
-    /// Gives no row.
     NoRow(Query),
     /// Gives NULL for everything.
     Null(Query),
     /// Refuses it.
     Refuse(Query, FailureKind),
-    /// Answers right so many times, then wrong.
+    /// Answers right this many times, then wrong.
     Later(Query, usize),
 }
 
-/// An engine that knows every answer.
 struct Parrot {
     dialect: Option<&'static dyn SpatialDialect>,
     answers: Arc<HashMap<String, (Query, Vec<Expected>)>>,
@@ -81,7 +76,7 @@ impl Parrot {
     }
 }
 
-/// The window that the suite gives on this country: a cell, since points are dense enough.
+/// The suite's window for this country: one cell, since points are dense enough.
 fn window() -> i64 {
     4096
 }
@@ -137,7 +132,6 @@ struct ParrotSession {
     log: Arc<Mutex<Vec<String>>>,
 }
 
-/// A right value as an engine gives it.
 fn right(value: ExpectedValue) -> Datum {
     match value {
         ExpectedValue::Exact(value) => Datum::Int(i64::try_from(value).unwrap()),
@@ -146,7 +140,7 @@ fn right(value: ExpectedValue) -> Datum {
     }
 }
 
-/// A value that is a little beside it: by one, or by a hundred-millionth.
+/// A slightly wrong value: off by one, or by a hundred-millionth.
 fn perturbed(value: ExpectedValue) -> Datum {
     match right(value) {
         Datum::Int(value) => Datum::Int(value + 1),
@@ -184,7 +178,7 @@ impl Session for ParrotSession {
     }
 }
 
-/// The suite with a number of runs and clients. The answers are computed once for all trials of one.
+/// The answers are computed once for all trials.
 fn suite(runs: i64, clients: i64) -> Task {
     let workload = Registry::built_in().workload("spatial").unwrap();
     let mut point: Point =
@@ -219,7 +213,7 @@ fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
     &found.unwrap_or_else(|| panic!("no {id}")).reading
 }
 
-/// The query has no figure but the evidence, all others have theirs, and nobody is given a total.
+/// The query has evidence in place of figures, all others have figures, and there is no total.
 fn assert_caught(record: &TrialRecord, query: Query, said: &str) {
     assert_eq!(record.state, TrialState::Measured);
     for kind in ["elapsed", "published", "cold"] {
@@ -251,7 +245,7 @@ fn right_answers_are_timed() {
     }
 }
 
-/// Every column of every query, on every engine's words: a difference of one, or of a hundred-millionth.
+/// Every column of every query: off by one, or by a hundred-millionth.
 #[test]
 fn an_answer_that_is_a_little_wrong_is_caught_on_every_query_and_column() {
     let suite = suite(1, 1);
@@ -281,10 +275,11 @@ fn missing_rows_and_nulls_are_wrong_answers() {
     }
 }
 
-/// A query that answers right when it is verified and wrong in some later run has no figure either.
+/// A query that is right when verified and wrong in a later run has no figure.
 #[test]
 fn an_answer_that_turns_wrong_while_it_is_timed_is_caught() {
-    // One client's verification and two runs are right, then it is wrong: in a run, in another client, when cold.
+    // One client's verification and two runs are right; the wrong answer then comes in a run, in another client, or
+    // when cold.
     for (good, runs, clients) in [(3, 5, 1), (1, 1, 2), (2, 1, 1)] {
         let suite = suite(runs, clients);
         for query in [Query::Validity, Query::Nearest] {

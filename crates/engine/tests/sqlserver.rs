@@ -1,5 +1,5 @@
-//! SQL Server, as far as it can be tried without one: against a server that speaks TDS and understands no SQL, see
-//! `tds_server`. `ETALON_TEST_MSSQL` names a real one for the conformance suite.
+//! SQL Server, as far as it can be tested without one: against `tds_server`, which speaks TDS and understands no SQL.
+//! `ETALON_TEST_MSSQL` names a real one for the conformance suite.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test's helpers may fail the test")]
 
@@ -59,7 +59,7 @@ fn task(keys: &[(&str, Value)]) -> Task {
     Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap()
 }
 
-/// Runs so many transactions, with no warm-up.
+/// Without warm-up.
 fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<TrialRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
     let schedule = Schedule {
@@ -161,7 +161,7 @@ fn every_script_and_protocol_counts_right() {
     for protocol in ["prepared", "extended", "simple"] {
         for script in ["select-only", "select-update", "simple-update", "tpcb-like"] {
             let task = task(&[("script", text(script)), ("protocol", text(protocol)), ("clients", Value::Int(3))]);
-            // The tables as such were loaded by another test.
+            // Another test has loaded the tables.
             let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
             target.prepare(&empty).unwrap();
             let record = run(&*target, &task, 30).unwrap_or_else(|failure| panic!("{script}, {protocol}: {failure}"));
@@ -257,7 +257,7 @@ fn logins_that_are_refused_say_why_and_never_the_password() {
     }
 }
 
-/// By the number: what the scripted server refuses a user with whose name it is.
+/// The scripted server refuses a user whose name is a number with that error.
 #[test]
 fn each_refusal_of_a_login_has_a_reason_and_what_to_do() {
     let server = Server::plain();
@@ -363,7 +363,8 @@ fn a_login_that_may_only_read_is_refused_before_anything_is_made() {
     assert!(!made);
 }
 
-/// A replica that only reads says so before anything is made, and one that becomes so afterwards at the first write.
+/// A read-only replica is refused before anything is made, and one that turns read-only later fails at its first
+/// write.
 #[test]
 fn a_server_that_only_reads_is_told_from_one_that_may_not_be_written() {
     let only_reads = Reply::Tokens(tds_server::result(&[""], &[&[Some("READ_ONLY")]]));
@@ -406,7 +407,7 @@ fn a_server_that_breaks_the_protocol_or_goes_away_ends_no_worker() {
     let torn = vec![4, 1, 0, 12, 0, 0, 1, 0, 0xd1, 1, 2, 3];
     let endless = [&[4, 1, 0, 20, 0, 0, 1, 0, 0xaa, 0xff, 0xff][..], &[7; 9]].concat();
     let killed = error(596, 1, 21, "Cannot continue the execution because the session is in the kill state.");
-    // A failover: the replica takes no questions any more, or no writes, or its transactions were given up.
+    // A failover: the replica takes no more queries or writes, or its transactions were given up.
     let moved = [976, 983, 40_143, 40_613].map(|number| error(number, 1, 14, "scripted"));
     let broken = [Reply::Raw(noise), Reply::Raw(torn), Reply::Raw(endless), Reply::Close, killed];
     for broken in broken.into_iter().chain(moved) {
@@ -452,7 +453,7 @@ fn durability_follows_from_the_database_s_options() {
     assert!(durability.because.contains("delayed_durability=FORCED"));
 }
 
-/// What a PostgreSQL that speaks TDS does not have, and a load can do without, ends no load; any other refusal does.
+/// A PostgreSQL that speaks TDS lacks these statistics; the load runs without them. Any other refusal ends it.
 #[test]
 fn statistics_that_a_server_does_not_have_are_left_out() {
     let answers = |number| {

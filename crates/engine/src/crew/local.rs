@@ -1,4 +1,4 @@
-//! The load made by this process: workers, their common start, and the coordinator that hears them.
+//! The load of this process: workers, their common start, and the coordinator.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -21,17 +21,16 @@ use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
 use crate::workloads::disk::Cursors;
 use crate::workloads::{StreamTask, Work};
 
-/// Between the moment when all workers are ready and their common start.
+/// From the last worker's readiness to the common start.
 const START_DELAY_NS: u64 = 2_000_000;
-/// How often the coordinator looks whether it should stop.
+/// Polling interval for a stop.
 const STOP_POLL: Duration = Duration::from_millis(100);
-/// The same whether what runs beside the load has ended; the load goes on meanwhile, and is not counted.
+/// Polling interval for the end of what runs beside; the load goes on meanwhile, uncounted.
 const END_POLL: Duration = Duration::from_millis(2);
 
-/// Says when a load that is ready begins.
+/// Decides when a ready load begins.
 pub trait Starter: Sync {
-    /// Called once all workers have their connections. Gives the instant of [`host::clock::now_ns`] at which they begin,
-    /// or nothing if the load is called off.
+    /// Called once all workers are connected. The start by [`host::clock::now_ns`], or `None` to cancel.
     fn start_ns(&self) -> Option<u64>;
 }
 
@@ -50,21 +49,20 @@ pub struct Local<'a> {
     host: String,
     segment: Option<Range<u32>>,
     starter: &'a dyn Starter,
-    /// What the load lasts as long as, in place of the order's length.
+    /// Determines the load's length instead of the order.
     beside: Option<&'a Beside>,
 }
 
-/// What running the workers gave.
 struct Ran {
     tally: Tally,
     collector: Collector,
     workers: usize,
-    /// By how much the workers were told of their start too late, in nanoseconds.
+    /// How late the workers were told of their start.
     late_ns: u64,
     interrupted: bool,
 }
 
-/// Calls the trial off if a worker fails or panics, so that the others do not wait for it for ever.
+/// Cancels the trial if a worker fails or panics, so that the others do not wait for ever.
 struct AbandonUnlessRun<'a> {
     gate: &'a Gate,
     ran: bool,
@@ -84,13 +82,13 @@ impl<'a> Local<'a> {
         Local { target, host: LOCAL_HOST.to_owned(), segment: None, starter: &AtOnce, beside: None }
     }
 
-    /// A load that begins before something else and ends with it.
+    /// The load begins before `beside` and ends with it.
     #[must_use]
     pub fn beside(self, beside: &'a Beside) -> Local<'a> {
         Local { beside: Some(beside), ..self }
     }
 
-    /// This process as one of several hosts: with its name, its share of the clients, and who says when it begins.
+    /// One of several hosts: its name, its clients, and who starts it.
     #[must_use]
     pub fn of_several(self, host: &str, segment: Range<u32>, starter: &'a dyn Starter) -> Local<'a> {
         Local { host: host.to_owned(), segment: Some(segment), starter, ..self }
@@ -151,7 +149,7 @@ impl<'a> Local<'a> {
         })
     }
 
-    /// The clients of each worker: a worker for each process where that is asked for, else as the target likes it.
+    /// Clients per worker: one worker per process if asked for, else as the target prefers.
     fn shares(&self, task: &StreamTask) -> Vec<Range<u32>> {
         let Range { start, end } = self.segment.clone().unwrap_or_else(|| task.clients.clone());
         if !task.traffic.is_by_process() {
@@ -181,7 +179,7 @@ impl<'a> Local<'a> {
                 Pace::Closed => Pace::Closed,
                 Pace::Rate(rate) => Pace::Rate(rate * share),
             },
-            // Tasks are all of the load: there is no part of them to leave out, and they end when they have ended.
+            // Tasks are the whole load: no warm-up is cut off, and they end by themselves.
             warmup_ns: if is_tasks { 0 } else { order.schedule.warmup.as_nanos() as u64 },
             length: run_length(order, self.beside),
             interval_ns,
@@ -191,7 +189,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// Merges intervals until the last worker has ended. `true` if it was stopped.
+    /// Merges intervals until the last worker ends. `true` if stopped.
     fn coordinate(
         &self,
         order: &Order<'_>,
@@ -220,7 +218,7 @@ impl<'a> Local<'a> {
                 gate.stop();
             }
             if gate.stopped() {
-                // The load is ebbing away: no rate is told any more.
+                // The load is ending; no more rates.
                 window_ns = Some(0);
             }
             match intervals.recv_timeout(poll) {
@@ -236,7 +234,7 @@ impl<'a> Local<'a> {
                         });
                     }
                     if let Some(back) = returns.get(interval.worker) {
-                        // A worker that has ended does not take it back.
+                        // A finished worker takes nothing back.
                         let _ = back.send(interval);
                     }
                 }
@@ -270,12 +268,12 @@ impl Crew for Local<'_> {
     }
 }
 
-/// How many cores a load can use: its helpers' CPU time is in its sum, so what they can use is, too.
+/// Helpers' CPU time is in the sum, so their cores count, too.
 fn cores(workers: usize, helpers: usize, available: usize) -> usize {
     (workers + helpers).clamp(1, available.max(1))
 }
 
-/// Waits for the workers, and adds up what they counted.
+/// Merges the workers' counts.
 fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<Tally, Failure>>>) -> Result<Tally, Failure> {
     let mut tally: Option<Tally> = None;
     let mut first_failure = None;
@@ -296,7 +294,7 @@ fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<Tally, Failure>>>) ->
     }
 }
 
-/// The workload's own length, or else the schedule's.
+/// The workload's own, else the schedule's.
 fn length(order: &Order<'_>) -> Length {
     order.task.traffic.transactions.map_or(order.schedule.length, Length::Transactions)
 }

@@ -1,4 +1,4 @@
-//! The systems that can be measured: one folder for each engine, and what several of them need.
+//! One folder per engine, and what they share.
 
 mod data_place;
 pub mod disk;

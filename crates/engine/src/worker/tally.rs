@@ -1,5 +1,3 @@
-//! What a worker counted.
-
 use serde::{Deserialize, Serialize};
 
 use super::Rules;
@@ -10,92 +8,83 @@ use crate::lane::{ErrorClass, OpError, SessionCounts, Transfer};
 use crate::recorder::KindTally;
 use crate::stream::Asked;
 
-/// What a worker counted.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// Transactions that ended well from the first to the last, warm-up included: what the server must have seen.
+    /// Including warm-up: what the server must have seen.
     pub succeeded: u64,
-    /// Those of them that ended inside the measured part.
+    /// Ended inside the measured part.
     pub succeeded_in_window: u64,
-    /// Transactions that failed inside the measured part.
     pub failed_in_window: u64,
-    /// Transactions that a rate made due inside the measured part.
+    /// By a rate.
     pub due_in_window: u64,
-    /// Those of them that nobody had begun when it ended, and clients that had waited for the pool longer than any response took.
+    /// Due and not begun at the end, and clients that had waited for the pool longer than any response.
     pub not_begun: u64,
-    /// Transactions that would have been tried again if the measured part had gone on, and had taken longer by then than any
-    /// response. Those that had taken less are counted nowhere.
+    /// Waiting for a retry at the end, after longer than any response. Shorter ones are not counted.
     pub broken_off: u64,
-    /// Failed transactions by class, in the order of [`ErrorClass::ALL`], warm-up included.
+    /// By [`ErrorClass::ALL`], including warm-up.
     pub failed: [u64; ErrorClass::ALL.len()],
-    /// The first message of each class.
+    /// First per class.
     pub messages: Vec<OpError>,
-    /// Transactions that were tried more than once, however they ended, warm-up included.
+    /// Tried more than once, including warm-up.
     pub retried: u64,
-    /// Tries after the first of all transactions, warm-up included.
+    /// Tries after the first, including warm-up.
     pub retries: u64,
-    /// CPU time that all threads used in the measured part, in nanoseconds.
+    /// Of all threads in the measured part.
     pub cpu_ns: Option<u64>,
     /// The same from each thread's beginning to its end, in nanoseconds.
     #[serde(default)]
     pub generator_cpu_ns: Option<u64>,
-    /// The same for each worker's own thread.
+    /// Of each worker's thread.
     pub threads: Vec<u64>,
-    /// How many threads beside the workers' used some of it: those that make connections anew.
+    /// Reconnecting threads.
     pub helper_threads: usize,
-    /// From the start of the measured part to its end, in nanoseconds.
+    /// Measured part.
     pub window_ns: u64,
     pub connection_lost: bool,
-    /// Whether the worker gave up, since nothing succeeded.
+    /// The worker gave up for lack of successes.
     pub hopeless: bool,
-    /// Responses of the measured part beyond each of [`Traffic::limits_ns`](crate::traffic::Traffic::limits_ns), and what had
-    /// waited longer when it ended. What failed is not among them.
+    /// Responses beyond each of [`Traffic::limits_ns`](crate::traffic::Traffic::limits_ns), and longer waits at the
+    /// end. Without failures.
     pub over_limits: Vec<u64>,
-    /// The same beyond the latency limit.
+    /// Beyond the latency limit.
     pub late: u64,
-    /// Transactions of the measured part that were not begun, since they were later than the latency limit already.
+    /// Not begun, already beyond the latency limit.
     pub skipped: u64,
-    /// The most transactions that were due and not begun at one time.
+    /// Most transactions due and not begun.
     pub backlog_max: u64,
-    /// How long transactions of the measured part waited for a connection of the pool, those in vain among them; nothing
-    /// without a pool.
+    /// Waits for a pool connection, in vain or not; `None` without a pool.
     pub pool_wait: Option<Durations>,
-    /// The connections that were made.
     pub connections: Connections,
-    /// How late the loop turned to what was due.
+    /// Lateness of the loop.
     pub lag: Lag,
-    /// How often the lanes entered the kernel in the measured part, where they count it.
+    /// Of lanes in the measured part, if counted.
     pub kernel_entries: Option<u64>,
-    /// What kinds of transactions there were, if they are told apart.
+    /// If distinguished.
     pub kinds: Vec<KindTally>,
-    /// What became of each task, in the order in which they ended.
+    /// In order of their ends.
     pub tasks: Vec<TaskLog>,
-    /// What the lanes of blocks moved.
+    /// Of lanes of blocks.
     pub transfer: Option<Transfer>,
-    /// What transactions that ended well asked of the server, warm-up included.
+    /// By successful transactions, including warm-up.
     pub asked: Asked,
-    /// The most that failed transactions and tries may have asked of it beside that: whether it heard of all is not known.
+    /// Upper bound for failed transactions and tries: the server may not have received all.
     pub asked_in_vain: Asked,
-    /// What the server counted of the sessions that asked, or why that is not known.
+    /// The server's counts.
     pub sessions: Option<Result<SessionCounts, String>>,
 }
 
-/// How connections were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
-    /// How many were made.
     pub made: u64,
-    /// Of these, how many instead of another: by `reconnect`.
+    /// By `reconnect`.
     pub made_again: u64,
-    /// The time of all of them, in nanoseconds.
+    /// Total time.
     pub sum_ns: u64,
-    /// The shortest, in nanoseconds.
     pub min_ns: u64,
-    /// The longest, in nanoseconds.
     pub max_ns: u64,
-    /// How many a pool wanted and did not get.
+    /// Wanted by a pool.
     pub missing: u64,
-    /// How many were refused by kind of failure, with the first message of each.
+    /// Kind, count, first message.
     pub refused: Vec<(FailureKind, u64, String)>,
 }
 
@@ -105,7 +94,6 @@ fn add(sum: &mut u64, count: u64) {
 }
 
 impl Connections {
-    /// Counts a connection that took so long to make.
     pub fn count(&mut self, took_ns: u64) {
         self.min_ns = if self.made == 0 { took_ns } else { self.min_ns.min(took_ns) };
         self.max_ns = self.max_ns.max(took_ns);
@@ -113,7 +101,7 @@ impl Connections {
         self.made += 1;
     }
 
-    /// Counts what was made already as if each had taken so long: for time that is virtual.
+    /// Gives earlier connections this time: for virtual time.
     pub fn assume(&mut self, took_ns: u64) {
         self.sum_ns = took_ns * self.made;
         (self.min_ns, self.max_ns) = (took_ns, took_ns);
@@ -141,39 +129,36 @@ impl Connections {
     }
 }
 
-/// What one process of a load did with its tasks.
+/// One process's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLog {
-    /// The process, from 0.
+    /// From 0.
     pub process: u32,
-    /// When the load began, in milliseconds since 1970.
+    /// Of the load.
     pub began_unix_ms: i64,
-    /// Its tasks in the order in which they ended.
     pub tasks: Vec<TaskEnd>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEnd {
-    /// How many tasks were due and had not ended when this one became due, itself included.
+    /// Tasks due and not ended when this one became due, itself included.
     pub running: u32,
-    /// From the instant at which it was due to its end, in nanoseconds; nothing if it failed.
+    /// From due to end; `None` if it failed.
     pub response_ns: Option<u64>,
-    /// When it ended, in nanoseconds from the start of the load.
+    /// Since the start of the load.
     pub ended_ns: u64,
 }
 
 impl Tally {
-    /// How many transactions only the end of the trial stopped, known to be slower than all that succeeded.
+    /// Stopped only by the end of the trial, and slower than all successes.
     pub fn stopped(&self) -> u64 {
         self.not_begun.saturating_add(self.broken_off)
     }
 
-    /// Counts a failed transaction.
     pub fn count_failure(&mut self, error: OpError) {
         self.count_failures(error, 1);
     }
 
-    /// Counts so many transactions that failed together.
     pub fn count_failures(&mut self, error: OpError, count: u64) {
         let place = ErrorClass::ALL.iter().position(|class| *class == error.class).unwrap_or_default();
         self.failed[place] += count;
@@ -182,7 +167,7 @@ impl Tally {
         }
     }
 
-    /// Counts beyond each limit what `over` gives for it.
+    /// By limit.
     pub(super) fn count_over(&mut self, rules: &Rules, over: impl Fn(u64) -> u64) {
         for (limit_ns, known) in rules.limits_ns.iter().zip(&mut self.over_limits) {
             *known += over(*limit_ns);
@@ -224,7 +209,7 @@ impl Tally {
         }
         add(&mut self.late, other.late);
         add(&mut self.skipped, other.skipped);
-        // Each worker's backlog is at its worst at a time of its own, so this is the worst that it can have been.
+        // An upper bound, since workers peak at different times.
         add(&mut self.backlog_max, other.backlog_max);
         self.pool_wait = match (self.pool_wait.take(), other.pool_wait) {
             (Some(mut mine), Some(theirs)) => {
@@ -267,12 +252,10 @@ impl Tally {
         Ok(())
     }
 
-    /// Failed transactions of all classes.
     pub fn failures(&self) -> u64 {
         self.failed.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Failed transactions of a class.
     pub fn failures_of(&self, class: ErrorClass) -> u64 {
         ErrorClass::ALL.iter().zip(self.failed).find(|(known, _)| **known == class).map_or(0, |(_, count)| count)
     }

@@ -26,32 +26,27 @@ use disk::BlockLoad;
 pub use texts::Texts;
 use transactions::{Debug, Program, Shell};
 
-/// A workload: one entry of the registry.
 pub trait Workload: Sync {
     /// What plans and lists say of it.
     fn spec(&self) -> WorkloadSpec;
 
-    /// What one cell asks for. `point` holds a value for every key of the specification.
-    ///
-    /// # Errors
-    /// The point asks for something that does not exist, such as a script, or that is not granted.
+    /// `point` holds a value for every key of the specification.
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
 }
 
-/// What the user grants on the command line; no plan can grant it to itself.
+/// What the user grants on the command line; a plan cannot grant it to itself.
 #[derive(Clone, Debug, Default)]
 pub struct Grants {
     /// What `\shell` and `\setshell` may do.
     pub shell: Shell,
     /// Where the lines of `debug(x)` go.
     pub debug: Debug,
-    /// Where the texts of the files come from that a task names.
+    /// Where the files that a task names are read from.
     pub texts: Texts,
     /// What else of this host a task may reach.
     pub permits: Permits,
 }
 
-/// What a cell asks for.
 #[derive(Debug)]
 pub struct Task {
     /// The tables and rows that it works on.
@@ -60,7 +55,6 @@ pub struct Task {
 }
 
 impl Task {
-    /// On whose tables it works.
     pub fn tables(&self) -> Tables {
         match &self.action {
             Action::Stream(StreamTask { work: Work::Statements(program), .. }) => program.tables,
@@ -69,7 +63,6 @@ impl Task {
         }
     }
 
-    /// What a target must be able to carry.
     pub fn load_kind(&self) -> LoadKind {
         match &self.action {
             Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => LoadKind::Blocks,
@@ -102,12 +95,9 @@ impl std::fmt::Debug for Action {
     }
 }
 
-/// What a stream consists of.
 #[derive(Debug)]
 pub enum Work {
-    /// A compiled script of SQL statements.
     Statements(Program),
-    /// Reads and writes of blocks.
     Blocks(BlockLoad),
 }
 
@@ -117,23 +107,18 @@ impl From<Program> for Work {
     }
 }
 
-/// A stream of transactions.
 #[derive(Debug)]
 pub struct StreamTask {
-    /// What each transaction is.
     pub work: Work,
-    /// How many clients, or tasks, counted from 0; those of all processes.
+    /// Counted from 0 over all processes.
     pub clients: Range<u32>,
-    /// How they are paced, all together.
     pub pace: Pace,
-    /// How many threads they are shared out to.
     pub threads: Threads,
-    /// How their transactions come otherwise.
     pub traffic: Traffic,
 }
 
 impl StreamTask {
-    /// How many connections it needs: one for each client, or those of its processes' pools.
+    /// One per client, or the processes' pools.
     pub fn connections(&self) -> u64 {
         match self.traffic.pool {
             Some(pool) => u64::from(pool.connections) * u64::from(self.traffic.processes),
@@ -141,7 +126,6 @@ impl StreamTask {
         }
     }
 
-    /// Holds the task against the plan's schedule.
     pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
         let ramp = Duration::from_nanos(self.traffic.ramp_ns);
         if self.traffic.tasks.is_none() && ramp > schedule.warmup {
@@ -156,26 +140,23 @@ impl StreamTask {
 
 /// A single long step, run once a trial.
 pub trait Procedure: Send + Sync {
-    /// Runs it.
-    ///
     /// # Errors
-    /// The system failed, or its answer was wrong: the trial has no result. What an engine does not have is no error but
-    /// a [`model::Reading::Unavailable`] with the reason.
+    ///
+    /// The system failed or its answer was wrong, so the trial has no result. A feature that an engine lacks is not an
+    /// error but a [`model::Reading::Unavailable`] with the reason.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
 
-    /// The sessions that it asks the target for. What they need is looked for, and put among the facts, before the first
-    /// trial.
+    /// Their needs are checked, and recorded as facts, before the first trial.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Plain
     }
 
-    /// How many connections it holds at a time, beside the one or two that it asks by.
+    /// At a time, not counting the one or two that it asks by.
     fn connections(&self) -> u64 {
         0
     }
 
-    /// What is to be known of a system beside its own facts, such as the versions of programs that the procedure calls. What
-    /// cannot be had is told by the trials.
+    /// Facts beyond the system's own, such as the versions of programs that the procedure calls.
     fn facts(&self, _target: &dyn Target) -> Facts {
         Facts::default()
     }

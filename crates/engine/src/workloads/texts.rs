@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Texts by the names that a task has for them: the same on every host, however paths are written there.
+/// Keyed by the names a task uses, which are the same on every host.
 pub type Named = BTreeMap<String, Arc<str>>;
 
 /// Where texts come from.
@@ -14,9 +14,9 @@ pub enum Texts {
     /// From this host's files.
     #[default]
     Files,
-    /// From this host's files; each that was read is noted.
+    /// This host's files; each read is noted.
     Noting(Arc<Mutex<Named>>),
-    /// From another host, which has sent them by the names that the task has for them. No file of this host is read.
+    /// Sent by another host; no file of this host is read.
     Sent(Arc<Named>),
 }
 
@@ -31,17 +31,14 @@ pub(crate) fn place_beside(file: &str, name: &str) -> PathBuf {
 }
 
 impl Texts {
-    /// This host's files, with a note of each that is read.
     pub fn noting() -> Texts {
         Texts::Noting(Arc::default())
     }
 
-    /// Those that another host has sent.
     pub fn sent(texts: Named) -> Texts {
         Texts::Sent(Arc::new(texts))
     }
 
-    /// What was noted so far.
     pub fn noted(&self) -> Named {
         match self {
             Texts::Noting(noted) => lock(noted).clone(),
@@ -49,13 +46,12 @@ impl Texts {
         }
     }
 
-    /// The text of a file.
     pub fn read(&self, path: &str) -> io::Result<String> {
         let bytes = self.bytes(path, Path::new(path))?;
         String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
     }
 
-    /// The same where what is not UTF-8 does no harm, as in a comment.
+    /// For texts where bytes that are not UTF-8 do no harm, as in a comment.
     pub fn read_lossily(&self, path: &str) -> io::Result<String> {
         Ok(String::from_utf8_lossy(&self.bytes(path, Path::new(path))?).into_owned())
     }
@@ -65,7 +61,6 @@ impl Texts {
         self.bytes(&name_beside(file, name), &place_beside(file, name))
     }
 
-    /// Whether there is a file beside another one.
     pub fn is_beside(&self, file: &str, name: &str) -> bool {
         match self {
             Texts::Files | Texts::Noting(_) => place_beside(file, name).exists(),
@@ -88,7 +83,7 @@ impl Texts {
     }
 }
 
-/// What a file beside another one is called. No path holds a line feed that a plan's key could name.
+/// A line feed separates the names, since no path that a plan's key can name holds one.
 fn name_beside(file: &str, name: &str) -> String {
     format!("{file}\n{name}")
 }

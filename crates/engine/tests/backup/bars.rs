@@ -1,7 +1,6 @@
 //! `BASE_BACKUP` by étalon's own client against `pg_basebackup`: on the same server and disk, interleaved.
 //!
-//! Run by `cargo xtask test --slow`, in a debug build too: what étalon's client does for each byte is so little that it
-//! need not be compiled with optimisation to hold the bars.
+//! Run by `cargo xtask test --slow`. A debug build will do: étalon's client does little per byte.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +14,7 @@ use engine::{Consent, Registry};
 use model::Plan;
 
 const PAIRS: usize = 12;
-/// The least share of the program's speed.
+/// Relative to the program's speed.
 const LEAST_SPEED: f64 = 0.97;
 
 /// Elapsed and CPU seconds of the client of one backup.

@@ -1,4 +1,4 @@
-//! Transactions beside a backup: what they lose, what holds the backup back, and what goes wrong.
+//! Transactions during a backup: what they lose, what slows the backup, and what goes wrong.
 
 use super::trials::{POSTGRES, Place, missing, trial, value};
 use engine::FailureKind;

@@ -14,7 +14,7 @@ use engine::workloads::{Action, Grants};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::{Plan, Reading, TrialRecord};
 
-/// Where a test keeps everything, so that it can look at what stays behind.
+/// Keeps everything of a test in one folder, to see what stays behind.
 pub struct Place(tempfile::TempDir);
 
 impl Place {
@@ -29,7 +29,6 @@ impl Place {
         self.0.path()
     }
 
-    /// A plan of one cell on a system.
     fn plan(&self, system: &str, keys: &str) -> Plan {
         let folder = self.path().join("backups");
         let size = if keys.contains("size_mib") { "" } else { "size_mib = 2\n" };
@@ -49,7 +48,6 @@ impl Place {
         Registry::built_in().workload("backup").unwrap().task(&point, &Grants::default()).unwrap_err()
     }
 
-    /// What a backup has left behind.
     fn left(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path().join("backups")).into_iter().flatten();
         entries.map(|entry| entry.unwrap().path()).collect()
@@ -65,7 +63,6 @@ fn open(plan: &Plan) -> Box<dyn Target> {
     Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Runs the plan's only trial on a system that is open.
 fn run(plan: &Plan, target: &dyn Target, interrupt: &AtomicBool) -> Result<TrialRecord, Failure> {
     let cell = &plan.cells()[0];
     let task = Registry::built_in().workload("backup").unwrap().task(&cell.point, &Grants::default()).unwrap();
@@ -100,7 +97,6 @@ pub fn missing(record: &TrialRecord, metric: &str) -> String {
     }
 }
 
-/// What must hold of every backup.
 fn assert_whole(record: &TrialRecord) {
     assert_eq!(value(record, "rows_verified") as u64, (2 << 20) / 560);
     assert!(value(record, "source_size") > 1e6);
@@ -166,11 +162,11 @@ fn what_an_engine_does_not_have_is_refused_by_name() {
     assert!(refused("where = \"server\"").to_string().contains("neither server nor program"));
 }
 
-/// A mounted tmpfs; unmounted when dropped, also by a panic.
+/// A mounted tmpfs, unmounted on drop, also by a panic.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// `None`, with the reason printed, where it cannot be mounted.
+    /// `None`, with the reason printed, if it cannot be mounted.
     fn mount(folder: &Path, size: &str) -> Option<SmallDisk> {
         fs::create_dir(folder).unwrap();
         let options = format!("size={size},mode=0755");
@@ -318,7 +314,7 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     let record = trial(&place, &system, "whole_server = true").unwrap();
     assert_eq!(value(&record, "rows_verified") as u64, (2 << 20) / 560);
     assert!(missing(&record, "backup_cpu").contains("not étalon's own"));
-    // A role that may make tables may not therefore copy a server, and is told what it takes.
+    // A role that may make tables but not copy a server is told what it lacks.
     let host = server.folder().display().to_string();
     let admin = format!("host={host} user={} dbname=postgres", crate::server::ROLE);
     let mut admin = postgres::Client::connect(&admin, postgres::NoTls).unwrap();
@@ -329,7 +325,6 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     assert!(refused.hint.unwrap().contains("ALTER ROLE plain REPLICATION"));
 }
 
-/// A folder with PostgreSQL's programs, some of them replaced by scripts.
 fn programs_with(place: &Place, replaced: &[(&str, &str)]) -> String {
     let folder = place.path().join("bin");
     fs::create_dir_all(&folder).unwrap();
@@ -401,7 +396,7 @@ fn mariadb_by_its_files_plain_and_encrypted() {
         let missing = trial(&Place::new(), MARIADB, "method = \"mariadb-backup\"").unwrap_err();
         assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
         assert!(missing.hint.unwrap().contains("apt install mariadb-backup"));
-        // The second choice says that it is one.
+        // The second choice must be reported as one.
         let record = trial(&Place::new(), MARIADB, "").unwrap();
         assert!(record.marks.iter().any(|mark| mark.detail.contains("second choice")), "{:?}", record.marks);
         return;
@@ -413,13 +408,12 @@ fn mariadb_by_its_files_plain_and_encrypted() {
         assert_whole(record);
         assert!(value(record, "restore_time/prepare") > 0.0);
     }
-    // What is encrypted does not compress, but for pages that were never used, and for the server's own tables, which were
-    // there before the keys and are much of so small a server.
+    // Encrypted data does not compress, except unused pages and the server's own tables, which are older than the keys
+    // and a large part of so small a server.
     let [plain, encrypted] = [&plain, &encrypted].map(|record| value(record, "saving_without_zero_pages/data"));
     assert!(plain > 60.0 && encrypted < 30.0, "{plain} % and {encrypted} % saved");
 }
 
-/// Every file below a folder.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()

@@ -12,7 +12,6 @@ use model::plan::Changes;
 use model::{Plan, Reading};
 use store::Store;
 
-/// What an experiment with a single cell showed.
 pub struct Outcome {
     store: Store,
     _folder: tempfile::TempDir,
@@ -25,12 +24,11 @@ pub fn conduct(text: &str) -> Outcome {
     outcome
 }
 
-/// Runs a plan, and says how it ended.
 pub fn attempt(text: &str) -> (Ended, Outcome) {
     attempt_changed(text, &Changes::default())
 }
 
-/// The same of a plan that the command line changes.
+/// Runs a plan with changes as from the command line.
 pub fn attempt_changed(text: &str, changes: &Changes) -> (Ended, Outcome) {
     let registry = Registry::built_in();
     let plan = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
@@ -44,7 +42,6 @@ pub fn attempt_changed(text: &str, changes: &Changes) -> (Ended, Outcome) {
 }
 
 impl Outcome {
-    /// The first trial's value of a metric.
     pub fn value(&self, metric: &str) -> f64 {
         let all = self.store.measurements().unwrap();
         let found = all.iter().find(|row| row.measurement.metric.id == metric);

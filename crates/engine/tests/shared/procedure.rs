@@ -19,7 +19,7 @@ const SCHEDULE: Schedule = Schedule {
     on_error: OnError::Stop,
 };
 
-/// A system that is there, or that is made at its URL.
+/// An existing system, or one that is made at its URL.
 pub fn system(engine: &str, url: String, settings: &[(&str, &str)]) -> SystemPlan {
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())));
     SystemPlan {
@@ -31,7 +31,7 @@ pub fn system(engine: &str, url: String, settings: &[(&str, &str)]) -> SystemPla
     }
 }
 
-/// A private server by its plan's word, of the programs in a folder or of the installed ones.
+/// A private server, with programs from a folder or the installed ones.
 pub fn private(name: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -> SystemPlan {
     let catalog = Registry::built_in().catalog();
     let engine = catalog.engine_of_server(name).unwrap_or_else(|| panic!("{name} cannot be started")).name;
@@ -44,7 +44,6 @@ pub fn open(system: &SystemPlan) -> Box<dyn Target> {
     Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
 }
 
-/// A trial with some keys other than the defaults.
 pub fn trial(workload: &str, target: &dyn Target, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =

@@ -6,20 +6,18 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The role of the tests, a superuser.
 pub const ROLE: &str = "tester";
 
-/// A server on a Unix socket in a folder that goes with it.
+/// A server on a Unix socket in a temporary folder.
 pub struct Server {
     folder: tempfile::TempDir,
     process: Child,
     _alone: MutexGuard<'static, ()>,
 }
 
-/// Held while a server runs: two measurements at a time would disturb each other.
+/// Held while a server runs: simultaneous measurements would disturb each other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The folder of PostgreSQL's own programs.
 pub fn programs() -> PathBuf {
     let newest_first = (13..=20).rev().map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
     let found = newest_first.chain([PathBuf::from("/usr/bin")]).find(|folder| folder.join("pgbench").exists());
@@ -27,7 +25,7 @@ pub fn programs() -> PathBuf {
         .expect("this test needs PostgreSQL's server programs and pgbench: run `cargo xtask test`, which installs them")
 }
 
-/// PostgreSQL refuses to run as root; Debian's user is then the one to be.
+/// PostgreSQL refuses to run as root, so root uses Debian's user.
 fn as_server_user(program: &Path) -> Command {
     if !host::process::is_root() {
         return Command::new(program);
@@ -38,9 +36,9 @@ fn as_server_user(program: &Path) -> Command {
 }
 
 impl Server {
-    /// Makes and starts one, with settings of the test's own. Nothing waits for the disk.
+    /// Without waiting for the disk.
     pub fn start(settings: &[&str]) -> Server {
-        // Whether another test failed while it held the lock is not this one's concern.
+        // Another test may have failed while it held the lock.
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::Builder::new().prefix("etalon-private-").tempdir().unwrap();
         if host::process::is_root() {
@@ -76,12 +74,10 @@ impl Server {
         command.arg("-q").arg("-h").arg(self.folder()).status().unwrap().success()
     }
 
-    /// What it wrote into its log.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.folder().join("log")).unwrap()).into_owned()
     }
 
-    /// The folder of its socket.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -1,6 +1,5 @@
 //! The tests that take minutes.
 
-/// Whether they are asked for.
 pub fn is_slow() -> bool {
     std::env::var("ETALON_SLOW").is_ok_and(|value| value == "1")
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use model::Plan;
 use store::{Header, Store};
 
-/// A new store for a plan, with nothing measured.
 pub fn create(path: &Path, plan: &Plan) -> Store {
     let header = Header {
         etalon_version: "test".to_owned(),

@@ -16,20 +16,20 @@ use super::{Part, Shared, batches_with, number, plan, reason, row, why_not, word
 use crate::experiment::{attempt, conduct};
 use crate::tds_server::{Asked, Reply, Server, error, info, result};
 
-/// What a server is asked for in the middle of a backup.
+/// What goes wrong in the middle of a backup.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     None,
     DiskFull,
     /// The connection ends, once.
     Lost,
-    /// It says nothing until it is told to give up.
+    /// The server says nothing until the backup is cancelled.
     Silent,
     /// A row of the restored database differs.
     Damaged,
     /// The backup's file stays.
     FileStays,
-    /// It does not begin as a backup's does, and so is not known for one.
+    /// The file does not begin as a backup does, and so is not recognised.
     FileCutShort,
 }
 
@@ -38,7 +38,6 @@ pub(super) struct Vault {
     rule: RowRule,
     rows: u64,
     fault: Fault,
-    /// How long a backup takes.
     takes: Duration,
     sysadmin: bool,
     may_govern: bool,
@@ -48,13 +47,13 @@ pub(super) struct Vault {
     label: String,
     encrypted: bool,
     cpu_ms: u64,
-    /// Names of what is in `master`, with the certificate's subject.
+    /// Subject of the certificate in `master`.
     certificate: Option<String>,
     master_key: bool,
     governed: bool,
     flag: bool,
     classifier: &'static str,
-    /// How often the governor says that a session of the group is still there.
+    /// How often the governor reports that a session of the group is still there.
     clinging: u32,
 }
 
@@ -97,12 +96,11 @@ impl Vault {
         Vault { fault, ..Vault::new() }
     }
 
-    /// One whose backups take so long.
+    /// A server whose backups take this long.
     pub(super) fn taking(takes: Duration) -> Vault {
         Vault { takes, ..Vault::new() }
     }
 
-    /// The rows behind a number.
     fn page(&self, after: u64) -> Reply {
         let mut texts = Vec::new();
         for index in after..self.rows.min(after + 2_000) {
@@ -190,7 +188,7 @@ impl Vault {
 }
 
 impl Vault {
-    /// What only an administrator asks.
+    /// Answers what only an administrator asks.
     fn administer(&mut self, sql: &str) -> Option<Reply> {
         let done = || Some(Reply::Tokens(crate::tds_server::touched(0)));
         let flag = |on: bool| if on { "1" } else { "0" };
@@ -270,7 +268,7 @@ impl Part for Vault {
                 return done();
             }
             _ if sql.contains("SELECT cpu_time FROM sys.dm_exec_sessions") => number(self.cpu_ms),
-            // The threads that compress are in the process's time, and not in the session's.
+            // Compression threads count in the process's time, not the session's.
             _ if sql.contains("process_kernel_time_ms") => word(&format!("{}", self.cpu_ms as f64 * 10.0 / 1e3)),
             _ if sql.contains("total_cpu_usage_ms") && self.governed => number(self.cpu_ms * 9),
             _ if sql.contains("total_cpu_usage_ms") => Reply::Tokens(result(&["#"], &[])),
@@ -289,7 +287,6 @@ fn keys(more: &str) -> String {
     format!("{BENCHMARK}\n{more}")
 }
 
-/// What must be gone after every trial.
 fn assert_nothing_is_left(part: &Vault) {
     assert!(!part.copy, "the restored database");
     assert_eq!(part.files, Vec::<String>::new(), "the backup's files");
@@ -297,7 +294,7 @@ fn assert_nothing_is_left(part: &Vault) {
     assert!(!part.governed && !part.flag);
 }
 
-/// The label of a backup is drawn at random.
+/// Masks the backup's label, which is random.
 fn steady(text: &str, part: &Vault) -> String {
     text.replace(&part.label, "LABEL")
 }
@@ -344,7 +341,7 @@ fn one_that_is_thrown_away_takes_no_sysadmin_and_is_not_restored() {
     assert!(!server.batches().iter().any(|sql| sql.starts_with("BACKUP")));
 }
 
-/// The load goes on while the server is busy with the backup, and what the backup leaves is removed beside it.
+/// The load goes on during the backup, and while what the backup leaves is removed.
 #[test]
 fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
     let (server, part) = Shared::serve(Vault::taking(Duration::from_millis(700)));
@@ -373,7 +370,7 @@ fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
         let found = asked[from..].iter().position(|one| matches!(one, Asked::Batch(sql) if sql.contains(words)));
         from + found.unwrap_or_else(|| panic!("nothing is asked with `{words}`"))
     };
-    // Within the second backup, which is the governed one or the one before it, transactions were asked and ended.
+    // Transactions were sent and ended during the second backup, which is the governed one or the one before it.
     let begun = place("BACKUP DATABASE", 0);
     let ended = place("FROM msdb.dbo.backupset WHERE name", begun);
     let committed =
@@ -497,7 +494,7 @@ fn the_resource_governor_limits_a_backup_and_is_left_as_it_was() {
     assert_nothing_is_left(&part.look());
     insta::assert_snapshot!("governor", batches_with(&server, &["RESOURCE", "WORKLOAD", "resource_governor"]));
 
-    // The server notices only a moment later that the backup's session has ended.
+    // The server notices a moment late that the backup's session has ended.
     let (server, part) = Shared::serve(Vault { clinging: 3, ..Vault::new() });
     conduct(&plan(&server, "", &keys("codec = \"none\"\nserver_cpu_percent = 50")));
     assert_nothing_is_left(&part.look());
@@ -524,7 +521,7 @@ fn the_trace_flag_is_on_for_the_backup_alone() {
     assert!(place("DBCC TRACEON(3042") < place("BACKUP DATABASE"));
     assert!(place("BACKUP DATABASE") < place("DBCC TRACEOFF(3042"));
     assert_nothing_is_left(&part.look());
-    // One that was on before stays on.
+    // A flag that was on before stays on.
     let (server, part) = Shared::serve(Vault { flag: true, ..Vault::new() });
     conduct(&plan(&server, "", &keys("codec = \"ms_xpress\"\npreallocate = false")));
     assert!(part.look().flag && !server.batches().iter().any(|sql| sql.contains("TRACEOFF")));

@@ -1,5 +1,4 @@
-//! Page inserts, spatial queries and backups against the scripted server, by whole experiments: what étalon sends, what it
-//! makes of the answers, and what it says when they are refused.
+//! Page inserts, spatial queries and backups against the scripted server, by whole experiments.
 
 mod backup;
 mod pages;
@@ -14,13 +13,13 @@ use store::Store;
 use super::experiment::Outcome;
 use super::tds_server::{Asked, Encryption, Reply, Server, result};
 
-/// A part of the server that a test scripts.
+/// A scripted part of the server.
 pub trait Part: Send + 'static {
-    /// The answer to a batch, or nothing if the server itself knows it.
+    /// `None` leaves the answer to the server.
     fn batch(&mut self, sql: &str) -> Option<Reply>;
 }
 
-/// A part that the test can look into while the server has it.
+/// Lets the test look into a part that the server uses.
 pub struct Shared<P>(Arc<Mutex<P>>);
 
 impl<P: Part> Shared<P> {
@@ -39,7 +38,6 @@ impl<P: Part> Shared<P> {
     }
 }
 
-/// A plan with one system.
 pub fn plan(server: &Server, settings: &str, benchmark: &str) -> String {
     format!(
         "[systems.there]\nurl = \"{}\"\nsettings = {{ {settings} }}\n[[benchmarks]]\n{benchmark}\n[schedule]\nblocks = 1\n\
@@ -48,23 +46,19 @@ pub fn plan(server: &Server, settings: &str, benchmark: &str) -> String {
     )
 }
 
-/// A row of texts, as an answer; columns whose names begin with `#` are numbers.
 pub fn row(columns: &[&str], values: &[&str]) -> Reply {
     let values: Vec<Option<&str>> = values.iter().copied().map(Some).collect();
     Reply::Tokens(result(columns, &[&values]))
 }
 
-/// A number, as an answer.
 pub fn number(value: impl std::fmt::Display) -> Reply {
     row(&["#"], &[&value.to_string()])
 }
 
-/// A word, as an answer.
 pub fn word(word: &str) -> Reply {
     row(&[""], &[word])
 }
 
-/// What a metric of a system came to.
 pub fn reading(store: &Store, metric: &str) -> Reading {
     let all = store.measurements().unwrap();
     let found = all.iter().find(|row| row.measurement.metric.id == metric);
@@ -78,7 +72,6 @@ pub fn why_not(store: &Store, metric: &str) -> String {
     }
 }
 
-/// Why the only trial has failed.
 pub fn reason(outcome: &Outcome) -> String {
     let trials = outcome.store().trials().unwrap();
     let last = trials.last().unwrap();
@@ -86,7 +79,7 @@ pub fn reason(outcome: &Outcome) -> String {
     last.reason.clone().unwrap_or_default()
 }
 
-/// The batches that hold one of these words, each once, in order.
+/// Batches that hold one of these words, each once, in order.
 pub fn batches_with(server: &Server, words: &[&str]) -> String {
     let mut told: Vec<String> = Vec::new();
     for sql in server.batches() {

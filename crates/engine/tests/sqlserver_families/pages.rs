@@ -6,14 +6,13 @@ use super::{Part, Shared, number, plan, reading, row, why_not};
 use crate::experiment::conduct;
 use crate::tds_server::{Asked, Encryption, Reply, Server, error, result};
 
-/// A table of pages, and the counters of its files.
 #[derive(Default)]
 pub struct Pages {
     inserted: u64,
     /// Loses the connection at this insert, once.
     fails_over_at: Option<u64>,
     refuses_counters: bool,
-    /// Has neither the counters of files nor those of tables, as a PostgreSQL that speaks TDS.
+    /// Lacks the counters of files and of tables, as a PostgreSQL that speaks TDS.
     stands_in: bool,
     refuses_backup: bool,
 }
@@ -44,7 +43,7 @@ impl Part for Pages {
             if self.refuses_counters {
                 return Some(error(300, 1, 14, "VIEW SERVER STATE permission was denied on object 'server'."));
             }
-            // The making of the files is in them: 211 reads and so on, as it was published.
+            // They include the making of the files: 211 reads and so on, as published.
             let columns = ["#type", "name", "#r", "#rb", "#rs", "#w", "#wb", "#ws"];
             let data = [0, 211, 11_067_392, 392, 97 + n, (97 + n) * 65_536, 3 * (97 + n)];
             let log = [1, 180, 1_757_184, 96, 495 + 2 * n, (495 + 2 * n) * 36_864, 4 * (495 + 2 * n)];
@@ -105,7 +104,7 @@ fn what_the_login_may_not_see_is_not_available_and_the_rest_is_measured() {
     assert!(marks.iter().any(|(_, mark)| mark.detail.contains("BACKUP DATABASE permission denied")), "{marks:?}");
 }
 
-/// What it has is measured, and what it lacks says so: rows are counted, and no permission is named that would not help.
+/// Rows are counted, what is missing is reported, and no permission is suggested that would not help.
 #[test]
 fn a_server_that_stands_in_for_a_sql_server_is_measured_as_far_as_it_goes() {
     let (server, _part) = Shared::serve(Pages { stands_in: true, ..Pages::default() });
@@ -131,7 +130,6 @@ fn a_failover_in_mid_run_repeats_the_trial() {
     assert!(trials[0].reason.as_ref().unwrap().contains("976"), "{:?}", trials[0].reason);
 }
 
-/// A server whose checkpoint is refused has no end of its elapsed time.
 #[test]
 fn without_a_checkpoint_there_is_no_elapsed_time() {
     let part = std::sync::Mutex::new(Pages::default());

@@ -22,7 +22,7 @@ impl Part for All {
     }
 }
 
-/// A plan, the names under which its systems are replaced, and what is asked of the server for it.
+/// A plan, the names of its systems to replace, and what it must ask of the server.
 type BuiltIn<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str]);
 
 const PLANS: [BuiltIn<'_>; 9] = [
@@ -62,7 +62,7 @@ const PLANS: [BuiltIn<'_>; 9] = [
     ),
 ];
 
-/// How long a backup takes: transactions run meanwhile.
+/// Long enough for transactions to run meanwhile.
 const BACKUP: Duration = Duration::from_millis(300);
 
 /// `etalon run PLAN --quick --system NAME=mssql://…`, with as few rows as the server knows.

@@ -12,7 +12,7 @@ use crate::tds_server::{Reply, Server, error, info, result};
 
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
 
-/// A server that knows the answers, and says after each statement that it took 7 ms of CPU time.
+/// Knows the answers, and reports 7 ms of CPU time after each statement.
 pub(super) struct Atlas {
     answers: HashMap<String, (Query, Vec<Expected>)>,
     wrong: Option<Query>,
@@ -57,7 +57,7 @@ impl Part for Atlas {
         }
         let values: Vec<Option<&str>> = values.iter().map(|value| Some(value.as_str())).collect();
         let rows = result(&vec![""; values.len()], &[&values]);
-        // The server says it before the end of the statement.
+        // The server reports it before the end of the statement.
         let told = if self.telling { info(3612, TIMES) } else { Vec::new() };
         Some(Reply::Tokens([told, rows].concat()))
     }
@@ -102,7 +102,6 @@ fn wrong_answers_and_refusals_are_shown_and_not_timed() {
     assert!(why_not(outcome.store(), "elapsed/suite").contains("no total without S4"));
 }
 
-/// A server without geometries says so of every query, and of the suite.
 #[test]
 fn a_server_without_geometries_says_so_of_every_query() {
     let refused = error(33_557_097, 1, 16, "'GEOMETRY datatype' is not currently supported in Babelfish");

@@ -1,8 +1,9 @@
 //! A server that speaks TDS and understands no SQL.
 //!
-//! It answers what the tests script: the login, batches, calls of procedures with their parameters, rows, errors, broken
-//! packets. Of SQL it knows the first words of a transaction and enough of pgbench's statements to count rows. So it shows
-//! that étalon sends what it should and takes what may come; that a SQL Server takes what étalon sends, it cannot show.
+//! It answers what the tests script: the login, batches, calls of procedures with their parameters, rows, errors,
+//! broken packets. Of SQL it knows the first words of a transaction and enough of pgbench's statements to count rows.
+//! So it shows that étalon sends what it should and accepts what may come, but not that a SQL Server accepts what
+//! étalon sends.
 
 mod talk;
 mod tokens;
@@ -25,7 +26,6 @@ pub const PASSWORD: &str = "right Pa55";
 #[derive(Clone)]
 pub enum Encryption {
     None,
-    /// For the login alone.
     Login(Arc<ServerConfig>),
     Everything(Arc<ServerConfig>),
 }
@@ -35,12 +35,11 @@ pub enum Encryption {
 pub enum Asked {
     Batch(String),
     Call(Call),
-    /// So many rows of a bulk copy.
     Rows(u64),
     Attention,
 }
 
-/// What is answered in place of what the server would: `None` leaves it to the server.
+/// Overrides the server's answer; `None` leaves it to the server.
 pub type Script = Arc<dyn Fn(&Asked) -> Option<Reply> + Send + Sync>;
 
 /// What the server knows of its database.
@@ -50,9 +49,8 @@ pub struct Database {
     pub marker: Option<String>,
     pub history: i64,
     pub balance: i64,
-    /// Rows that were copied, by table.
     pub copied: BTreeMap<String, u64>,
-    /// Everything that was asked, in order of arrival.
+    /// Everything asked, in order of arrival.
     pub log: Vec<Asked>,
     /// User, database and program of each login.
     pub logins: Vec<(String, String, String)>,
@@ -77,7 +75,7 @@ impl Shared {
 }
 
 impl Server {
-    /// A server on a free port of the loopback interface. It ends with the value.
+    /// On a free port of the loopback interface, until dropped.
     pub fn start(encryption: Encryption, script: Script) -> Server {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -90,19 +88,18 @@ impl Server {
                     return;
                 }
                 let shared = Arc::clone(&accepting);
-                // What ends a connection is the client's to notice.
+                // The client notices what ends a connection.
                 thread::spawn(move || stream.and_then(|stream| talk::serve(stream, &shared)));
             }
         });
         Server { port, shared }
     }
 
-    /// One that answers by itself.
     pub fn plain() -> Server {
         Server::start(Encryption::None, Arc::new(|_| None))
     }
 
-    /// One that answers batches with these words in another way.
+    /// Overrides the answer to batches with these words.
     pub fn answering(words: &'static str, reply: Reply) -> Server {
         Server::start(
             Encryption::None,
@@ -113,7 +110,6 @@ impl Server {
         )
     }
 
-    /// Its URL, with the right password.
     pub fn url(&self) -> String {
         self.url_of("sa", PASSWORD, "encrypt=false")
     }
@@ -126,7 +122,6 @@ impl Server {
         self.shared.database()
     }
 
-    /// The batches, in order of arrival.
     pub fn batches(&self) -> Vec<String> {
         let log = &self.database().log;
         log.iter().filter_map(|asked| if let Asked::Batch(sql) = asked { Some(sql.clone()) } else { None }).collect()
@@ -140,7 +135,6 @@ impl Drop for Server {
     }
 }
 
-/// A certificate for a name, and a server's configuration with it.
 pub fn certificate(name: &str) -> (String, Arc<ServerConfig>) {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let chain = vec![made.cert.der().clone()];

@@ -10,7 +10,6 @@ use rustls::{ServerConnection, StreamOwned};
 use super::tokens::{self, Reply};
 use super::{Asked, Encryption, PASSWORD, Shared};
 
-/// A parameter of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
     Null,
@@ -19,7 +18,6 @@ pub enum Parameter {
     Text(String),
 }
 
-/// A call of a procedure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub procedure: u16,
@@ -39,7 +37,7 @@ struct Talk<'a> {
     prepared: Vec<String>,
     /// The table whose rows come next.
     copying: Option<String>,
-    /// What the open transaction would add to the history and the balance.
+    /// What the open transaction adds to the history and the balance.
     pending: Option<(i64, i64)>,
 }
 
@@ -47,7 +45,6 @@ fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
-/// Reads a whole message: its kind and its payload.
 fn receive(stream: &mut dyn Stream) -> io::Result<(u8, Vec<u8>)> {
     let mut payload = Vec::new();
     loop {
@@ -111,7 +108,6 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     Talk { shared, stream, packet_bytes, prepared: Vec::new(), copying: None, pending: None }.listen()
 }
 
-/// The handshake of TLS, wrapped in packets.
 fn handshake(
     mut stream: TcpStream,
     config: &Arc<rustls::ServerConfig>,
@@ -261,7 +257,7 @@ impl Talk<'_> {
         })
     }
 
-    /// A statement of pgbench, as far as it can be counted.
+    /// Executes a statement of pgbench, as far as needed to count.
     fn execute(&mut self, sql: &str, parameters: &[Parameter]) -> Vec<u8> {
         let delta = match parameters {
             [Parameter::Int(delta), _] => *delta,
@@ -333,7 +329,7 @@ impl Talk<'_> {
         } else if sql.starts_with("SELECT @@VERSION") {
             return word("Microsoft SQL Server 2022 (RTM) - 16.0.4156.1 (X64)\n\tscripted");
         } else if sql.contains("@@SERVERNAME") || sql.contains("SUSER_SNAME") || sql.contains("DB_NAME()") {
-            // Each server is another; a login's name and a database's are never compared.
+            // Identifies this server; a login's name and a database's are never compared.
             return word(&format!("mock-{:p}", std::ptr::from_ref(self.shared)));
         }
         drop(database);
@@ -396,7 +392,7 @@ fn facts(sql: &str) -> Option<Vec<u8>> {
     })
 }
 
-/// Every parameter is taken for an `int`, a statement without meaning for an error.
+/// Every parameter is taken for an `int`, a meaningless statement for an error.
 fn describe(sql: &str) -> Vec<u8> {
     if sql.contains("FROBNICATE") {
         return [tokens::message(0xaa, 102, 1, 15, "Incorrect syntax near 'ROWS'."), tokens::done(0xfd, 2, 0)].concat();
@@ -487,7 +483,6 @@ fn parameter(rest: &mut &[u8]) -> io::Result<Parameter> {
     })
 }
 
-/// How many rows a bulk copy of numbers and texts holds.
 fn count_rows(payload: &[u8]) -> u64 {
     let mut kinds = Vec::new();
     let number = |at: usize| usize::from(u16::from_le_bytes([payload[at], payload[at + 1]]));

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// What is sent back.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// Tokens, and the end of the answer.
@@ -11,7 +10,7 @@ pub enum Reply {
     Raw(Vec<u8>),
     Close,
     Silence,
-    /// Tokens, after so long.
+    /// Tokens, after a delay.
     Later(Duration, Vec<u8>),
 }
 
@@ -34,7 +33,6 @@ pub fn message(tag: u8, number: i32, state: u8, class: u8, text: &str) -> Vec<u8
     sized(tag, &body)
 }
 
-/// The end of a statement.
 pub fn done(tag: u8, status: u16, rows: u64) -> Vec<u8> {
     [&[tag][..], &status.to_le_bytes(), &[0xc1, 0], &rows.to_le_bytes()].concat()
 }
@@ -47,7 +45,6 @@ pub fn info(number: i32, text: &str) -> Vec<u8> {
     message(0xab, number, 1, 0, text)
 }
 
-/// So many rows were touched.
 pub fn touched(rows: u64) -> Vec<u8> {
     done(0xfd, 0x10, rows)
 }
@@ -87,7 +84,7 @@ pub fn result(columns: &[&str], rows: &[&[Option<&str>]]) -> Vec<u8> {
     out
 }
 
-/// What a call of a prepared statement gives back: its handle first, if it is new.
+/// What a call of a prepared statement returns: its handle first, if it is new.
 pub fn returned(handle: Option<i32>, statement: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(statement);
@@ -100,7 +97,7 @@ pub fn returned(handle: Option<i32>, statement: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The same as a statement inside of a call.
+/// Turns a statement's tokens into those inside a call.
 pub fn inside(mut statement: Vec<u8>) -> Vec<u8> {
     // The last token is "DONE", of 13 bytes.
     let at = statement.len() - 13;
@@ -109,7 +106,6 @@ pub fn inside(mut statement: Vec<u8>) -> Vec<u8> {
     statement
 }
 
-/// A transaction has begun, or ended.
 pub fn transaction(kind: u8) -> Vec<u8> {
     let descriptor = [1, 0, 0, 0, 0x2a, 0, 0, 0];
     match kind {

@@ -45,7 +45,7 @@ impl Engine for Toy {
 struct ToyTarget {
     count: Arc<AtomicI64>,
     forget_every: i64,
-    /// Until it has taken its time.
+    /// Until its slow first increment.
     is_drowsy: AtomicBool,
     placement: Placement,
 }

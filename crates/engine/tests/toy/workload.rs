@@ -45,7 +45,7 @@ impl Workload for Increments {
     }
 }
 
-/// A workload that is a single step: it asks the engine for its count.
+/// A single step that asks the engine for its count.
 pub struct AskOnce;
 
 impl Workload for AskOnce {

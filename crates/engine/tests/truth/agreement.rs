@@ -17,8 +17,8 @@ const LEVEL: f64 = 0.95;
 const BLOCKS: u32 = 8;
 const SECONDS: u32 = 4;
 const SCALE: u32 = 10;
-/// Between transactions. A build without optimisation takes some 30 µs for a statement, of all the clients in turn: that
-/// is to be lost in it.
+/// Between transactions. An unoptimised build takes some 30 µs per statement for all clients in turn, which must be
+/// negligible.
 const PAUSE: &str = "20 ms";
 const CLIENTS: u32 = 16;
 const THREADS: u32 = 2;
@@ -27,7 +27,6 @@ const QUIET_SHARE: f64 = 0.05;
 /// Rounds, where others worked on the machine.
 const ROUNDS: u32 = 3;
 
-/// What one run showed.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     throughput: f64,
@@ -78,7 +77,7 @@ fn by_etalon(server: &Server, file: &str) -> Shown {
     Shown { throughput: outcome.value("throughput"), latency_ms: outcome.value("response_mean") / 1e3 }
 }
 
-/// Étalon's figures over pgbench's, block by block.
+/// Étalon's figures over pgbench's.
 fn ratio(blocks: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
     let sample = |side: fn(&(Shown, Shown)) -> &Shown| {
         let value = |(block, shown): (u32, &(Shown, Shown))| TrialValue { block, value: figure(side(shown)) };
@@ -87,7 +86,7 @@ fn ratio(blocks: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
     paired_ratio(&paired(&sample(|both| &both.0), &sample(|both| &both.1)), LEVEL).unwrap()
 }
 
-/// Runs both in random order in each block. Says how much of the machine others took meanwhile.
+/// Runs both in random order in each block. Also gives the share of the machine that others took.
 fn round(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f64) {
     let before = CpuSample::take_with(&[server.pid()]);
     let blocks = (0..BLOCKS).map(|_| {

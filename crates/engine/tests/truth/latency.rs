@@ -1,18 +1,18 @@
 //! Latencies against a server whose delays are known: what étalon stores must be what the server itself noted.
 //!
-//! The server is a real one behind a relay that holds each answer of the load back until its time has come. The relay
-//! notes when a request arrived and when its answer left. Étalon runs whole: plan, conductor, lane, store.
+//! The server is a real one behind a relay that holds each answer of the load back until it is due, and notes when a
+//! request arrived and when its answer left. Étalon runs whole: plan, conductor, lane, store.
 //!
-//! What is allowed is 1 % or 20 µs, whichever is more, for the median, the 99th percentile and the maximum. Between the
-//! relay's notes and étalon's lie two sleepers that the operating system has to wake, the relay and étalon. How late it
-//! wakes a sleeper in these very seconds is what the [`Witness`] sees. The rule:
+//! 1 % or 20 µs, whichever is more, is allowed for the median, the 99th percentile and the maximum. Between the
+//! relay's notes and étalon's the operating system has to wake two sleepers, the relay and étalon; the [`Witness`]
+//! measures how late it does so at the time. The rule:
 //!
-//! - the ordinary suite holds the median to what is allowed, the slow one all three;
-//! - étalon's figures may never lie below the server's, whatever the machine does;
-//! - a figure that is off counts if others took less than [`QUIET_SHARE`] of the machine, and if twice the witness's
+//! - the ordinary suite checks the median, the slow one all three;
+//! - étalon's figures may never lie below the server's;
+//! - a figure that is off counts if others took less than [`QUIET_SHARE`] of the machine and twice the witness's
 //!   lateness at the same quantile is within what is allowed; [`HONEST_ATTEMPTS`] of those fail the test;
-//! - an attempt that is off and does not count is made again, up to [`ATTEMPTS`] in all. After the last one the test is
-//!   content with medians that are not far off, and says that the machine cannot show more.
+//! - an attempt that is off and does not count is repeated, up to [`ATTEMPTS`] in all. After the last one the test
+//!   accepts medians that are not far off, and says that the machine cannot show more.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
@@ -28,22 +28,21 @@ use crate::witness::{Lateness, Witness};
 
 /// Share of the machine that others may take in an attempt that counts, stolen time included.
 const QUIET_SHARE: f64 = 0.02;
-/// So many attempts on a quiet machine that are off fail the test.
+/// Attempts on a quiet machine that must be off for the test to fail.
 const HONEST_ATTEMPTS: u32 = 3;
 const ATTEMPTS: u32 = 4;
 /// Sleepers between the relay's notes and étalon's.
 const SLEEPERS: f64 = 2.0;
-/// The bar: a share, or so much.
+/// Allowed error: a share, or an absolute one.
 const ALLOWED_SHARE: f64 = 0.01;
 const ALLOWED_NS: f64 = 20_000.0;
-/// What a median may be off by where no attempt was quiet.
+/// Allowed error of a median if no attempt was quiet.
 const BUSY_SHARE: f64 = 0.25;
 /// A histogram of three digits rounds by at most this.
 const ROUNDING: f64 = 0.001;
 
 const MS: u64 = 1_000_000;
 
-/// A load on a server with delays.
 struct Case {
     name: &'static str,
     delays: Delays,
@@ -53,7 +52,6 @@ struct Case {
     length_ms: u32,
 }
 
-/// What the server noted and what étalon stored.
 struct Seen {
     expected: Vec<u64>,
     stored: Histogram<u64>,
@@ -61,7 +59,6 @@ struct Seen {
     lateness: Lateness,
 }
 
-/// One figure of both.
 struct Figure {
     name: &'static str,
     server_ns: f64,
@@ -105,9 +102,9 @@ impl Case {
         Seen { expected: self.expected(&answers), stored: stored(&outcome), disturbed: relay.disturbed(), lateness }
     }
 
-    /// The latencies that the server's notes amount to, in ascending order. In the closed loop a transaction begins when
-    /// it is sent. Under a rate it begins at its intended instant, whenever it was sent: request number i at i periods
-    /// after the start, which is where the earliest request puts it.
+    /// The latencies by the server's notes, ascending. In the closed loop a transaction begins when it is sent. Under
+    /// a rate it begins at its intended instant: request number i at i periods after the start, which is where the
+    /// earliest request puts it.
     fn expected(&self, answers: &[Answer]) -> Vec<u64> {
         let mut latencies: Vec<u64> = if self.rate == 0 {
             answers.iter().map(|answer| answer.left_ns - answer.arrived_ns).collect()
@@ -122,7 +119,7 @@ impl Case {
         latencies
     }
 
-    /// Tries until the figures agree, by the rule above.
+    /// Repeats until the figures agree, by the rule above.
     fn prove(&self, server: &Server) -> Seen {
         let mut honest = 0;
         for attempt in 1.. {
@@ -166,7 +163,7 @@ impl Seen {
     fn figures(&self) -> Vec<Figure> {
         assert_eq!(self.expected.len() as u64, self.stored.len(), "a transaction has no latency, or two");
         let count = self.expected.len();
-        // As the histogram has it: the smallest value that so large a share does not exceed.
+        // As in the histogram: the smallest value that at least this share does not exceed.
         let exact = |quantile: f64| self.expected[((quantile * count as f64).ceil() as usize).max(1) - 1] as f64;
         let figure = |name, quantile: f64| Figure {
             name,
@@ -185,7 +182,6 @@ impl Seen {
     }
 }
 
-/// All response times of the only trial.
 fn stored(outcome: &Outcome) -> Histogram<u64> {
     let trial = outcome.store().trials().unwrap()[0].id;
     let series = outcome.store().series(trial).unwrap();
@@ -223,8 +219,8 @@ fn slow_answers_among_usual_ones_are_those_that_the_server_noted() {
     assert!((expected as f64 / seen.expected.len() as f64 - 0.1).abs() < 0.03, "{expected}");
 }
 
-/// The server stops for a second. Sent late, and answered at once, the requests that it kept waiting would look as fast
-/// as any other; they are charged with the time from their intended instants.
+/// The server stops for a second. The requests that it kept waiting, sent late and answered at once, would look fast;
+/// they are charged from their intended instants.
 #[test]
 fn a_stall_is_charged_to_every_request_that_it_delayed() {
     let server = Server::start(&[]);
@@ -233,13 +229,13 @@ fn a_stall_is_charged_to_every_request_that_it_delayed() {
     let stall = Case { name: "2 ms, a stall of 1 s, 200 a second", delays, clients: 1, rate: 200, length_ms: 2_600 };
     let seen = stall.prove(&server);
 
-    // Each that was intended while at least a tenth of a second of the stall was left, and those behind them.
+    // Those intended while at least a tenth of a second of the stall was left, and those behind them.
     let (expected, stored) = seen.longer_than(100 * MS);
     let at_least = f64::from(stall.rate) * (stall_ns - 100 * MS) as f64 / 1e9;
     assert!(expected.abs_diff(stored) <= 1, "{expected} {stored}");
     assert!(stored as f64 > 0.98 * at_least, "{stored} were charged, and {at_least:.0} were intended meanwhile");
     assert!(seen.stored.max() as f64 > 0.98 * stall_ns as f64, "{}", seen.stored.max());
-    // Closed in itself, the same server looks well: one request was slow.
+    // In a closed loop the same server looks good: one request was slow.
     let (slow_answers, _) = Case { rate: 0, ..stall }.run(&server).longer_than(100 * MS);
     assert_eq!(slow_answers, 1);
 }

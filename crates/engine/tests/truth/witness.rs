@@ -1,12 +1,11 @@
-//! A thread that does nothing but sleep: how late this machine wakes whoever waits.
+//! A thread that only sleeps, to see how late this machine wakes a sleeper.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long it sleeps each time: as long as the tests' servers take to answer, since a processor that rested longer
-/// wakes later.
+/// As long as the tests' servers take to answer, since a processor that rested longer wakes later.
 const NAP: Duration = Duration::from_millis(40);
 
 /// Sleeps until it is asked.
@@ -15,7 +14,7 @@ pub struct Witness {
     thread: JoinHandle<Vec<u64>>,
 }
 
-/// How late it was woken, in nanoseconds and in ascending order.
+/// In nanoseconds, ascending.
 pub struct Lateness(Vec<u64>);
 
 impl Witness {
@@ -42,7 +41,7 @@ impl Witness {
 }
 
 impl Lateness {
-    /// The smallest lateness that so large a share of the naps did not exceed.
+    /// The smallest lateness that at least this share of the naps does not exceed.
     pub fn quantile_ns(&self, quantile: f64) -> f64 {
         let rank = ((quantile * self.0.len() as f64).ceil() as usize).max(1);
         self.0[rank - 1] as f64

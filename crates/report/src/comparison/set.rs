@@ -1,4 +1,4 @@
-//! All comparisons of an experiment: which sides, which tables, and what holds for all of them.
+//! All comparisons of an experiment.
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
@@ -24,36 +24,30 @@ use crate::evidence::{Evidence, IMPORTED, TrialCounts};
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Half width of the zone of equivalence, as a share.
     pub margin: f64,
-    /// Level of the intervals.
     pub level: f64,
-    /// How a side's figure is made of its trials.
     pub estimator: Estimator,
-    /// How the sides are matched.
     pub pairing: Pairing,
-    /// When they ran. Blocks of a sequential order are no stretches of time, so nothing is paired by them.
+    /// Blocks of a sequential order are not paired.
     pub order: TimeOrder,
-    /// Fewest blocks that carry a verdict.
     pub min_blocks: u32,
 }
 
 /// What is known of when the trials of the two sides ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOrder {
-    /// They took turns.
     Interleaved,
-    /// One side's after the other's: no verdict.
+    /// One side after the other: no verdict.
     Sequential,
-    /// The same, and the plan allows verdicts.
+    /// One side after the other, and the plan allows verdicts.
     SequentialAllowed,
-    /// Nobody tells, as of what was imported.
+    /// As of imports.
     Unknown,
 }
 
 impl TimeOrder {
-    /// The order of an experiment whose sides are asked to be matched in this way: who imports results without blocks asks
-    /// for no pairing, since the order of the plan then stands for no order at all.
+    /// A request for unpaired comparison (imports without blocks) overrides the plan's order, which then means
+    /// nothing.
     fn of(evidence: &Evidence, asked: Pairing) -> TimeOrder {
         let plan = &evidence.header.plan;
         match (plan.schedule.order, asked) {
@@ -65,78 +59,66 @@ impl TimeOrder {
     }
 }
 
-/// A benchmark of which no trial was measured, so that it has no rows.
+/// Without any measured trial, so without rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmeasured {
-    /// Which one, as the plan names it.
     pub benchmark: String,
-    /// Trials of it that failed on another side than the baseline.
+    /// On other sides than the baseline.
     pub failed: usize,
-    /// Why the first of its trials was not measured.
+    /// Of the first trial.
     pub reason: String,
 }
 
-/// A table: the rows of one benchmark, A against one B.
+/// One benchmark, A compared with one B.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What tells this table from the others, such as the benchmark: key and value.
+    /// Distinguishes the table, such as by benchmark.
     pub title: Vec<(String, String)>,
-    /// The key that is compared: `system`.
     pub compared: String,
-    /// What A is called.
     pub a: String,
-    /// What B is called.
     pub b: String,
-    /// The rows; those of one cell stand together.
     pub rows: Vec<Comparison>,
-    /// The facts in which the two systems differ.
+    /// Between the two systems.
     pub differences: Vec<Difference>,
 }
 
-/// A trial that is in no figure.
+/// In no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedTrial {
-    /// Its identity in the store.
     pub trial: i64,
-    /// Its place in the order.
     pub position: u32,
-    /// Its block.
     pub block: u32,
-    /// Its cell in words.
     pub cell: String,
     /// Failed, aborted, or superseded.
     pub state: TrialState,
-    /// Why.
     pub reason: String,
-    /// Whether another attempt at its place was measured.
+    /// Another attempt was measured.
     pub repeated: bool,
 }
 
-/// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
     /// The figures are of a debug build.
     DebugBuild,
-    /// The trials were not interleaved.
+    /// Not interleaved.
     SequentialOrder,
-    /// Trials are missing: running, planned or dropped.
+    /// Running, planned or dropped trials.
     Incomplete,
     /// Both sides are one server.
     SameServer,
     /// The sides promise different things at commit.
     UnequalDurability,
-    /// Something asked for has no result.
+    /// A request without result.
     Missing,
-    /// A licence does not let everybody publish what was measured.
+    /// A licence restricts it.
     Publication,
     /// Étalon itself has not met the real engine.
     Untried,
-    /// The disk is one of a virtual machine.
+    /// Of a virtual machine.
     VirtualDisk,
 }
 
 impl NoteKind {
-    /// The kind in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             NoteKind::DebugBuild => "debug-build",
@@ -152,58 +134,48 @@ impl NoteKind {
     }
 }
 
-/// Something that holds for the whole set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What it is about.
     pub kind: NoteKind,
-    /// In words, a whole sentence without its full stop.
+    /// A sentence without its full stop.
     pub text: String,
 }
 
 /// All comparisons of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparisonSet {
-    /// What the rows were judged by.
     pub rules: Rules,
-    /// How many rows were judged together, those that are not shown among them.
+    /// Hidden rows included.
     pub families: Families,
-    /// The tables.
     pub tables: Vec<Table>,
     /// Benchmarks without any row, since none of their trials was measured.
     pub unmeasured: Vec<Unmeasured>,
-    /// What each cell of a single system gave; empty if there are systems to compare.
+    /// Of a single system; empty if systems are compared.
     pub figures: Vec<Figure>,
-    /// Cells of disks by their groups, over the depths; empty if there are none.
+    /// Disk cells over depths.
     pub disk: Vec<DiskGroup>,
-    /// Cells over their numbers of clients; empty if a benchmark has one number only.
+    /// Empty if a benchmark has one number only.
     pub clients: Vec<ClientsGroup>,
-    /// What each client host did; empty if the load was made by étalon's own process.
+    /// Empty if étalon's own process made the load.
     pub hosts: Vec<HostsGroup>,
-    /// How many trials came to which end.
     pub counts: TrialCounts,
-    /// Blocks of the plan.
     pub blocks: u32,
-    /// The order of the plan.
     pub order: Order,
-    /// Trials that are in no figure.
     pub dropped: Vec<DroppedTrial>,
-    /// What holds for all rows.
     pub notes: Vec<Note>,
 }
 
 impl ComparisonSet {
-    /// Every row of every table.
     pub fn rows(&self) -> impl Iterator<Item = &Comparison> {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// The trials that are in no figure and that no other attempt stands for.
+    /// Trials in no figure, without a later attempt.
     pub fn lost(&self) -> usize {
         self.dropped.iter().filter(|dropped| !dropped.repeated).count()
     }
 
-    /// The first of the dropped trials that have the same to say, and how many more of them there are.
+    /// Grouped by text, with the number of further ones.
     pub fn dropped_by_reason(&self) -> Vec<(&DroppedTrial, usize)> {
         let mut found: Vec<(&DroppedTrial, usize)> = Vec::new();
         for trial in &self.dropped {
@@ -219,11 +191,7 @@ impl ComparisonSet {
     }
 }
 
-/// Compares what the options ask for.
-///
-/// # Errors
-/// When the options name what the experiment does not have, or cannot be satisfied. An experiment in which nothing was
-/// measured is no error: its rows say so.
+/// Errors if the options cannot be satisfied. An experiment without measurements is no error.
 pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
     let plan = &evidence.header.plan;
     let rules = Rules {
@@ -251,7 +219,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let notes = notes(evidence, &tables, rules.order);
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
-    // Unless systems are compared, all of them are looked at.
+    // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];
     let looked_at: Vec<String> =
         if of_systems { others.iter().chain([&baseline]).cloned().collect() } else { Vec::new() };
@@ -275,8 +243,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     })
 }
 
-/// All rows of all tables are judged, shown or not: who looks at one metric only has not asked fewer questions of the
-/// experiment.
+/// Hidden rows are judged, too: looking at one metric does not reduce the questions.
 fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
     steadiness::warn(&mut rows, rules);

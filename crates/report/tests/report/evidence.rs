@@ -1,4 +1,4 @@
-//! Evidence made by hand: systems, points of a sweep, and how long a trial takes on each.
+//! Handmade evidence.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,9 @@ use report::Evidence;
 use stats::Rng;
 use store::{Header, StoredMeasurement, StoredTrial};
 
-/// What a system does with a cell: transactions per second, given the number of clients.
+/// Transactions per second by clients.
 pub type Speed = fn(clients: i64) -> f64;
 
-/// Builds evidence.
 pub struct Builder {
     pub systems: Vec<(String, Speed)>,
     pub clients: Vec<i64>,
@@ -27,7 +26,6 @@ pub struct Builder {
     pub name: String,
 }
 
-/// Evidence with its histograms.
 pub struct Made {
     pub evidence: Evidence,
     pub series: BTreeMap<i64, Vec<Series>>,
@@ -51,7 +49,7 @@ impl Default for Builder {
     }
 }
 
-/// A standard normal value (Box-Muller).
+/// Box-Muller.
 pub fn normal(rng: &mut Rng) -> f64 {
     let (u, v) = (1.0 - rng.next_f64(), rng.next_f64());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
@@ -151,7 +149,6 @@ impl Builder {
     }
 }
 
-/// Evidence without any trial.
 pub fn empty(plan: Plan, cells: Vec<Cell>) -> Evidence {
     let facts = plan.systems.iter().map(|system| (system.name.clone(), facts(&system.name)));
     let facts: BTreeMap<String, Facts> = facts.chain([("client".to_owned(), client_facts())]).collect();
@@ -204,7 +201,7 @@ fn client_facts() -> Facts {
     facts
 }
 
-/// The whole histogram, and the series of the trial: one a second and the whole.
+/// The whole histogram, and one per second.
 fn series(rate: f64, clients: f64, seconds: u32, rng: &mut Rng) -> (Histogram<u64>, Vec<Series>) {
     let new = || Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
     let mut whole = new();
@@ -249,7 +246,7 @@ fn measurements(rate: f64, histogram: &Histogram<u64>) -> Vec<Measurement> {
 }
 
 impl Made {
-    /// The values of a metric, changed by block: for shapes that the noise does not make.
+    /// Changes a metric by block, for shapes that noise does not make.
     pub fn change(&mut self, system: &str, metric: &str, change: impl Fn(u32, f64) -> f64) {
         for stored in &mut self.evidence.measurements {
             let is_it =
@@ -290,18 +287,15 @@ impl Made {
         self.evidence.trials = all;
     }
 
-    /// Marks the trial at a place of the order.
     pub fn mark(&mut self, position: u32, kind: MarkKind, detail: &str) {
         self.evidence.marks.push((i64::from(position) + 1, Mark { kind, detail: detail.to_owned() }));
     }
 
-    /// The first place of the order with this system.
     pub fn position_of(&self, system: &str) -> u32 {
         let is_it = |t: &&StoredTrial| self.evidence.cells[t.planned.cell as usize].system == system;
         self.evidence.trials.iter().find(is_it).unwrap().planned.position
     }
 
-    /// Turns a measured trial into a failed one.
     pub fn fail(&mut self, position: u32, reason: &str) {
         let trial = &mut self.evidence.trials[position as usize];
         trial.state = TrialState::Failed;
@@ -311,7 +305,6 @@ impl Made {
         self.series.remove(&id);
     }
 
-    /// Gives a system another durability.
     pub fn durability(&mut self, system: &str, tier: DurabilityTier, because: &str) {
         let durability = Durability { tier, because: because.to_owned(), except: None };
         self.evidence.facts.entry(system.to_owned()).or_default().set_durability(&durability);

@@ -9,12 +9,12 @@ use report::{Comparison, ComparisonSet, Options, compare};
 
 use crate::evidence::{Builder, Made};
 
-/// Two equal systems, of whose operations such shares fail, in percent by side and block.
+/// Two equal systems with these failed percentages by side and block.
 fn made(failed: impl Fn(&str, u32) -> f64) -> Made {
     read(|system, block| Reading::Value(failed(system, block)))
 }
 
-/// The same with shares that may not be known.
+/// [`made`] with shares that may be unknown.
 fn read(failed: impl Fn(&str, u32) -> Reading) -> Made {
     let systems = ["a", "b"].map(|name| (name.to_owned(), (|_| 1_000.0) as fn(i64) -> f64));
     let mut made = Builder { systems: systems.to_vec(), clients: vec![4], ..Builder::default() }.build();
@@ -22,7 +22,6 @@ fn read(failed: impl Fn(&str, u32) -> Reading) -> Made {
     made
 }
 
-/// Adds a measurement to every trial.
 fn add(made: &mut Made, measurement: impl Fn(&str, u32) -> Measurement) {
     let one_each: Vec<_> =
         made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
@@ -92,7 +91,7 @@ fn where_nothing_failed_there_is_no_question() {
 
 #[test]
 fn one_trial_with_a_share_beyond_the_tail_voids_the_row() {
-    // The other trials have a 99th percentile, and those that have one are no fair choice.
+    // Only the other trials have a p99: an unfair selection.
     let set = set(&made(|system, block| if system == "a" && block == 3 { 1.5 } else { 0.0 }));
     let p99 = row(&set, "response_p99");
     assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { .. })), "{:?}", p99.outcome);
@@ -178,7 +177,7 @@ fn a_latency_that_some_trials_lack_has_no_verdict() {
 
 #[test]
 fn a_trial_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
-    // In one trial some were skipped before anybody knew of which kind they were.
+    // In one trial some were skipped before their kind was known.
     let made = |of_reads: f64| {
         let is_bad = |system: &str, block: u32| system == "b" && block == 3;
         let mut made = made(|system, block| if is_bad(system, block) { 20.0 } else { 0.0 });

@@ -43,7 +43,7 @@ fn comparing_nothing_is_no_pass() {
     assert_eq!(judged(&built(|_| 1_000.0, 0.002, 8), &many).status, GateStatus::TooFewRows);
 }
 
-/// Trials of some blocks of one side fail.
+/// In some blocks of one side.
 fn failing(system: &str, blocks: std::ops::Range<u32>) -> Made {
     let mut made = built(|_| 1_200.0, 0.004, 8);
     let of_system = |trial: &&store::StoredTrial| made.evidence.cells[trial.planned.cell as usize].system == system;
@@ -57,7 +57,7 @@ fn failing(system: &str, blocks: std::ops::Range<u32>) -> Made {
 fn a_candidate_that_fails_fails_the_gate() {
     let candidate = "new <&\"|";
     let any = GateRules { min_rows: Some(0), ..GateRules::default() };
-    // Too few are left to compare, none at all, and so many that the others could be compared.
+    // Too few left to compare, none, and enough.
     for blocks in [0..5, 0..8, 0..1] {
         for rules in [any, GateRules::default()] {
             let outcome = judged(&failing(candidate, blocks.clone()), &rules);
@@ -72,7 +72,7 @@ fn a_candidate_that_fails_fails_the_gate() {
         GateStatus::TooFewRows,
         "nor can one be left out"
     );
-    // Nothing was measured on either side: there are no metrics, and still the benchmark is part of the plan.
+    // Without measurements on either side there are no metrics, but the benchmark is in the plan.
     let mut both = failing(candidate, 0..8);
     (0..16).for_each(|position| both.fail(position, "no route to host"));
     let outcome = judged(&both, &GateRules::default());
@@ -106,7 +106,7 @@ fn a_figure_that_some_trials_lack_is_not_compared_and_fails_the_candidate_that_l
         made.lack(candidate, "response_p99", 0..of_new);
         judged(&made, &GateRules { min_rows: Some(2), ..GateRules::default() })
     };
-    // The others are enough blocks to call it improved.
+    // The remaining blocks suffice for "improved".
     let more = lacking(1, 2);
     assert_eq!((more.status, more.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
     let row = more.lines.iter().find(|line| line.status == RowStatus::Failed).unwrap();

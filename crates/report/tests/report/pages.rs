@@ -7,10 +7,9 @@ use store::StoredMeasurement;
 
 use crate::evidence::Builder;
 
-/// Reads, bytes, stall in ms; writes, bytes, stall in ms.
 type Counters = [f64; 6];
 
-/// "SQL Server 2017 on Linux and Windows": the rows of Linux, data and log of each run.
+/// "SQL Server 2017 on Linux and Windows": Linux's rows, data and log per run.
 const LINUX: [[Counters; 2]; 5] = [
     [[211., 11067392., 392., 9297., 8400756736., 252474.], [180., 1757184., 96., 257495., 9905119232., 1176244.]],
     [[217., 11468800., 330., 9286., 8400805888., 262233.], [180., 1757184., 98., 257520., 9905446912., 1169819.]],
@@ -19,7 +18,7 @@ const LINUX: [[Counters; 2]; 5] = [
     [[211., 11067392., 346., 9282., 8400625664., 253313.], [180., 1757184., 123., 257492., 9905139712., 1173015.]],
 ];
 
-/// The rows of Windows, which are six.
+/// Windows has six rows.
 const WINDOWS: [[Counters; 2]; 6] = [
     [[224., 12771328., 1069., 10268., 8406908928., 300629.], [168., 1700352., 67., 257528., 9122321408., 1106818.]],
     [[214., 11788288., 873., 10689., 8410341376., 386398.], [168., 1700352., 92., 257637., 9122304512., 1113679.]],
@@ -29,7 +28,7 @@ const WINDOWS: [[Counters; 2]; 6] = [
     [[223., 12427264., 1158., 10442., 8408580096., 363042.], [168., 1700352., 71., 257620., 9122288128., 1123246.]],
 ];
 
-/// The published averages, in the order of the rows: read and write of data, read and write of log.
+/// Published, in row order: data read and write, log read and write.
 const AVERAGES: [[&str; 4]; 11] = [
     ["1.8", "27.2", "0.5", "4.6"],
     ["1.5", "28.2", "0.5", "4.5"],
@@ -110,8 +109,8 @@ fn the_published_averages_follow_from_the_published_rows() {
     }
 }
 
-/// Of the eight published means two do not follow from the rows (1.34 and 3.34, the reads of data); by MiB another side
-/// gains in the writes of the log.
+/// Two of eight published means do not follow (1.34 and 3.34, reads of data); by MiB the other side gains in log
+/// writes.
 #[test]
 fn the_published_conclusions_are_recomputed() {
     let evidence = published();
@@ -162,7 +161,7 @@ fn what_an_engine_does_not_count_is_said_and_not_zero() {
     }
     let text = render(&evidence, None, 200).unwrap();
     assert!(text.contains("n/a: TRAN writes: the log is not timed"), "{text}");
-    // Every line fits into a terminal, the published table's too.
+    // Every line fits, also of the published table.
     let narrow = render(&evidence, None, 80).unwrap();
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     let heads: Vec<&str> = report::pages::HEADS.into_iter().filter(|head| narrow.contains(head)).collect();

@@ -1,4 +1,4 @@
-//! Files, volumes and devices: what is under a database, measured by itself.
+//! Files, volumes and devices as systems of their own.
 
 pub(crate) mod blocks;
 mod facts;
@@ -29,7 +29,6 @@ use self::files::{File, Files};
 use self::place::Place;
 use self::settings::Settings;
 
-/// The registry's entry.
 pub struct Disk;
 
 impl Engine for Disk {
@@ -61,18 +60,18 @@ impl Engine for Disk {
     }
 }
 
-/// A folder, file, volume or device that is ready to be worked on.
+/// A folder, file, volume or device.
 struct DiskTarget {
     place: Place,
     settings: Settings,
     consent: Consent,
-    /// Which paths its files may have.
+    /// For the files' paths.
     permits: Permits,
     interrupt: Arc<AtomicBool>,
-    /// How operations are carried out, with what could not be had.
+    /// How operations run, with missing features.
     reactor: String,
     files: Mutex<Files>,
-    /// Notes what is made elsewhere, for the next start if this one is killed. Gone once everything is removed.
+    /// Notes files made elsewhere, for the next start if this one is killed.
     scratch: Mutex<Option<Scratch>>,
 }
 
@@ -85,16 +84,15 @@ impl Dialect for NoDialect {
     }
 }
 
-/// A failure of the machine's, with its words.
 fn failed(tried: &str, error: HostError) -> Failure {
     match error {
-        // It says itself what was tried.
+        // It already says what was tried.
         HostError::Unavailable { tried, reason } => of_words(&tried, reason),
         error => of_words(tried, error.to_string()),
     }
 }
 
-/// A failure whose kind shows in its words.
+/// The kind shows in the words.
 fn of_words(tried: &str, cause: String) -> Failure {
     let kind = match () {
         () if cause.starts_with("unsupported: ") => FailureKind::Unsupported,
@@ -126,14 +124,13 @@ impl DiskTarget {
             files: Mutex::new(Files::default()),
             scratch: Mutex::new(Some(scratch)),
         };
-        // What cannot be had shows now, and not in the first trial.
+        // Fails now rather than in the first trial.
         let ring = target.ring(1, 4096, Vec::new())?;
         let without = ring.shortfalls().iter().map(|shortfall| format!("; without {shortfall}"));
         target.reactor = std::iter::once(ring.kind().to_owned()).chain(without).collect();
         Ok(target)
     }
 
-    /// A ring as the settings have it.
     fn ring(
         &self,
         depth: u32,
@@ -154,7 +151,6 @@ impl DiskTarget {
         })
     }
 
-    /// The folder that everything is in.
     fn folder(&self) -> PathBuf {
         self.place.folder()
     }
@@ -179,8 +175,8 @@ impl Target for DiskTarget {
         Placement::Server
     }
 
-    /// Makes and verifies the files. What has been made and verified once stays: blocks have no state that a trial
-    /// could leave behind, and making them anew would take longer than the trial.
+    /// Makes and verifies the files once: blocks keep no state of a trial, and making them again would take longer
+    /// than one.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.tables.is_empty() || data.files.is_empty() {
             let cause = "it holds blocks, and the data set is one of tables";
@@ -201,7 +197,7 @@ impl Target for DiskTarget {
         lock(&self.files).sync()
     }
 
-    /// What lies in the page cache is written first, since the devices have not counted it yet.
+    /// Syncs first, since devices have not counted the page cache yet.
     fn counters(&self) -> Result<Counters, Failure> {
         let files = lock(&self.files);
         files.sync()?;
@@ -224,13 +220,12 @@ impl Target for DiskTarget {
     fn drop_all(&self) -> Result<(), Failure> {
         lock(&self.files).remove()?;
         self.place.remove()?;
-        // What is in it is of no use without the files.
+        // Useless without the files.
         *lock(&self.scratch) = None;
         Ok(())
     }
 }
 
-/// The path's folder, or `.`.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

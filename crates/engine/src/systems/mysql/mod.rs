@@ -1,7 +1,7 @@
-//! MySQL and MariaDB: a server that is there already, or a private one that étalon makes, starts and removes.
+//! MySQL and MariaDB: an existing server, or a private one.
 //!
-//! Étalon works in a database of its own, which holds a marker. Each preparation makes it anew: a trial on other tables
-//! than the one before would be worth nothing.
+//! Étalon works in its own database with a marker, recreated by each preparation: trials on different tables are not
+//! comparable.
 
 mod backup;
 mod confine;
@@ -57,10 +57,9 @@ use url::Address;
 #[cfg(test)]
 pub(in crate::systems) use url::parse_url;
 
-/// The database that étalon works in.
+/// Étalon's database.
 const SCHEMA: &str = "etalon";
 
-/// The registry's entry.
 pub struct MySql;
 
 impl Engine for MySql {
@@ -121,16 +120,15 @@ impl Engine for MySql {
     }
 }
 
-/// How statements travel on this protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Travel {
-    /// `COM_STMT_EXECUTE` of what was prepared when the connection was made.
+    /// `COM_STMT_EXECUTE` of statements prepared at connect.
     Prepared,
     /// `COM_QUERY`.
     Text,
 }
 
-/// The one place that knows how a program's protocol is spoken here.
+/// The only place that maps a program's protocol.
 fn travel(protocol: Protocol) -> Result<Travel, Failure> {
     match protocol {
         Protocol::Prepared => Ok(Travel::Prepared),
@@ -145,7 +143,7 @@ fn travel(protocol: Protocol) -> Result<Travel, Failure> {
 }
 
 struct MySqlTarget {
-    // Dropped in this order: the connection before the server that it leads to.
+    // Dropped before the server that it leads to.
     control: Control,
     endpoint: Endpoint,
     session: Session,
@@ -154,7 +152,6 @@ struct MySqlTarget {
     consent: Consent,
     permits: Permits,
     reactor: Choice,
-    /// Whether étalon's own tables are made here at all.
     tables: Tables,
 }
 
@@ -166,7 +163,7 @@ impl MySqlTarget {
         request: &OpenRequest,
     ) -> Result<MySqlTarget, Failure> {
         let OpenRequest { consent, reactor, tables, part, .. } = *request;
-        // What étalon asks about, such as a count, is about the tables that the load works on.
+        // Étalon's questions are about the load's tables.
         let own = match tables {
             Tables::Own => session.clone(),
             Tables::None => session.on_tables_of_others(),
@@ -184,12 +181,11 @@ impl MySqlTarget {
         Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, permits, reactor, tables })
     }
 
-    /// Asks over the control connection.
     fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.control.ask(question).map_err(|failure| self.explain(failure))
     }
 
-    /// The same failure, with what a private server's log knows of it.
+    /// Adds what a private server's log tells.
     fn explain(&self, failure: Failure) -> Failure {
         match self.private() {
             Some(private) if failure.may_pass() => private.explain_loss(failure),
@@ -201,7 +197,7 @@ impl MySqlTarget {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What is prepared on each connection, with the question behind it by which sessions are asked for their counts.
+    /// Prepared on each connection, with the question for session counts last.
     fn asking(&self, program: &Program) -> Result<(Vec<String>, Question), Failure> {
         let question = self.ask(|client| Ok(counters::of_session(client.session.flavor())))?;
         let mut statements = self.statements(program)?;
@@ -211,7 +207,7 @@ impl MySqlTarget {
         Ok((statements, question))
     }
 
-    /// What is prepared; nothing where statements travel as text.
+    /// To be prepared; empty for text statements.
     fn statements(&self, program: &Program) -> Result<Vec<String>, Failure> {
         let sql = || program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
         Ok(match travel(program.protocol())? {
@@ -220,7 +216,6 @@ impl MySqlTarget {
         })
     }
 
-    /// A session on étalon's own tables, or on those of others.
     fn session_on(&self, tables: Tables) -> Session {
         match tables {
             Tables::Own => self.session.clone(),
@@ -253,7 +248,7 @@ impl Target for MySqlTarget {
     }
 
     fn facts(&self) -> Result<Facts, Failure> {
-        // The control connection has settings of its own.
+        // The control connection has other settings.
         let mut client = self
             .session_on(self.tables)
             .open(&self.endpoint, Purpose::Load)
@@ -311,7 +306,7 @@ impl Target for MySqlTarget {
         self.drive_program(program, context)
     }
 
-    /// Geometries are among the engine's own types: every session is a spatial one.
+    /// Geometries are built in: every session is spatial.
     fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
         let client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;
         Ok(Box::new(steps::MySqlSession::new(client)))

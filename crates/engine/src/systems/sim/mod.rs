@@ -1,4 +1,4 @@
-//! The simulated system: `sim:?service_us=200&noise=0.02`. For tests and for trying reports; not shown to users.
+//! The simulated system: `sim:?service_us=200&noise=0.02`. For tests and trying reports; hidden.
 
 pub mod lane;
 
@@ -15,7 +15,6 @@ use crate::systems::sim::lane::{Dies, Model, SimLane, VirtualClock};
 use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target, Threads};
 use crate::worker::{self, Tally, WorkerContext};
 
-/// The registry's entry.
 pub struct Sim;
 
 impl Engine for Sim {
@@ -56,12 +55,12 @@ struct SimTarget {
     model: Model,
     tier: DurabilityTier,
     version: String,
-    /// How many connections of one worker it takes.
+    /// Per worker.
     connections: u32,
 }
 
 impl SimTarget {
-    /// Lets in the connection of that number, unless there are too many.
+    /// Within the limit.
     fn admit(&self, number: u32) -> Result<(), Failure> {
         if number < self.connections {
             return Ok(());
@@ -155,15 +154,15 @@ impl Target for SimTarget {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
         let clock = VirtualClock::default();
         let program = load.statements()?;
-        // Both systems of a block draw the same keys; their chance must be their own.
+        // A block's systems draw equal keys but need their own randomness.
         let first = context.clients.start;
-        // Each host of several has its own part of the simulated server.
+        // Each of several hosts has its own part of the simulated server.
         let seed = if first == 0 { context.seed } else { Rng::of_transaction(context.seed, first, 1).next_u64() };
         let chance = self.name.bytes().fold(seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
         context.connect(1, |number| self.admit(number - first))?;
         context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
-        // The thread's CPU time and virtual time have nothing to do with each other, nor have its connections.
+        // CPU and connection times are not virtual.
         worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, threads: Vec::new(), ..tally })
     }
 

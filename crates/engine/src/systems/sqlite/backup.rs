@@ -1,4 +1,4 @@
-//! Backups by SQLite's backup interface and by `VACUUM INTO`. Both write a database, which is then compressed by étalon.
+//! Backups by SQLite's backup interface or `VACUUM INTO`, both compressed by étalon.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -18,20 +18,19 @@ use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
 use crate::systems::embedded::{companion, remove_files};
 
-/// Pages that the backup interface copies in one step; between steps the rate is held and Ctrl-C is heard.
+/// Per step of the backup interface; between steps rate and Ctrl-C are checked.
 const STEP_PAGES: i32 = 256;
-/// How long a step waits for a writer.
+/// Wait for a writer.
 const BUSY: Duration = Duration::from_millis(5);
 
-/// After so many beginnings a copy is given up.
+/// Restarts before giving up.
 const MOST_RESTARTS: u32 = 50;
 
-/// The backups of one database file.
 pub(super) struct SqliteBackups<'a> {
     pub(super) target: &'a SqliteTarget,
 }
 
-/// What `native` comes to.
+/// Resolves `native`.
 fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
     match request.method {
         Method::Native | Method::Interface => Ok(Method::Interface),
@@ -41,7 +40,6 @@ fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
 }
 
 impl SqliteBackups<'_> {
-    /// Copies the database as it is into `copy`.
     fn copy(&self, request: &BackupRequest<'_>, method: Method, copy: &Path) -> Result<(), Failure> {
         let tried = format!("write the backup {}", copy.display());
         let failed = |error: rusqlite::Error| match sql_failure(&tried, &error) {
@@ -58,7 +56,7 @@ impl SqliteBackups<'_> {
             let page_bytes: i64 = from.query_row(page_bytes, [], |row| row.get(0)).map_err(failed)?;
             let mut into = Connection::open(copy).map_err(failed)?;
             self.target.cipher.unlock(&into).map_err(failed)?;
-            // What is copied is thrown away if it fails: it needs no journal, and is brought to the device below.
+            // A failed copy is thrown away: it needs no journal, and is synced below.
             into.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(failed)?;
             hold_snapshot(&from).map_err(failed)?;
             let backup = Backup::new(&from, &mut into).map_err(failed)?;
@@ -81,9 +79,8 @@ impl SqliteBackups<'_> {
     }
 }
 
-/// Has the connection see one state of the database from here on, where that keeps nobody from writing: with a write-ahead
-/// log. Without it the copy of a database that others write to would begin anew after each of their commits
-/// (<https://sqlite.org/c3ref/backup_finish.html>).
+/// Holds a snapshot where that blocks no writer: with a write-ahead log. Otherwise other writers restart the copy with
+/// each commit (<https://sqlite.org/c3ref/backup_finish.html>).
 fn hold_snapshot(from: &Connection) -> rusqlite::Result<()> {
     let mode: String = from.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode.eq_ignore_ascii_case("wal") {
@@ -94,7 +91,6 @@ fn hold_snapshot(from: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// How often the copy has begun anew.
 #[derive(Debug, Default)]
 struct Restarts {
     remaining: Option<i32>,
@@ -103,7 +99,7 @@ struct Restarts {
 
 impl Restarts {
     fn refuse_too_many(&mut self, remaining: i32) -> Result<(), Failure> {
-        // A step after a restart copies the first pages once more, so that as much remains as after the first step.
+        // After a restart as many pages remain as after the first step.
         let again = self.remaining.is_some_and(|before| remaining >= before);
         self.remaining = Some(remaining);
         self.count += u32::from(again);
@@ -191,7 +187,6 @@ impl Backups for SqliteBackups<'_> {
     }
 }
 
-/// A database file that was restored.
 struct RestoredFile {
     path: PathBuf,
     cipher: Cipher,

@@ -1,5 +1,3 @@
-//! What SQLite is, how it is set, and what its commits promise.
-
 use model::{Facts, Value};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -10,7 +8,7 @@ use crate::error::Failure;
 use crate::systems::durability::{first_fit, listed};
 use crate::systems::embedded::EmbeddedFile;
 
-/// The pragmas that change what is measured.
+/// Pragmas that change results.
 pub(super) const PRAGMAS: &[&str] = &[
     "auto_vacuum",
     "automatic_index",
@@ -33,12 +31,11 @@ pub(super) const PRAGMAS: &[&str] = &[
     "wal_autocheckpoint",
 ];
 
-/// Reads the facts of a database.
 pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     facts.identity("server.product", "SQLite");
     facts.identity("server.version", rusqlite::version());
-    // In a build with SQLCipher its files without a key are its work, too.
+    // With SQLCipher also files without a key are its work.
     if let Some(version) = cipher::said(connection, "cipher_version") {
         facts.identity("server.sqlcipher", version);
         facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
@@ -69,7 +66,7 @@ fn compile_options(connection: &Connection) -> String {
     read().map(|options| options.join(" ")).unwrap_or_default()
 }
 
-/// A pragma's value as text, as SQLite prints it.
+/// As SQLite prints it.
 pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
     let text = |value: ValueRef<'_>| match value {
         ValueRef::Integer(n) => n.to_string(),
@@ -80,7 +77,7 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
     connection.pragma_query_value(None, name, |row| Ok(text(row.get_ref(0)?))).ok()
 }
 
-/// The words that stand for the numbers which a pragma prints, in the order of the numbers.
+/// Words for a pragma's numbers, in order.
 fn names(pragma: &str) -> &'static [&'static str] {
     match pragma {
         "synchronous" => &["off", "normal", "full", "extra"],
@@ -98,7 +95,7 @@ fn words(pragma: &str, value: &str) -> String {
         .map_or(value.to_owned(), |w| (*w).to_owned())
 }
 
-/// Whether what SQLite reads back is what the plan asked for.
+/// Whether SQLite reads back what the plan asked for.
 pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
     let Some(read) = read else { return true };
     let asked = match asked {

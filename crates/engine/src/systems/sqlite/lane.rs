@@ -1,4 +1,4 @@
-//! SQLite in the worker's own thread: every operation is done when `submit` returns.
+//! SQLite in the worker's thread: `submit` completes every operation.
 
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
@@ -8,35 +8,29 @@ use crate::dataset::Datum;
 use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted};
 use crate::workloads::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 
-/// SQLite's extended code for a write on a snapshot that is no longer the newest.
+/// A write on an outdated snapshot.
 const SQLITE_BUSY_SNAPSHOT: i32 = 517;
 
-/// Connections with their statements prepared. Borrows the connections, since SQLite's statements do.
+/// Connections with prepared statements, which borrow them.
 pub struct SqliteLane<'c> {
     connections: &'c [Connection],
-    /// The messages of every client, one client after the other.
     messages: Vec<Message<'c>>,
     per_client: usize,
-    /// The texts of the messages, where they are prepared anew each time.
+    /// Where they are prepared each time.
     texts: Vec<String>,
     protocol: Protocol,
-    /// For each client, the rows that its last operation asked for.
+    /// Per client, of its last operation.
     kept: Vec<Vec<KeptRow>>,
-    /// How often SQLite says that statements were run that are gone, or why it does not tell.
     ran: Result<SessionCounts, &'static str>,
 }
 
-/// Its rows are made without running anything.
+/// Its rows need no execution.
 const EXPLAIN: &str = "SQLite does not count how often `EXPLAIN` was run";
 
-/// No statement has been run.
 const NONE: SessionCounts = SessionCounts { transactions: None, statements: Some(0), twice: 0, commits: None };
 
-/// How often SQLite says that it has run a statement, and how often it had to prepare it anew before: a run that it broke off for
-/// that is counted or not, as it found out. <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
-///
-/// # Errors
-/// Runs of this statement are not counted.
+/// SQLite's count of runs, and of repreparations before: a run cut off by one may or may not count.
+/// <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
 fn runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     if statement.is_explain() != 0 {
         return Err(EXPLAIN);
@@ -46,23 +40,18 @@ fn runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     Ok(SessionCounts { statements, twice, ..SessionCounts::default() })
 }
 
-/// The counts of one more statement.
+/// Adds a statement's counts.
 fn and(sum: Result<SessionCounts, &'static str>, statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     Ok(sum?.plus(runs(statement)?))
 }
 
-/// The statements that a script joins with `\;`. SQLite has no messages: each is executed by itself, and outside a
-/// transaction committed by itself.
+/// Statements joined by `\;`. SQLite has no messages: each runs, and outside a transaction commits, by itself.
 struct Message<'c> {
     statements: Vec<Statement<'c>>,
 }
 
 impl<'c> SqliteLane<'c> {
-    /// A lane over connections, each of them one client. Where the protocol says so `sql` is prepared on every connection
-    /// now, and otherwise each time: parameters and all, or as the text that the client makes of it.
-    ///
-    /// # Errors
-    /// SQLite does not take a statement.
+    /// One client per connection. By `protocol`, statements are prepared now or each time, with parameters or as text.
     pub fn new(
         connections: &'c [Connection],
         sql: Vec<String>,
@@ -96,7 +85,7 @@ impl<'c> SqliteLane<'c> {
     }
 }
 
-/// Executes the statements of a message, which are prepared.
+/// Prepared ones.
 fn execute_message(message: &mut Message<'_>, op: &StatementOp, kept: &mut Vec<KeptRow>) -> rusqlite::Result<()> {
     match op.rows {
         Rows::Discard => message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters)),
@@ -108,7 +97,7 @@ fn execute_message(message: &mut Message<'_>, op: &StatementOp, kept: &mut Vec<K
     }
 }
 
-/// Prepares and executes the statements of a message one by one: a later one may need what an earlier one makes.
+/// Prepares them one by one: a later statement may need an earlier one's table.
 fn execute_text(
     connection: &Connection,
     text: &str,
@@ -134,8 +123,7 @@ fn execute_text(
     Ok(())
 }
 
-/// Gives a statement its parameters. Those of a message are numbered through; a statement knows the numbers up to its
-/// own last one.
+/// Parameters are numbered through a message; a statement knows those up to its own last.
 fn bind(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
     let known = statement.parameter_count();
     for (index, datum) in parameters.iter().take(known).enumerate() {
@@ -144,7 +132,6 @@ fn bind(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result
     Ok(())
 }
 
-/// Executes a statement to its last row.
 fn execute(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
     bind(statement, parameters)?;
     let mut rows = statement.raw_query();
@@ -152,7 +139,6 @@ fn execute(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Res
     Ok(())
 }
 
-/// Executes a statement and keeps its last row.
 fn execute_and_keep(statement: &mut Statement<'_>, parameters: &[Datum], kept: &mut KeptRow) -> rusqlite::Result<()> {
     bind(statement, parameters)?;
     let count = statement.column_count();
@@ -184,7 +170,6 @@ fn from_sql(value: ValueRef<'_>) -> Datum {
     }
 }
 
-/// A value as SQLite takes it.
 pub(crate) fn to_sql(datum: &Datum) -> ToSqlOutput<'_> {
     match datum {
         Datum::Null => ToSqlOutput::Owned(Value::Null),
@@ -194,9 +179,9 @@ pub(crate) fn to_sql(datum: &Datum) -> ToSqlOutput<'_> {
     }
 }
 
-/// What an error of SQLite means for the load.
+/// The error's meaning for the load.
 pub(crate) fn classify(error: &rusqlite::Error) -> OpError {
-    // What was read in this transaction has been changed by another since: no waiting helps, but a retry does.
+    // Another has changed what this transaction read: only a retry helps.
     let stale = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_BUSY_SNAPSHOT);
     let class = match error.sqlite_error_code() {
         _ if stale => ErrorClass::Serialization,
@@ -234,7 +219,7 @@ impl Lane for SqliteLane<'_> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    /// On this thread, as all that SQLite does.
+    /// Synchronous, like everything in SQLite.
     fn recover(&mut self, client: usize) -> Option<Outcome> {
         let connection = &self.connections[client];
         if connection.is_autocommit() {
@@ -268,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Runs transactions of a script and gives the lane's answer to the last.
+    /// Returns the last answer.
     fn drive(connections: &[Connection], protocol: Protocol, script: &str, transactions: u64) -> Result<(), OpError> {
         let unset = Unset::Accepted;
         let program = compile_with(script, &Options { protocol, unset, ..Options::default() }).unwrap();
@@ -303,7 +288,7 @@ mod tests {
         assert_eq!((error.class, error.message.as_str()), (ErrorClass::Script, OPEN_TRANSACTION));
     }
 
-    /// What nothing sets is NULL as a parameter, and stays as it is in a text.
+    /// Unset variables are NULL as parameters, and unchanged in text.
     #[test]
     fn variables_that_nothing_sets_are_pgbench_s() {
         let connections = [Connection::open_in_memory().unwrap()];
@@ -335,7 +320,7 @@ mod tests {
         assert_eq!(error.class, ErrorClass::Script);
     }
 
-    /// Whatever a statement is, SQLite counts each run of it as one, or is not asked.
+    /// SQLite counts each run once, or is not asked.
     #[test]
     fn every_statement_that_runs_is_counted_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -385,11 +370,11 @@ mod tests {
         ] {
             assert_eq!(counted(sql), (true, Ok(Some(1))), "{sql}");
         }
-        // What fails is counted as well, and may be missing: the load knows that it failed.
+        // Failed runs may or may not count: the load knows that they failed.
         for sql in ["INSERT INTO t (a) VALUES (1)", "COMMIT", "ROLLBACK TO nowhere"] {
             assert_eq!(counted(sql), (false, Ok(Some(1))), "{sql}");
         }
-        // The program of a trigger counts, too, so that SQLite may have run more than the load asked for.
+        // Trigger programs count, too, so SQLite may have run more than asked.
         assert_eq!(counted("INSERT INTO u VALUES (1), (2)"), (true, Ok(Some(3))));
         for sql in ["EXPLAIN SELECT 1", "EXPLAIN QUERY PLAN SELECT 1"] {
             assert_eq!(counted(sql), (true, Err(EXPLAIN)), "{sql}");

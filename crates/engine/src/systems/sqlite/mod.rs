@@ -1,4 +1,4 @@
-//! SQLite, embedded: a database file that étalon makes, fills, measures and removes.
+//! Embedded SQLite: a database file that étalon makes, fills, measures and removes.
 
 mod backup;
 mod cipher;
@@ -33,10 +33,10 @@ use crate::worker::{self, Tally, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 
-/// Written into the header of every database that étalon makes: "étal" in Latin-1. A file without it is not ours.
+/// In the header of étalon's databases: "étal" in Latin-1.
 const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
 
-/// How long a client waits for a lock, unless the plan sets `busy_timeout`.
+/// Default of `busy_timeout`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const SHAPE: FileShape = FileShape { companions: &["-wal", "-shm", "-journal"], marker: Marker::Within(is_marked) };
@@ -46,11 +46,9 @@ fn is_marked(header: &[u8]) -> bool {
     header.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes())
 }
 
-/// The registry's entries.
 pub enum Sqlite {
-    /// SQLite.
     Plain,
-    /// SQLCipher: SQLite with encrypted pages.
+    /// SQLCipher.
     Encrypted,
 }
 
@@ -110,15 +108,13 @@ fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
 
 struct SqliteTarget {
     file: EmbeddedFile,
-    /// How both files are locked.
     cipher: Cipher,
-    /// Whether statements may reach other files.
     permits: Permits,
     pragmas: Vec<(String, Value)>,
 }
 
 impl SqliteTarget {
-    /// A connection with the plan's pragmas, each read back.
+    /// With the plan's pragmas, each read back.
     fn connect(&self) -> Result<Connection, Failure> {
         self.file.make_folder()?;
         let path = self.file.path();
@@ -128,7 +124,7 @@ impl SqliteTarget {
             Tables::None => OpenFlags::empty(),
         };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | self.links();
-        // What passes between SQLite and its files is counted on the way.
+        // Counts I/O.
         let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
         let mut connection =
             Connection::open_with_flags_and_vfs(path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
@@ -149,12 +145,12 @@ impl SqliteTarget {
         Ok(connection)
     }
 
-    /// Where there are bounds the path has been freed of links, and none may have come since.
+    /// With bounds, links in the path were resolved, and no new ones may appear.
     fn links(&self) -> OpenFlags {
         if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
     }
 
-    /// Gives a new file what can be given only before anything is written to it.
+    /// Settings of an empty file.
     fn shape(&self, connection: &Connection) -> rusqlite::Result<()> {
         let shaping = self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum");
         for (name, value) in shaping {
@@ -163,7 +159,7 @@ impl SqliteTarget {
         Ok(())
     }
 
-    /// Loads the tables into a new file.
+    /// Into a new file.
     fn build(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
         let tried = format!("load {} into {}", data.name, path.display());
         let load = || -> rusqlite::Result<()> {
@@ -172,7 +168,7 @@ impl SqliteTarget {
             self.cipher.unlock(&connection)?;
             self.shape(&connection)?;
             mark(&connection)?;
-            // The statements behind the tables are a plan's own.
+            // The statements after loading are a plan's own.
             if self.permits.are_bounded() {
                 confine::confine(&mut connection)?;
             }
@@ -186,8 +182,7 @@ impl SqliteTarget {
     }
 }
 
-/// Marks a new database as étalon's. That is its first write, and without a journal: whenever étalon is killed, what lies
-/// beside an unmarked database is not its own.
+/// The first write to a database, without a journal: companions of an unmarked database are never étalon's.
 fn mark(connection: &Connection) -> rusqlite::Result<()> {
     let journal = |mode| connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()));
     journal("OFF")?;
@@ -211,7 +206,6 @@ fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A plan's value as a pragma takes it.
 struct PragmaValue<'a>(&'a Value);
 
 impl rusqlite::ToSql for PragmaValue<'_> {
@@ -225,7 +219,7 @@ impl rusqlite::ToSql for PragmaValue<'_> {
     }
 }
 
-/// Sets a pragma. SQLite ignores names and values that it does not know, so both are checked.
+/// SQLite ignores unknown names and values, so both are checked.
 fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
     let tried = format!("set the pragma `{name}` to `{value}`");
     let known: Vec<String> = connection
@@ -327,7 +321,7 @@ impl Target for SqliteTarget {
         Ok(Box::new(backup::SqliteBackups { target: self }))
     }
 
-    /// SQLite's own cache goes with its connections.
+    /// SQLite's own cache ends with its connections.
     fn empty_caches(&self) -> Result<(), Failure> {
         self.file.empty_caches()
     }

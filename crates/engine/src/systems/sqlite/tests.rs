@@ -32,14 +32,14 @@ fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// Every row of the table that this system can have, set on a database and read back from it.
+/// Every durability row of this system, set and read back.
 #[test]
 fn durability_is_read_back_from_the_pragmas() {
     let folder = folder();
     let mut seen = std::collections::BTreeSet::new();
     let rules = durability::TABLE.iter().filter(|rule| rule.when.iter().all(|(name, _)| *name != "system"));
     let all = rules.flat_map(|rule| combinations(rule).into_iter().map(move |settings| (rule, settings)));
-    // The last row is for modes that this SQLite does not have.
+    // The last row is for modes that this SQLite lacks.
     for (number, (rule, mut settings)) in all.filter(|(rule, _)| !rule.when.is_empty()).enumerate() {
         if settings.get("locking_mode").is_some_and(|mode| *mode != "exclusive") {
             settings.insert("locking_mode", "normal");
@@ -58,7 +58,7 @@ fn durability_is_read_back_from_the_pragmas() {
     assert!(seen.len() >= 15, "{seen:?}");
 }
 
-/// Each journal with each way of syncing: a file that syncs at each commit is never on a level with one that does not.
+/// A file synced at each commit never equals one that is not.
 #[test]
 fn every_pair_of_journal_and_sync_has_its_promise() {
     use DurabilityTier::{Delayed, Durable, Unsafe};
@@ -101,8 +101,7 @@ fn a_file_of_someone_else_is_refused_and_left_alone() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// A journal or a log may be all that is left of somebody's transaction: SQLite rolls it back, or forwards, when its
-/// database is there again.
+/// SQLite rolls a foreign journal or log back or forward when its database returns.
 #[test]
 fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
     for (suffix, database) in [("-journal", None), ("-wal", None), ("-shm", None), ("-journal", Some(""))] {
@@ -117,7 +116,7 @@ fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
         assert!(failure.cause.contains(suffix), "{failure}");
         assert_eq!(fs::read_to_string(&beside).unwrap(), "precious");
-        // Beside the copy that étalon keeps, too.
+        // Beside étalon's copy, too.
         let pristine = companion(&path, ".pristine");
         fs::remove_file(&beside).unwrap();
         fs::write(companion(&pristine, suffix), "precious").unwrap();
@@ -126,7 +125,7 @@ fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
     }
 }
 
-/// Whenever étalon is killed, a database without its mark has nothing beside it.
+/// Whenever étalon is killed, an unmarked database has no companions.
 #[test]
 fn a_new_database_is_marked_without_a_journal() {
     use host::sqlite_vfs::FileKind;
@@ -139,14 +138,14 @@ fn a_new_database_is_marked_without_a_journal() {
     assert_eq!(target.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }
 
-/// A system's own copy would share the blocks where it can, in one call. The kernel counts a thread's calls that write.
+/// A system's own copy would share blocks in one call. The kernel counts a thread's writes.
 #[test]
 fn a_copy_is_written_piece_by_piece() {
     let folder = folder();
     let (from, to) = (folder.path().join("from"), folder.path().join("to"));
     let bytes: Vec<u8> = (0..(5 << 20) + 17).map(|n: u32| (n >> 3) as u8).collect();
     fs::write(&from, &bytes).unwrap();
-    // Other systems keep no such account.
+    // Other systems do not count.
     let counts = std::env::consts::OS == "linux";
     let written = || -> u64 {
         let account = fs::read_to_string("/proc/thread-self/io").unwrap();
@@ -158,7 +157,7 @@ fn a_copy_is_written_piece_by_piece() {
     assert_eq!(fs::read(&to).unwrap(), bytes);
 }
 
-/// Two systems of one plan may be one file under other pragmas; another étalon is kept away.
+/// Two systems of a plan may be one file with other pragmas; another étalon is kept away.
 #[test]
 fn a_database_is_claimed_until_it_is_dropped() {
     let folder = folder();
@@ -167,7 +166,7 @@ fn a_database_is_claimed_until_it_is_dropped() {
     let (first, second) = (open(&made).unwrap(), open(&made).unwrap());
     let lock = Claim::path(&path);
     assert!(lock.exists());
-    // Another opening of the file stands for another process.
+    // Like another process.
     assert!(fs::File::open(&lock).unwrap().try_lock().is_err());
     first.drop_all().unwrap();
     assert!(lock.exists());
@@ -194,7 +193,7 @@ fn a_database_that_another_étalon_has_is_refused_with_its_name() {
         request.tables = tables;
         let failure = Sqlite::Plain.open(&request).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        // Windows lets nobody read what is locked.
+        // Windows lets nobody read a locked file.
         let name = if std::env::consts::FAMILY == "unix" { "process 7 (`etalon run other.toml`)" } else { "" };
         assert!(failure.cause.contains(name) && failure.hint.is_some(), "{failure}");
     }
@@ -247,7 +246,6 @@ fn memory_is_not_a_path() {
     assert_eq!(open(&system("sqlite::memory:".to_owned(), &[])).err().unwrap().kind, FailureKind::Plan);
 }
 
-/// A database whose lanes lie.
 struct Lies<'a>(&'a dyn Target, PathBuf);
 
 impl Target for Lies<'_> {
@@ -279,7 +277,7 @@ fn sqlite_counts_what_the_client_claims() {
     target.drop_all().unwrap();
 }
 
-/// The statements behind the tables are a plan's own, as super-smack's `main` has them.
+/// They are a plan's own, like super-smack's `main`.
 #[test]
 fn statements_behind_the_tables_are_confined_too() {
     let (folder, elsewhere) = (folder(), folder());

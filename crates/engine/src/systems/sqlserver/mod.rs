@@ -1,7 +1,7 @@
-//! SQL Server: a server that is there already, on Windows, Linux or Azure.
+//! SQL Server: an existing server, on Windows, Linux or Azure.
 //!
-//! Étalon works in a database of its own, which holds a marker. Each preparation makes it anew: a trial on other tables
-//! than the one before would be worth nothing.
+//! Étalon works in its own database with a marker, recreated by each preparation: trials on different tables are not
+//! comparable.
 
 mod backup;
 mod confine;
@@ -49,10 +49,9 @@ use url::Address;
 #[cfg(test)]
 pub(in crate::systems) use url::parse_url;
 
-/// The database that étalon works in.
+/// Étalon's database.
 const SCHEMA: &str = "etalon";
 
-/// The registry's entry.
 pub struct SqlServer;
 
 impl Engine for SqlServer {
@@ -82,7 +81,7 @@ impl Engine for SqlServer {
         let session = Session::of_settings(&system.settings)?;
         let address = Address::permitted(&system.url, &process_environment, &request.permits)?;
         let endpoint = Endpoint::new(address)?.within(&request.permits);
-        // A setting that the server does not take is said at once.
+        // Rejected settings fail first.
         let mut client = session.open(&endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         drop(client);
@@ -107,14 +106,13 @@ struct SqlServerTarget {
     session: Session,
     consent: Consent,
     reactor: Choice,
-    /// Whether étalon's own tables are made here at all.
     tables: Tables,
 }
 
 impl SqlServerTarget {
     fn new(endpoint: Endpoint, session: Session, request: &OpenRequest) -> Result<SqlServerTarget, Failure> {
         let OpenRequest { consent, reactor, tables, part, .. } = *request;
-        // What étalon asks about, such as a count, is about the tables that the load works on.
+        // Étalon's questions are about the load's tables.
         let own = match tables {
             Tables::Own => session.clone(),
             Tables::None => session.on_tables_of_others(),
@@ -130,7 +128,6 @@ impl SqlServerTarget {
         Ok(SqlServerTarget { control, endpoint, session, consent, reactor, tables })
     }
 
-    /// Asks over the control connection.
     fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.control.ask(question)
     }
@@ -142,8 +139,7 @@ impl SqlServerTarget {
         }
     }
 
-    /// What is sent as calls with parameters, with the types that the server wants; nothing where statements travel as
-    /// text.
+    /// With the parameter types that the server wants; nothing for text statements.
     fn statements(&self, program: &Program, session: &Session) -> Result<(Vec<Typed>, Mode), Failure> {
         let Some(mode) = session::mode(program.protocol()) else { return Ok((Vec::new(), Mode::Unprepared)) };
         let statement = |statement: &crate::workloads::transactions::Statement| {
@@ -167,7 +163,7 @@ impl Target for SqlServerTarget {
                 load::ensure(client, &self.endpoint, &self.session, owner)
             })?;
         }
-        // The control connection has settings of its own.
+        // The control connection has other settings.
         let mut client = self.session_on(self.tables).open(&self.endpoint)?;
         let mut facts = facts::read(&mut client, &self.endpoint)?;
         facts::add_checkpoint(&mut facts, &mut client)?;
@@ -221,7 +217,7 @@ impl Target for SqlServerTarget {
         worker::run(lane, program, &RealClock, context)
     }
 
-    /// Geometries are among the engine's own types: every session is a spatial one.
+    /// Geometries are built in: every session is spatial.
     fn session(&self, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
         Ok(Box::new(steps::SqlServerSession::new(self.session.open(&self.endpoint)?, kind)?))
     }
@@ -242,7 +238,7 @@ impl Target for SqlServerTarget {
         Ok(Box::new(governor::hold(&self.endpoint, cores)?))
     }
 
-    /// All of the server's process, whoever made it work.
+    /// Of the server's process, whoever used it.
     fn server_cpu_s(&self) -> Result<f64, String> {
         let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
         let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));
@@ -253,7 +249,7 @@ impl Target for SqlServerTarget {
     fn drop_all(&self) -> Result<(), Failure> {
         let dropped = match self.tables {
             Tables::Own => self.ask(|client| {
-                // The page inserts' first backup, which nobody else would take out.
+                // The page inserts' first backup, which nobody else would remove.
                 backup::forget_own(client);
                 load::remove(client, &self.endpoint, &self.session)
             }),

@@ -1,4 +1,4 @@
-//! Rows of a given compressibility, the same on every machine, and their checksum.
+//! Rows of a given compressibility, equal on every machine, and their checksum.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,29 +8,26 @@ use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::session::Session;
 
-/// The table's name.
 pub(super) const TABLE: &str = "item";
-/// Characters of each of the two bodies: MySQL's `CHAR` holds no more than 255.
+/// MySQL's `CHAR` holds at most 255.
 const BODY: usize = 250;
-/// About what a row takes up in a database, in bytes.
+/// Approximate.
 const ROW_BYTES: u64 = 560;
-/// Rows that are read at a time to be checked.
+/// Per verification query.
 const PAGE: u64 = 2_000;
-/// What stands for text that says the same again and again. It must not end in a blank, which `CHAR` does not keep.
+/// Repetitive text. Must not end in a blank, which `CHAR` drops.
 const FILLER: &[u8] = b"the-same-words-again-and-again-";
-/// Characters that text of no pattern is drawn from: all of ASCII that can be seen, but for what SQL texts quote.
+/// Visible ASCII without SQL's quotes.
 const LETTERS: std::ops::RangeInclusive<u8> = b'!'..=b'~';
 
-/// The data of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Material {
     pub(super) size_mib: u64,
-    /// Share of each row's text that is a pattern, in percent.
+    /// Percent of a row's text that is a pattern.
     pub(super) compressible: u64,
     pub(super) seed: u64,
 }
 
-/// What a database answers about the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) rows: u64,
@@ -42,7 +39,7 @@ impl Material {
         (self.size_mib << 20) / ROW_BYTES
     }
 
-    /// Row `index`, from 0.
+    /// From 0.
     fn row(self, index: u64, row: &mut Vec<Datum>) {
         let mut rng = Rng::of_transaction(self.seed, 0, index);
         let random = BODY * (100 - self.compressible.min(100)) as usize / 100;
@@ -83,7 +80,7 @@ fn body(rng: &mut Rng, random: usize) -> String {
     let span = u64::from(LETTERS.end() - LETTERS.start()) + 1;
     let mut bytes = Vec::with_capacity(BODY);
     while bytes.len() < random {
-        // Eight letters of one draw: the highest bits decide each time.
+        // Eight letters per draw, from the highest bits.
         let mut draw = rng.next_u64();
         for _ in 0..8.min(random - bytes.len()) {
             let wide = u128::from(draw) * u128::from(span);
@@ -101,15 +98,12 @@ fn body(rng: &mut Rng, random: usize) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Mixes bytes into a sum: FNV-1a, 64 bits. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
+/// FNV-1a, 64 bits. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
 fn mix(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// What a session answers: every row of the table in order, each value of it in the checksum.
-///
-/// # Errors
-/// It does not answer, or the user pressed Ctrl-C.
+/// Every row in order; the checksum covers each value.
 pub(super) fn ask(
     session: &mut dyn Session,
     dialect: &dyn Dialect,
@@ -156,7 +150,7 @@ mod tests {
     use crate::backup::codec::{Compression, Encoder};
     use std::io::Write as _;
 
-    /// The bytes that are left of the rows' text after zstd.
+    /// After zstd.
     fn share_left(compressible: u64) -> f64 {
         let material = Material { size_mib: 1, compressible, seed: 1 };
         let (mut whole, mut row) = (0, Vec::new());
@@ -176,14 +170,14 @@ mod tests {
 
     #[test]
     fn the_data_compress_as_much_as_they_say() {
-        // Letters carry 6.5 bits of a byte's 8.
+        // Letters carry 6.5 of 8 bits.
         let shares = [0, 50, 90, 100].map(share_left);
         for (share, expected) in shares.into_iter().zip([0.82, 0.42, 0.09, 0.0]) {
             assert!((share - expected).abs() < 0.04, "{shares:?}");
         }
     }
 
-    /// Answers from memory, one row changed.
+    /// From memory, with one changed row.
     struct Memory(Vec<Vec<Datum>>);
 
     impl Session for Memory {
@@ -197,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The words that most engines take.
+    /// Of most engines.
     struct Words;
 
     impl Dialect for Words {

@@ -106,7 +106,6 @@ impl BlockLoad {
         }
     }
 
-    /// All operations that are under way at a time.
     pub fn clients(&self) -> u32 {
         self.threads() * self.clients_per_thread()
     }
@@ -127,7 +126,7 @@ impl BlockLoad {
         (thread, file.min(self.files.len().saturating_sub(1) as u32))
     }
 
-    /// The pool that a thread belongs to: that of its file, where files have threads of their own.
+    /// Where files have threads of their own, each file has a pool.
     pub fn pool(&self, thread: u32) -> u32 {
         match &self.pools {
             Pools::OnAll(_) => 0,
@@ -147,19 +146,17 @@ impl BlockLoad {
         }
     }
 
-    /// Whether reads and writes are told apart.
     fn is_mixed(&self) -> bool {
         (1..100).contains(&self.read_percent)
     }
 }
 
-/// A count in a cache line of its own: threads do not slow each other down by it.
+/// In a cache line of its own, so that threads do not slow each other down.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Cursor(AtomicU64);
 
-/// How far the threads of a trial have come in each file. A cursor that threads share is what `sequential` means; the
-/// others are each one thread's own.
+/// How far each file has been worked through: one shared cursor for `sequential`, else one per thread.
 #[derive(Debug, Default)]
 pub struct Cursors {
     files: usize,
@@ -167,7 +164,6 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    /// Cursors at the beginning.
     pub fn of(work: &Work) -> Cursors {
         let Work::Blocks(load) = work else { return Cursors::default() };
         let files = load.files.len();
@@ -187,14 +183,12 @@ impl Cursors {
     }
 }
 
-/// What a lane of blocks executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockRequest {
     #[default]
     Nothing,
     Read {
         file: u32,
-        /// Where, in bytes.
         offset: u64,
     },
     /// Writes fresh bytes over a block.
@@ -204,22 +198,24 @@ pub enum BlockRequest {
         offset: u64,
     },
     /// Makes durable what was written, as the end of the write before it.
-    Sync { file: u32 },
+    Sync {
+        file: u32,
+    },
 }
 
-/// The stream of a trial: the load on files whose sizes are known.
+/// A cell's load on files whose sizes are known.
 #[derive(Debug)]
 pub struct BlockStream<'a> {
     load: &'a BlockLoad,
     cursors: &'a Cursors,
     /// Blocks in the span of each file.
     blocks: Vec<u64>,
-    /// Writes on each file since its last sync: a worker has a stream, and a thread, of its own.
+    /// Writes on each file since its last sync. Each thread has a stream of its own.
     unsynced: Vec<AtomicU32>,
 }
 
 impl<'a> BlockStream<'a> {
-    /// A stream on files of these sizes, in bytes. `None` if a span does not fit, or holds no block.
+    /// `sizes` in bytes. `None` if a span does not fit or holds no block.
     pub fn new(load: &'a BlockLoad, cursors: &'a Cursors, sizes: &[u64]) -> Option<BlockStream<'a>> {
         let block_bytes = u64::from(load.block_bytes.max(1));
         let blocks_of = |size: &u64| {
@@ -232,7 +228,7 @@ impl<'a> BlockStream<'a> {
         (blocks.len() == load.files.len()).then_some(BlockStream { load, cursors, blocks, unsynced })
     }
 
-    /// The block of a client's operation, counted from the beginning of the span.
+    /// Block number from the beginning of the span.
     fn block(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
         let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);
         let pattern = self.load.pattern;
@@ -259,7 +255,7 @@ impl<'a> BlockStream<'a> {
     }
 }
 
-/// An outstanding operation of a thread, again and again.
+/// One outstanding operation of a thread, over and over.
 #[derive(Clone, Debug)]
 pub struct BlockClient {
     seed: u64,
@@ -314,7 +310,7 @@ impl Stream for BlockStream<'_> {
             }
             Stage::Moved if self.load.fsync_every > 0 && matches!(client.request, BlockRequest::Write { .. }) => {
                 client.stage = Stage::Synced;
-                // A sync makes durable what has ended before it: those that are under way beside it count for the next.
+                // A sync covers writes that ended before it; those still under way count for the next.
                 let Some(unsynced) = self.unsynced.get(client.file as usize) else { return Next::End };
                 if unsynced.fetch_add(1, Ordering::Relaxed) + 1 < self.load.fsync_every {
                     return Next::End;

@@ -1,5 +1,3 @@
-//! The keys, and where operations go.
-
 use std::collections::BTreeMap;
 
 use host::blocks::Access;

@@ -16,7 +16,6 @@ pub enum FileClass {
 impl FileClass {
     pub const ALL: [FileClass; 3] = [FileClass::Data, FileClass::Log, FileClass::Temporary];
 
-    /// Its name in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             FileClass::Data => "data",
@@ -26,23 +25,21 @@ impl FileClass {
     }
 }
 
-/// One figure of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     Reads,
-    /// Bytes that they gave.
+    /// Bytes read.
     ReadBytes,
-    /// Time that was waited in them, in milliseconds.
+    /// Time waited in reads, in milliseconds.
     ReadStall,
-    /// Writes, extensions of a file among them.
+    /// Writes, including extensions of a file.
     Writes,
-    /// Bytes that they took.
     WriteBytes,
-    /// Time that was waited in them, in milliseconds.
+    /// Time waited in writes, in milliseconds.
     WriteStall,
-    /// Requests that made a file durable.
+    /// Requests to make a file durable.
     Syncs,
-    /// Time that was waited in them, in milliseconds.
+    /// Time waited in syncs, in milliseconds.
     SyncStall,
 }
 
@@ -58,7 +55,7 @@ impl Figure {
         Figure::SyncStall,
     ];
 
-    /// Its name in metrics: that of a family, followed by `/` and the place.
+    /// Metrics are named `family/place`.
     pub fn as_str(self) -> &'static str {
         match self {
             Figure::Reads => "reads",
@@ -72,7 +69,6 @@ impl Figure {
         }
     }
 
-    /// Its unit in metrics.
     pub fn unit(self) -> &'static str {
         match self {
             Figure::Reads | Figure::Writes | Figure::Syncs => "",
@@ -81,7 +77,6 @@ impl Figure {
         }
     }
 
-    /// Of how many things a time is.
     fn counted_by(self) -> Option<Figure> {
         match self {
             Figure::ReadStall => Some(Figure::Reads),
@@ -96,13 +91,12 @@ impl Figure {
 #[derive(Clone, Debug, PartialEq)]
 pub struct IoPlace {
     pub class: FileClass,
-    /// Its name: a file's, or object and context.
     pub name: String,
     figures: [Reading; 8],
 }
 
 impl IoPlace {
-    /// A place of which nothing is known, for this reason.
+    /// A place of which nothing is known.
     pub fn unknown(class: FileClass, name: impl Into<String>, reason: &str) -> IoPlace {
         let figures = std::array::from_fn(|_| Reading::Unavailable(reason.to_owned()));
         IoPlace { class, name: name.into(), figures }
@@ -112,14 +106,12 @@ impl IoPlace {
         &self.figures[figure as usize]
     }
 
-    /// The same place with a figure.
     #[must_use]
     pub fn with(mut self, figure: Figure, value: f64) -> IoPlace {
         self.figures[figure as usize] = Reading::Value(value);
         self
     }
 
-    /// The same place, where a figure is either known or not for a reason.
     #[must_use]
     pub fn with_reading(mut self, figure: Figure, reading: Reading) -> IoPlace {
         self.figures[figure as usize] = reading;
@@ -139,16 +131,13 @@ impl IoPlace {
     }
 }
 
-/// An engine's account of its I/O.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoAccount {
-    /// The files, or what stands for them.
     pub places: Vec<IoPlace>,
     /// Bytes of log that were made, whatever of them has been written.
     pub log_bytes: Option<Reading>,
-    /// Bytes that the engine is known to write beside what it counts, by what they are.
+    /// Bytes that the engine is known to write but does not count, by what they are.
     pub explained: BTreeMap<&'static str, Reading>,
-    /// What a reader should know: what is not counted, and how it is switched on.
     pub notes: Vec<String>,
 }
 
@@ -162,7 +151,6 @@ fn minus(now: &Reading, then: Option<&Reading>) -> Reading {
 }
 
 impl IoAccount {
-    /// What happened between `before` and this.
     #[must_use]
     pub fn since(&self, before: &IoAccount) -> IoAccount {
         let same =
@@ -179,8 +167,8 @@ impl IoAccount {
         }
     }
 
-    /// A figure of all places of a class together. Unknown where a part of it is; but a place that did nothing has waited
-    /// for nothing, whether that is timed or not.
+    /// Sum over all places of a class, unknown if a part is unknown. A place that did nothing waited for nothing,
+    /// timed or not.
     pub fn of_class(&self, class: FileClass, figure: Figure) -> Reading {
         let mut sum = None;
         for place in self.places.iter().filter(|place| place.class == class) {

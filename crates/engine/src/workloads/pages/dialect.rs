@@ -19,38 +19,28 @@ pub fn filler(page_bytes: u64) -> u64 {
 /// How an engine writes, which decides where the operating system counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenBy {
-    /// By `write` and its kin, into the page cache. What the kernel then counts on the way to the device are whole folios of
-    /// the cache, which can be many times as large as what was written into them.
+    /// By `write` and its kin, into the page cache. The kernel then counts whole folios of the cache on the way to the
+    /// device, which can be many times larger than what was written.
     Calls,
-    /// Past the page cache, or asynchronously, which no count of calls sees.
+    /// Past the page cache or asynchronously; no count of calls sees it.
     Device,
 }
 
 /// Since when an engine counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Totals {
-    /// Since it began, or was told to: the totals hold what others did before.
+    /// Since the server started or was reset: totals include others' work.
     SinceStart,
-    /// Since étalon made the files for this trial: the totals are what has been published of such tests, and hold the
-    /// making of the files.
+    /// Since étalon made the files for this trial: totals include making the files, as in published tests.
     SinceOpened,
 }
 
-/// What an engine is asked in a test of page inserts.
 pub trait PagesDialect: Sync {
-    /// The size of the engine's pages.
-    ///
-    /// # Errors
-    /// The engine did not answer.
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure>;
 
-    /// The statements that make the table.
     fn tables(&self, page_bytes: u64) -> Vec<String>;
 
-    /// Does what must be done before the first snapshot, and gives what a reader should know of it.
-    ///
-    /// # Errors
-    /// The engine failed. What the login may not do is a note.
+    /// Prepares the first snapshot; gives notes for the reader.
     fn begin(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
         Ok(Vec::new())
     }
@@ -60,52 +50,33 @@ pub trait PagesDialect: Sync {
         Totals::SinceStart
     }
 
-    /// The statement that inserts so many rows.
     fn insert(&self, page_bytes: u64, rows: u64) -> String;
 
-    /// The query that gives the number of rows in the table, without reading it.
+    /// A query for the number of rows that does not scan the table.
     fn rows(&self) -> &'static str;
 
-    /// Bytes that the table, or the database with it, has taken so far: its growth is asked.
-    ///
-    /// # Errors
-    /// The engine did not answer.
+    /// Bytes taken so far by the table, or the database with it; only growth matters.
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure>;
 
-    /// Writes what the engine still holds in memory, and returns when that has ended. The inner error is why the login
-    /// may not.
-    ///
-    /// # Errors
-    /// The engine failed.
+    /// Writes out what the engine still holds in memory and waits for it. The inner error is why the login may not.
     fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure>;
 
-    /// Waits until the counters show what has happened.
-    ///
-    /// # Errors
-    /// The engine did not answer.
     fn report(&self, _session: &mut dyn Session) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// The engine's account of its I/O so far.
-    ///
-    /// # Errors
-    /// The engine did not answer. What it does not count, or the login may not see, is in the account with the reason.
+    /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
     fn account(&self, target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure>;
 
-    /// By which of the operating system's counters the engine's writes are to be found.
+    /// Which of the operating system's counters include the engine's writes.
     fn written_by(&self) -> WrittenBy {
         WrittenBy::Calls
     }
 
     /// How large the files of a class are now, in bytes, or why that is not known.
-    ///
-    /// # Errors
-    /// The engine did not answer.
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure>;
 }
 
-/// A value as text; empty for NULL.
 pub fn text(datum: Option<&Datum>) -> String {
     match datum {
         None | Some(Datum::Null) => String::new(),
@@ -115,7 +86,6 @@ pub fn text(datum: Option<&Datum>) -> String {
     }
 }
 
-/// A value as a number, if it is one.
 pub fn number(datum: Option<&Datum>) -> Option<f64> {
     text(datum).trim().parse().ok()
 }
@@ -128,7 +98,7 @@ pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     number(cell).ok_or_else(wrong)
 }
 
-/// The same; what the login may not ask, or the engine does not have, is a reason.
+/// The only number that a query gives, or why the login may not ask it or the engine does not have it.
 pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
     Ok(match refused(one(session, sql))? {
         Ok(value) => Reading::Value(value),
@@ -136,7 +106,7 @@ pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure
     })
 }
 
-/// Tells what the server refuses, which the trial goes on without, from what ends it.
+/// Separates what the server refuses, which the trial survives, from what ends the trial.
 pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),

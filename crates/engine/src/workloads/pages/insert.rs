@@ -22,7 +22,7 @@ pub(super) struct Inserted {
     pub(super) collector: Collector,
 }
 
-/// Sends the statement so many times. `None` if the user interrupted.
+/// `None` if the user interrupted.
 pub(super) fn insert(
     context: &mut StepContext<'_>,
     session: &mut dyn Session,

@@ -38,7 +38,6 @@ const KEYS: &[KeySpec] = &[
     ),
 ];
 
-/// The `pages` workload.
 pub struct Pages;
 
 impl Workload for Pages {

@@ -10,7 +10,6 @@ use crate::target::OsIo;
 
 const MIB: f64 = 1_048_576.0;
 
-/// A reading made of two.
 fn both(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Reading {
     match (a, b) {
         (Reading::Value(a), Reading::Value(b)) => of(*a, *b),
@@ -30,7 +29,6 @@ fn times(reading: Reading, factor: f64) -> Reading {
     }
 }
 
-/// What a trial leaves behind.
 pub(super) fn outcome(found: Found) -> StepOutcome {
     let insert_s = found.inserted.elapsed_ns as f64 / 1e9;
     let elapsed_s = both(&found.flush_s, &Reading::Value(insert_s), |flush, insert| Reading::Value(flush + insert));
@@ -92,8 +90,7 @@ fn diagnostic(family: &str, place: &str, unit: &str, reading: Reading) -> Measur
     Measurement::new(&format!("{family}/{place}"), unit, Direction::Neither, Role::Diagnostic, reading)
 }
 
-/// The average latencies, per operation and per MiB: two engines that write pieces of different sizes compare by the
-/// latter.
+/// Average latencies per operation and per MiB; the latter compares engines that write pieces of different sizes.
 fn latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
     let kinds = [
         ("avg_read", "mib_read", Figure::ReadStall, Figure::Reads, Some(Figure::ReadBytes)),
@@ -120,8 +117,8 @@ fn latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
     }
 }
 
-/// All that a commit waits for, on average. An engine that writes into the page cache waits in its syncs, one that writes
-/// through in its writes: only their sum compares.
+/// Everything a commit waits for, on average. One engine waits in its syncs, another in its writes: only the sum
+/// compares.
 fn waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
     let of = |figure| engine.of_class(class, figure);
     // SQL Server writes through and has no syncs; then the writes are all there is.
@@ -134,7 +131,7 @@ fn waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measu
     all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, times(wait, 1.0 / commits)));
 }
 
-/// The figures of a single file, under its name. Those that are not counted are said once, with their class.
+/// Figures of one file. Those not counted are reported once, with the class.
 fn details(place: &IoPlace, all: &mut Vec<Measurement>) {
     for figure in Figure::ALL {
         if let known @ Reading::Value(_) = place.get(figure) {
@@ -144,7 +141,6 @@ fn details(place: &IoPlace, all: &mut Vec<Measurement>) {
     }
 }
 
-/// What the operating system has counted, and the share of it that the engine has not.
 fn operating_system(found: &Found, all: &mut Vec<Measurement>) {
     let (before, after) = match &found.os {
         Ok(both) => both,
@@ -175,7 +171,7 @@ fn operating_system(found: &Found, all: &mut Vec<Measurement>) {
     shares(found, &Reading::Value(written as f64), all);
 }
 
-/// Which share of what the operating system has counted the engine has not, and which is not explained either.
+/// Share of the operating system's count that the engine does not count, and the share that is not explained either.
 fn shares(found: &Found, written: &Reading, all: &mut Vec<Measurement>) {
     let mut seen = Reading::Value(0.0);
     for class in FileClass::ALL {

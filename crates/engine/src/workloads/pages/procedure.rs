@@ -15,25 +15,21 @@ use crate::workloads::Procedure;
 
 /// Fewest pages that a row may take: fewer, and two rows share one.
 const FEWEST_PAGES: f64 = 0.98;
-/// Most pages that a row may take before a reader is told: the rest is the engine's own.
+/// Above this the reader is told: the rest is the engine's own.
 const MOST_PAGES: f64 = 1.1;
 
-/// The test of page inserts.
 pub(super) struct PageInsert {
     pub(super) statements: u64,
     pub(super) rows: u64,
 }
 
-/// All that is counted at one instant.
 struct Snapshot {
     engine: IoAccount,
     counters: Counters,
     os: Result<OsIo, String>,
-    /// How large the table is, or why the engine does not say.
     size_bytes: Result<f64, String>,
 }
 
-/// All that one trial has found out.
 pub(super) struct Found {
     pub(super) statements: u64,
     pub(super) rows: u64,
@@ -43,15 +39,13 @@ pub(super) struct Found {
     pub(super) inserted: Inserted,
     /// Seconds of the checkpoint, or why there was none.
     pub(super) flush_s: Reading,
-    /// CPU seconds of all processes from the first statement to the end of the checkpoint.
+    /// CPU seconds of all processes, from the first statement to the end of the checkpoint.
     pub(super) cpu_s: Reading,
-    /// What the engine says of its I/O in that time.
     pub(super) engine: IoAccount,
-    /// What it says of all of its I/O since the files were opened, where that means something.
+    /// All I/O since the files were opened, where that means something.
     pub(super) totals: Option<IoAccount>,
-    /// What the operating system says of it.
     pub(super) os: Result<(OsIo, OsIo), String>,
-    /// Which of the operating system's counters the engine's writes are held against.
+    /// Which of the operating system's counters the engine's writes are compared with.
     pub(super) written_by: WrittenBy,
     /// How large the files are, by class.
     pub(super) files: Vec<(FileClass, Reading)>,
@@ -75,7 +69,6 @@ fn snapshot(
     Ok(Snapshot { engine, counters, os, size_bytes })
 }
 
-/// Rows of the table. An engine that keeps no count of them counts them.
 fn count_rows(dialect: &dyn PagesDialect, session: &mut dyn Session) -> Result<f64, Failure> {
     match one(session, dialect.rows()) {
         Err(failure) if failure.kind == FailureKind::Unsupported => one(session, "SELECT COUNT(*) FROM TIO"),
@@ -151,7 +144,6 @@ fn note(detail: String) -> Mark {
 }
 
 impl PageInsert {
-    /// Holds what was sent against what the server has.
     fn check_counts(
         &self,
         dialect: &dyn PagesDialect,
@@ -172,7 +164,7 @@ impl PageInsert {
         }
     }
 
-    /// What a row has taken by the table's size before and after, with what there is to say of it.
+    /// Bytes per row by the table's size before and after, and notes.
     fn row_bytes(
         &self,
         before: Result<f64, String>,

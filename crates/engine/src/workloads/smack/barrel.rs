@@ -5,19 +5,16 @@ use super::syntax::{File, Section, SectionKind, Written};
 use super::token::Spot;
 use crate::workloads::transactions::{Part, Piece, Turn, WordyStatement};
 
-/// Longest pause, in seconds.
 const LONGEST_PAUSE_S: f64 = 86_400.0;
-/// Most queries of a round.
 const MOST_TURNS: usize = 100_000;
 
-/// A step of a round.
 #[derive(Clone, Debug, PartialEq)]
 enum Shot {
     Query { times: usize, name: String },
     PauseUs(u64),
 }
 
-/// The round that a client's barrel describes. Statements are numbered as the file has its queries.
+/// Statements are numbered by the order of queries in the file.
 pub(super) fn turns(file: &File, barrel: &Written) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
@@ -68,7 +65,7 @@ fn shots(barrel: &Written) -> Result<Vec<Shot>, SmackError> {
     Ok(shots)
 }
 
-/// A query as a statement with words; dictionaries are numbered as the file has them.
+/// Dictionaries are numbered by their order in the file.
 pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>) -> Result<WordyStatement, SmackError> {
     let query = section.need("query")?;
     let parsed = section.get("parsed").is_some_and(|parsed| parsed.text.starts_with(['y', 'Y']));
@@ -125,13 +122,12 @@ pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>)
     Ok(WordyStatement { pieces: pieces.finish(), head })
 }
 
-/// A statement's pieces while they are read.
 struct Pieces<'f> {
     file: &'f File,
     query: &'f Written,
     done: Vec<Piece>,
     sql: String,
-    /// The literal that is open: its quote, its parts so far, the text since.
+    /// The open literal: its quote, its parts so far, the text since.
     literal: Option<(char, Vec<Part>, String)>,
 }
 
@@ -194,7 +190,7 @@ impl Pieces<'_> {
         Ok(())
     }
 
-    /// Where a character of the query stands in the file, escapes before it on its line not counted.
+    /// Position in the file, ignoring escapes earlier on the line.
     fn spot(&self, at: usize) -> Spot {
         let before: Vec<char> = self.query.text.chars().take(at).collect();
         let lines = before.iter().filter(|c| **c == '\n').count();
@@ -231,7 +227,7 @@ impl Pieces<'_> {
     }
 }
 
-/// The first word of a statement, in lower case; comments are passed over.
+/// First word in lower case, after comments.
 fn head(sql: &str) -> String {
     let mut rest = sql.trim_start();
     loop {

@@ -1,5 +1,3 @@
-//! Dictionaries: what their sections say.
-
 use std::sync::Arc;
 
 use super::error::SmackError;
@@ -7,7 +5,7 @@ use super::source::Sources;
 use super::syntax::{Section, Written};
 use crate::workloads::transactions::{Dictionary, Digits, Fill, Numbering, WordList, Words};
 
-/// Nobody's numbers are wider.
+/// No real file has wider numbers.
 const WIDEST: usize = 500;
 
 pub(super) fn dictionary(

@@ -1,10 +1,9 @@
 //! `gen-data`: rows of random text by a format, byte for byte as super-smack's own program makes them.
 //!
-//! In a format stand `%s` for letters, `%n` for the row's number from 1, `%d` for a random number of 31 bits and `%%`
-//! for a percent sign. Before the letter stands a width or a range of widths, `%12-12s`. Some of what the original
-//! makes of it is odd, and kept, since other files would be other keys: letters are `a` to `y`; the upper end of a
-//! range of widths is never reached unless both ends are the same; one number alone is a range from 0; letters whose
-//! width comes to 0, or above 256, are 256.
+//! A format has `%s` for letters, `%n` for the row's number from 1, `%d` for a random 31-bit number and `%%` for a
+//! percent sign. A width or a range of widths goes before the letter, `%12-12s`. Oddities of the original are kept,
+//! since other files would be other keys: letters are `a` to `y`; the upper end of a range is never reached unless
+//! both ends are equal; a single number is a range from 0; a width of 0 or above 256 becomes 256.
 
 use std::fmt::Write as _;
 
@@ -14,7 +13,7 @@ use super::glibc::Rand;
 const MOST_LETTERS: u32 = 256;
 /// `z` is never reached.
 const LETTERS: u32 = 25;
-/// Nobody's numbers are wider.
+/// No real file has wider columns.
 const WIDEST: u32 = 1_000;
 /// Rows are kept in memory, and offsets into them in 32 bits.
 pub(super) const MOST_BYTES: usize = 1 << 30;
@@ -22,7 +21,6 @@ pub(super) const MOST_BYTES: usize = 1 << 30;
 /// A call of `gen-data`: how many rows of what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenData {
-    /// How many rows.
     pub rows: u32,
     pub format: String,
 }
@@ -30,22 +28,16 @@ pub struct GenData {
 /// Why rows cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenDataError {
-    /// The command is another program.
     #[error("étalon makes the rows itself, and only as `gen-data` does; it does not run `{0}`")]
     OtherProgram(String),
-    /// It has an option that `gen-data` has not.
     #[error("`gen-data` has no option `{0}`: there are `-n ROWS` and `-f FORMAT`")]
     Option(String),
-    /// One of the two options is missing.
     #[error("`gen-data` needs `-n ROWS`, at least 1, and `-f FORMAT`")]
     Incomplete,
-    /// The format has something else than `s`, `n`, `d` or `%` behind a percent sign.
     #[error("`{0}` in the format `{1}` is none of `%s`, `%n`, `%d`, `%%`")]
     Format(String, String),
-    /// A width is too large.
     #[error("a width in the format `{0}` is above {WIDEST}")]
     Width(String),
-    /// The rows are too large.
     #[error("the rows are larger than {MOST_BYTES} bytes")]
     Size,
 }
@@ -87,7 +79,6 @@ impl GenData {
         rows.zip(format).map(|(rows, format)| GenData { rows, format }).ok_or(GenDataError::Incomplete)
     }
 
-    /// Makes the rows, each ended by a line feed.
     pub fn make(&self) -> Result<String, GenDataError> {
         let items = items(&self.format)?;
         let mut rand = Rand::unseeded();
@@ -169,7 +160,7 @@ fn items(format: &str) -> Result<Vec<Item>, GenDataError> {
     Ok(items)
 }
 
-/// Words as a shell splits them, with quotes of both kinds; nothing is expanded.
+/// Splits as a shell does, with both kinds of quotes and no expansion.
 fn shell_words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote) = (None::<String>, None::<char>);

@@ -38,17 +38,14 @@ pub use gen_data::{GenData, GenDataError};
 pub use run::{Lookup, Shown};
 pub use token::Spot;
 
-/// Most clients of a script.
 const MOST_CLIENTS: u32 = 100_000;
 
-/// A script that is built in.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     pub name: &'static str,
     pub text: &'static str,
 }
 
-/// The scripts that are built in.
 pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "select-key", text: include_str!("scripts/select-key.smack") },
     BuiltIn { name: "select-key-fair", text: include_str!("scripts/select-key-fair.smack") },
@@ -99,10 +96,8 @@ const KEYS: &[KeySpec] = &[
     ),
 ];
 
-/// A script that has been read.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// What messages call it.
     name: String,
     file: File,
     /// Where it and the files beside it are; none if it is built in.
@@ -112,16 +107,15 @@ pub struct Script {
 /// What a command line asks of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// The name of the client whose barrel is unloaded; several joined by `+`.
+    /// The client whose barrel is unloaded; several are joined by `+`.
     pub client: String,
     pub clients: u32,
-    /// Queries of each client.
     pub queries: u64,
-    /// What `arguments` must be in a plan: empty where `$1` is the number of clients and nothing else is asked.
+    /// What `arguments` must be in a plan: empty if only `$1`, the number of clients, is used.
     pub arguments: String,
 }
 
-/// The type of a query, by which it is reported: the query's own name if it gives none.
+/// The type that a query is reported by: its own name if it gives none.
 fn kind_of(section: &Section) -> &str {
     section.get("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
 }
@@ -132,7 +126,7 @@ impl Script {
         Script::read_from(named, &Texts::Files)
     }
 
-    /// Reads a built-in script, or a file, wherever its text comes from.
+    /// From a file of this host or of another.
     fn read_from(named: &str, texts: &Texts) -> Result<Script, Failure> {
         if let Some(script) = BUILT_IN.iter().find(|script| script.name == named) {
             return Script::parse(named, script.text);
@@ -144,16 +138,13 @@ impl Script {
         Ok(Script { texts: Some(texts.clone()), ..Script::parse(named, &text)? })
     }
 
-    /// Reads a script's text, whose files cannot be found.
+    /// Parses text alone: files that it names cannot be found.
     pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
         let file = syntax::parse(text).map_err(|error| failure(name, error))?;
         Ok(Script { name: name.to_owned(), file, texts: None })
     }
 
-    /// What it comes to with these values of `$1`, `$2`, ….
-    ///
-    /// # Errors
-    /// Something in it or in the files that it names is wrong, or it cannot be run as one load.
+    /// Evaluates the script with these values of `$1`, `$2`, ….
     pub fn invocation(&self, arguments: &[String]) -> Result<Invocation, Failure> {
         let wrong = |error| failure(&self.name, error);
         // Whatever one protocol alone refuses is refused when it is known which one is used.
@@ -186,7 +177,7 @@ impl Script {
         })
     }
 
-    /// What `main` shows, in its order.
+    /// What `main` prints, in order.
     pub fn shown(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
         run::shown(&self.file, Arguments::Given(arguments), results).map_err(|error| failure(&self.name, error))
     }
@@ -225,7 +216,7 @@ impl Script {
     }
 }
 
-/// Kinds of queries that no barrel has would be reported with nothing to report.
+/// Kinds that no barrel uses would be reported with no figures.
 fn drop_unused(parts: &mut Parts) {
     let mut used: Vec<usize> =
         parts.shares.iter().flat_map(|share| &share.turns).map(|turn| parts.statements[turn.statement].1).collect();
@@ -279,7 +270,6 @@ fn failure(script: &str, error: SmackError) -> Failure {
     }
 }
 
-/// The `super-smack` workload.
 pub struct SuperSmack;
 
 impl Workload for SuperSmack {

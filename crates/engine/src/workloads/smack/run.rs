@@ -21,25 +21,21 @@ const METHODS: &[(&str, usize)] = &[
     ("run_save_result", 2),
 ];
 
-/// What stands for `$1`, `$2`, ….
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arguments<'a> {
     Given(&'a [String]),
-    /// `$1` is the number of clients; how many rounds there are is the schedule's affair, and nothing else may be asked.
+    /// `$1` is the number of clients, the schedule sets the rounds, and no other argument may be used.
     Clients(u32),
 }
 
-/// Who runs a barrel, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unload {
     pub(super) client: String,
-    /// How many clients of it.
     pub(super) clients: u32,
-    /// How often each runs its barrel; unknown where that is the schedule's affair.
+    /// Unknown where the schedule decides.
     pub(super) rounds: Option<u64>,
 }
 
-/// What `main` asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) unloads: Vec<Unload>,
@@ -57,7 +53,7 @@ pub enum Shown {
     Report(String),
 }
 
-/// A result by its client, its type of query if it has one, and its name: `select_index`, `q_per_s`.
+/// Finds a result by client, type of query (if any) and name, such as `select_index`, `q_per_s`.
 pub type Lookup<'a> = &'a dyn Fn(&str, Option<&str>, &str) -> Option<String>;
 
 #[derive(Clone, Debug, Default)]
@@ -113,7 +109,6 @@ fn whole<'a>(
 }
 
 impl<'a> Evaluation<'a> {
-    /// A value; nothing if it is not known before the results are, or is the schedule's affair.
     fn value(&self, expression: &Expression) -> Result<Option<String>, SmackError> {
         let mut whole = Some(String::new());
         for (simple, spot) in expression {

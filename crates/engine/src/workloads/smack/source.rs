@@ -11,7 +11,7 @@ use crate::workloads::Texts;
 use crate::workloads::texts::place_beside;
 use crate::workloads::transactions::WordList;
 
-/// A text that is read or made once, however many cells of a plan need it.
+/// Identifies a text that is read or made once for all cells of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     Made(GenData),
@@ -20,11 +20,10 @@ enum Origin {
     Sent(u64, usize),
 }
 
-/// Lines of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Lines {
     text: String,
-    /// Where each line ends, its line feed not included.
+    /// End of each line, without its line feed.
     ends: Vec<u32>,
     /// A hash of the text, which is part of a data set's identity.
     pub(super) hash: u64,
@@ -43,7 +42,6 @@ impl Lines {
         self.ends.len()
     }
 
-    /// Size of the text in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         self.text.len() as u64
     }
@@ -66,7 +64,7 @@ pub(super) fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// What has been made already and is still in use, by what it was made from.
+/// What is made already and still in use, by its origin.
 struct Shared<K, V>(Mutex<Vec<(K, Weak<V>)>>);
 
 impl<K: PartialEq, V> Shared<K, V> {
@@ -89,15 +87,14 @@ impl<K: PartialEq, V> Shared<K, V> {
 static LINES: Shared<Origin, Lines> = Shared::new();
 static WORDS: Shared<(u64, char, usize), WordList> = Shared::new();
 
-/// Finds the files that a script names.
 pub(super) struct Sources<'f> {
     pub(super) file: &'f File,
-    /// Where the script and the files beside it are; none for a built-in script, which has no files.
+    /// The script's file and where to read beside it; none for a built-in script.
     pub(super) beside: Option<(&'f str, &'f Texts)>,
 }
 
 impl Sources<'_> {
-    /// The lines of a file: of the file itself if it is there, or as the table whose `data_file` it is makes them.
+    /// Reads the file itself if it exists, else makes it as its table says.
     pub(super) fn lines(&self, name: &Written) -> Result<Arc<Lines>, SmackError> {
         if let Some((script, texts)) = self.beside.filter(|(script, texts)| texts.is_beside(script, &name.text)) {
             return lines_beside(script, &name.text, texts).map_err(|cause| {
@@ -138,7 +135,7 @@ impl Sources<'_> {
     }
 }
 
-/// The lines of a file beside a script. A file of this host is read once, unless somebody notes what is read.
+/// A file of this host is read once, unless reads are being noted.
 fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<Lines>, String> {
     let read = || texts.beside(script, name).map_err(|error| error.to_string());
     let place = Origin::File(place_beside(script, name));

@@ -3,14 +3,12 @@
 use super::error::SmackError;
 use super::token::{Kind, Spot, Token, tokens};
 
-/// A text or name with its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) text: String,
     pub(super) spot: Spot,
 }
 
-/// What a section describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionKind {
     Query,
@@ -42,7 +40,6 @@ impl SectionKind {
     }
 }
 
-/// A section: its name, and its keys with their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) kind: SectionKind,
@@ -51,12 +48,12 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// The value of a key; the last one, as in the original, if it is given twice.
+    /// The last value wins if a key is repeated, as in the original.
     pub(super) fn get(&self, key: &str) -> Option<&Written> {
         self.values.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    /// The value of a key that must be there.
+    /// Error if the key is missing.
     pub(super) fn need(&self, key: &str) -> Result<&Written, SmackError> {
         let what = self.kind.as_str();
         let missing = || SmackError::new(self.name.spot, format!("the {what} \"{}\" has no `{key}`", self.name.text));
@@ -64,7 +61,6 @@ impl Section {
     }
 }
 
-/// A value of `main`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Simple {
     /// A number or text.
@@ -82,7 +78,6 @@ pub(super) enum Simple {
 /// Simple values that `.` puts one behind the other.
 pub(super) type Expression = Vec<(Simple, Spot)>;
 
-/// A line of `main`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Call { client: Written, method: Written, arguments: Vec<Expression> },
@@ -105,12 +100,11 @@ impl File {
         self.of_kind(kind).find(|section| section.name.text == name)
     }
 
-    /// The names of a kind's sections.
     pub(super) fn names(&self, kind: SectionKind) -> impl Iterator<Item = &str> {
         self.of_kind(kind).map(|section| section.name.text.as_str())
     }
 
-    /// The section of that name, or what to say if there is none.
+    /// Error with suggestions if there is no such section.
     pub(super) fn need(&self, kind: SectionKind, name: &str, spot: Spot) -> Result<&Section, SmackError> {
         let unknown = || {
             let message = format!("there is no {} \"{name}\"", kind.as_str());

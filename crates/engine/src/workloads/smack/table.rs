@@ -8,7 +8,6 @@ use super::source::{Sources, fields, hash};
 use super::syntax::{Section, SectionKind, Written};
 use crate::dataset::{Dataset, Datum, Table};
 
-/// About how much larger a row is on disk than in its file, its index included.
 const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 
 /// The tables of a script, with what it does once they are loaded.

@@ -5,13 +5,10 @@ use super::error::SmackError;
 /// A place in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spot {
-    /// The line, from 1.
     pub line: usize,
-    /// The column, from 1, in characters.
     pub column: usize,
 }
 
-/// What a token is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A letter, then letters, digits and underscores.
@@ -26,7 +23,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How messages name it.
     pub(super) fn shown(&self) -> String {
         match self {
             Kind::Word(word) | Kind::Number(word) => format!("`{word}`"),
@@ -38,14 +34,12 @@ impl Kind {
     }
 }
 
-/// A token with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) spot: Spot,
 }
 
-/// Characters with their places.
 struct Reader<'a> {
     rest: std::iter::Peekable<std::str::Chars<'a>>,
     spot: Spot,
@@ -74,7 +68,6 @@ impl Reader<'_> {
         taken
     }
 
-    /// The text behind an opening quote.
     fn text(&mut self, opened: Spot) -> Result<String, SmackError> {
         let mut text = String::new();
         loop {
@@ -102,7 +95,7 @@ impl Reader<'_> {
     }
 }
 
-/// The tokens of a file, the last of them [`Kind::End`].
+/// The last token is [`Kind::End`].
 pub(super) fn tokens(file: &str) -> Result<Vec<Token>, SmackError> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = Reader { rest: file.chars().peekable(), spot: Spot { line: 1, column: 1 } };

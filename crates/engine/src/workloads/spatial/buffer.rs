@@ -1,11 +1,10 @@
-//! The area of a buffered line, from first principles.
+//! Area of a buffered line, from first principles.
 //!
-//! GEOS and what is built on it round the joins and ends of a buffer with so many straight segments to a quarter of a
-//! circle. A road turns by multiples of 45° and runs in multiples of 45°, so that with 8 segments a quarter (11.25° each)
-//! the buffer of a segment is the Minkowski sum of the segment and a regular polygon of 32 corners, and the buffer of a
-//! road is the union of those: a figure with one area, whoever draws it. That area is what is computed here, by cutting
-//! each union into vertical slabs at every corner and every crossing: between two cuts the covered height is linear, so
-//! the middle of the slab gives its area without error but that of the arithmetic.
+//! GEOS and its users approximate the joins and ends of a buffer by straight segments, so many to a quarter circle.
+//! Roads run and turn in multiples of 45°, so with 8 segments a quarter (11.25° each) the buffer of a segment is its
+//! Minkowski sum with a regular 32-gon, and the buffer of a road is their union: one well-defined area. It is computed
+//! by cutting each union into vertical slabs at every corner and crossing. Between two cuts the covered height is
+//! linear, so the middle of a slab gives its area exactly, up to rounding.
 
 use super::exact::{Pt, segments};
 

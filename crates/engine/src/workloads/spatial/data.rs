@@ -1,12 +1,12 @@
-//! The data: a country made of whole numbers, the same from a seed on every machine, at any size.
+//! Test data: a country of whole-number coordinates, reproducible from a seed at any size.
 //!
-//! Everything is drawn by a hash of (seed, what, i, j) and never by a stream, so that any part can be made alone.
-//! - **Cells** cover a square without gap or overlap: a grid whose inner corners are moved, and whose inner edges are
-//!   broken into eight by midpoint displacement, each edge made once and used by both its cells.
+//! Everything is drawn by a hash of (seed, what, i, j), so that any part can be made alone.
+//! - **Cells** cover a square without gap or overlap: a grid whose inner corners are moved and whose inner edges are
+//!   broken into eight by midpoint displacement; both neighbours use the same edge.
 //! - **Departments** are blocks of eight by eight cells.
-//! - **Roads** are walks in the eight directions of the compass.
-//! - **Points** are even over the square, or gathered in clusters.
-//! - **Shapes** are cells of which about one in eight is drawn as a bow-tie, which is no valid polygon.
+//! - **Roads** are walks in the eight compass directions.
+//! - **Points** are uniform over the square, or clustered.
+//! - **Shapes** are cells, about one in eight drawn as a bow-tie, which is not a valid polygon.
 
 use super::exact::{Pt, pt};
 
@@ -16,7 +16,7 @@ pub(super) const CELL: i64 = 4096;
 const DEPARTMENT: i64 = 8;
 /// An inner corner is moved by less than this each way: a sixth of a cell.
 const JITTER: i64 = CELL / 6;
-/// How far the midpoints of an edge are moved each way, level by level.
+/// Largest displacement of an edge's midpoints, per level.
 const DISPLACEMENT: [i64; 3] = [160, 40, 10];
 pub(super) const CLASSES: i64 = 5;
 /// One shape in so many is a bow-tie.
@@ -24,7 +24,6 @@ const BOW_TIES: u64 = 8;
 /// The eight directions, counter-clockwise from the east.
 const DIRECTIONS: [(i64, i64); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
 
-/// How the points lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     Uniform,
@@ -32,17 +31,15 @@ pub enum Spread {
     Clustered,
 }
 
-/// Which country: from these the same data follow on every machine.
+/// Determines the data completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Country {
     /// Cells along one side of the square.
     pub side: i64,
     pub seed: u64,
-    /// How the points lie.
     pub spread: Spread,
 }
 
-/// What a number is drawn for.
 #[derive(Clone, Copy)]
 enum Draw {
     CornerX,
@@ -79,27 +76,22 @@ impl Country {
         state
     }
 
-    /// Side of the square.
     pub(super) fn extent(&self) -> i64 {
         self.side * CELL
     }
 
-    /// How many cells there are.
     pub(super) fn cells(&self) -> i64 {
         self.side * self.side
     }
 
-    /// How many roads there are.
     pub(super) fn roads(&self) -> i64 {
         (self.cells() / 4).max(1)
     }
 
-    /// How many points there are.
     pub(super) fn points(&self) -> i64 {
         self.cells() * 25 / 2
     }
 
-    /// How many shapes there are.
     pub(super) fn shapes(&self) -> i64 {
         (self.cells() / 4).max(1)
     }
@@ -109,7 +101,6 @@ impl Country {
         (self.side + DEPARTMENT - 1) / DEPARTMENT
     }
 
-    /// How many departments there are.
     pub(super) fn departments(&self) -> i64 {
         self.departments_a_side().pow(2)
     }
@@ -124,7 +115,7 @@ impl Country {
         (j / DEPARTMENT) * self.departments_a_side() + i / DEPARTMENT + 1
     }
 
-    /// A corner of the grid. Those on the border stay on it.
+    /// A corner on the border stays there.
     fn corner(&self, i: i64, j: i64) -> Pt {
         let jitter = |what, at: i64| match at {
             0 => 0,
@@ -134,12 +125,12 @@ impl Country {
         pt(i * CELL + jitter(Draw::CornerX, i), j * CELL + jitter(Draw::CornerY, j))
     }
 
-    /// The edge from a corner to the next one eastward, from west to east. Those on the border are straight.
+    /// From west to east; straight on the border.
     pub(super) fn edge_east(&self, i: i64, j: i64) -> Vec<Pt> {
         self.edge((self.corner(i, j), self.corner(i + 1, j)), j, (i * 2, j))
     }
 
-    /// The edge from a corner to the next one northward, from south to north.
+    /// From south to north; straight on the border.
     pub(super) fn edge_north(&self, i: i64, j: i64) -> Vec<Pt> {
         self.edge((self.corner(i, j), self.corner(i, j + 1)), i, (i * 2 + 1, j))
     }

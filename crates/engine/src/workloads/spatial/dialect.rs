@@ -1,7 +1,7 @@
-//! How each engine is asked: tables, indexes, and the queries in its own words.
+//! How each engine is asked: tables, indexes and queries in its own words.
 //!
-//! A query gives the same columns on every engine. It uses the engine's spatial index in the way that its manual asks
-//! for, and returns a small row of counts and sums, so that no result set is measured in place of an answer.
+//! A query gives the same columns on every engine, uses the spatial index as the engine's manual asks, and returns a
+//! small row of counts and sums, so that transferring a result set is not what is measured.
 
 use std::fmt::Write as _;
 
@@ -9,26 +9,24 @@ use super::exact::Pt;
 use super::oracle::{FEW_ROADS, NEAR_QUARTERS, PROBES, RADIUS};
 use super::query::{Query, Rounding};
 
-/// What a spatial engine is asked.
 pub trait SpatialDialect: Sync {
-    /// The statements that make the tables.
     fn tables(&self) -> Vec<String>;
 
-    /// The beginning of an expression that makes a geometry of a text, and its end.
+    /// Text before and after a WKT literal that makes it a geometry.
     fn geometry(&self) -> (&'static str, &'static str);
 
-    /// What stands around the statements of the load.
+    /// Statements before and after the load.
     fn transaction(&self) -> (&'static str, &'static str);
 
-    /// The statements that build the indexes and bring the planner's statistics up to date. `extent` is the side of the
-    /// square that holds everything.
+    /// Builds the indexes and refreshes the planner's statistics. `extent` is the side of the square that holds
+    /// everything.
     fn indexes(&self, extent: i64) -> Vec<String>;
 
-    /// A query, or why it cannot be asked. `window` is the side of a window around a point that is sure to hold the
-    /// nearest other one, for engines that do not find it by themselves.
+    /// `Err` says why it cannot be asked. `window` is the side of a square around a point that surely holds its
+    /// nearest neighbour, for engines without such a search.
     fn query(&self, query: Query, window: i64) -> Result<String, String>;
 
-    /// What stands around a query, outside the time that is measured.
+    /// Statements around a query, outside the measured time.
     fn around_query(&self) -> (&'static str, &'static str) {
         ("", "")
     }
@@ -63,13 +61,11 @@ pub(super) fn polygon(rings: &[Vec<Pt>], into: &mut String) {
     into.push(')');
 }
 
-/// A line in Well-Known Text.
 pub(super) fn line(path: &[Pt], into: &mut String) {
     into.push_str("LINESTRING");
     points(path, into);
 }
 
-/// A point in Well-Known Text.
 pub(super) fn point(p: Pt, into: &mut String) {
     into.push_str("POINT");
     points(&[p], into);

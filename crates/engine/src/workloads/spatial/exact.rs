@@ -6,14 +6,12 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
 
-/// A point with whole coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Pt {
     pub(super) x: i64,
     pub(super) y: i64,
 }
 
-/// A segment from one point to another.
 pub(super) type Segment = (Pt, Pt);
 
 pub(super) const fn pt(x: i64, y: i64) -> Pt {
@@ -47,7 +45,7 @@ pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
     cross(a, b, c) == 0 && cross(a, b, d) == 0 && from.max(first) < to.min(last)
 }
 
-/// Whether two segments have a point in common, ends included.
+/// Ends included.
 pub(super) fn meet(s: Segment, t: Segment) -> bool {
     let apart = |a: i64, b: i64, c: i64, d: i64| a.max(b) < c.min(d) || c.max(d) < a.min(b);
     if apart(s.0.x, s.1.x, t.0.x, t.1.x) || apart(s.0.y, s.1.y, t.0.y, t.1.y) {
@@ -66,7 +64,7 @@ pub(super) fn segments(path: &[Pt]) -> impl Iterator<Item = Segment> + '_ {
     path.windows(2).map(|pair| (pair[0], pair[1]))
 }
 
-/// Whether a line crosses or touches itself nowhere, but that its two ends may be one point (OGC 06-103r4, 6.1.6).
+/// Whether a line neither crosses nor touches itself; its two ends may be one point (OGC 06-103r4, 6.1.6).
 pub(super) fn is_simple(path: &[Pt]) -> bool {
     let all: Vec<Segment> = segments(path).collect();
     let closed = path.first() == path.last();
@@ -145,10 +143,10 @@ pub(super) fn hull(points: &[Pt]) -> Vec<Pt> {
     ring
 }
 
-/// A sum of square roots and fractions, as a whole number of 2^-40.
+/// A sum of square roots and fractions in units of 2^-40.
 ///
-/// Each term is rounded down once, so that a sum of `n` terms is at most `n` · 2^-40 (n · 9·10⁻¹³) too small: with
-/// terms of hundreds, thirteen digits are right.
+/// Each term is rounded down once, so a sum of `n` terms is at most `n` · 2^-40 (n · 9·10⁻¹³) too small: thirteen
+/// digits are right for terms of hundreds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fixed(i128);
 
@@ -177,7 +175,6 @@ impl Fixed {
         Fixed(((square << (2 * spare)).isqrt() as i128) << (FRACTION_BITS - spare))
     }
 
-    /// The nearest floating-point number.
     pub(super) fn to_f64(self) -> f64 {
         self.0 as f64 / (1_u64 << FRACTION_BITS) as f64
     }

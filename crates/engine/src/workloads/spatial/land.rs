@@ -7,7 +7,6 @@ use super::dialect;
 use super::oracle::Oracle;
 use super::query::{Expected, Query};
 
-/// A table of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     Cell,
@@ -17,7 +16,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    /// Every table, in the order in which they are loaded.
+    /// In the order of loading.
     pub(super) const ALL: [Table; 4] = [Table::Cell, Table::Road, Table::Point, Table::Shape];
 
     pub(super) fn name(self) -> &'static str {
@@ -30,12 +29,11 @@ impl Table {
     }
 }
 
-/// What the queries must answer.
 pub(super) struct Answers {
-    /// Column by column and row by row, in the order of the queries.
+    /// By query, column and row, in that order.
     pub(super) expected: Vec<Vec<Expected>>,
-    /// The side of a window around a point that is sure to hold the nearest other point of every probe: for engines that
-    /// have no search for the nearest one.
+    /// Side of a square around a point that surely holds the nearest neighbour of every probe, for engines without
+    /// such a search.
     pub(super) window: i64,
 }
 
@@ -47,14 +45,12 @@ pub(super) trait Land: Send + Sync {
     /// How many rows a table has; their numbers begin with 1.
     fn rows(&self, table: Table) -> i64;
 
-    /// What stands between the number of a row and its geometry, in tables that have such a column: the department of a
-    /// cell, the class of a road.
+    /// The column between number and geometry, in tables that have one: a cell's department, a road's class.
     fn group(&self, table: Table, id: i64) -> Option<i64>;
 
     /// Writes the geometry of a row in Well-Known Text.
     fn write(&self, table: Table, id: i64, text: &mut String);
 
-    /// What the queries must answer.
     fn answers(&self, queries: &[Query]) -> Answers;
 
     /// What is to be known of the data beside the plan's keys.

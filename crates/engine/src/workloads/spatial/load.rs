@@ -42,7 +42,7 @@ pub(super) fn load(
     Ok(Loaded { load, index: watch.read(target) })
 }
 
-/// Inserts every row. What it takes étalon to write the statements is not counted.
+/// The time étalon takes to write the statements is not counted.
 fn insert_all(
     target: &dyn Target,
     session: &mut dyn Session,
@@ -80,7 +80,7 @@ fn insert_all(
     Ok(Spent { elapsed_s: elapsed.as_secs_f64(), cpu_s })
 }
 
-/// The statement that inserts some rows from `first` on, and the number of the first row that is not in it.
+/// One insert statement, and the number of the first row after it.
 fn statement_of(land: &dyn Land, table: Table, first: i64, (before, after): (&str, &str)) -> (String, i64) {
     let mut text = format!("INSERT INTO {} VALUES ", table.name());
     let end = land.rows(table).min(first + ROWS as i64 - 1);

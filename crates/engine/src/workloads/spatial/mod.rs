@@ -1,8 +1,7 @@
 //! Spatial queries: a portable suite whose every answer is known before it is timed.
 //!
-//! The data are made of whole numbers ([`data`]), so that the answers follow from exact arithmetic ([`oracle`]) and not
-//! from whichever engine is believed. An answer that is wrong or missing is shown with its evidence and takes no part in
-//! ratios.
+//! The data are whole numbers ([`data`]), so answers follow from exact arithmetic ([`oracle`]) and not from trusting
+//! an engine. A wrong or missing answer is shown with its evidence and takes no part in ratios.
 
 mod buffer;
 mod data;
@@ -31,13 +30,13 @@ pub use data::{Country, Spread};
 pub use query::{Expected, Query, Rounding, Value as ExpectedValue, judge};
 pub use suite::Cold;
 
-/// What every query must answer on the data of a country, by exact arithmetic; for tests of engines.
+/// Exact answers to every query, for tests of engines.
 pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected>)> {
     let oracle = oracle::Oracle::new(country);
     queries.iter().map(|query| (*query, oracle.answer(*query))).collect()
 }
 
-/// The same on the shapes of a file's text, for all queries of which it can be known; for tests of the reader.
+/// Exact answers on the shapes of a file's text, for the queries where they can be known; for tests of the reader.
 pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
     let drawn = Country { side: 2, seed: 1, spread: Spread::Uniform };
     let shapes = Shapes::read("shapes", text, None, &drawn)?;
@@ -93,7 +92,6 @@ const KEYS: &[KeySpec] = &[
     ),
 ];
 
-/// The `spatial` workload.
 pub struct Spatial;
 
 impl Workload for Spatial {
@@ -137,7 +135,7 @@ impl Workload for Spatial {
     }
 }
 
-/// The queries that a plan asks for; of `core` and `all`, on shapes of a file, those whose answers are known.
+/// For shapes of a file, `core` and `all` leave out queries whose answer is not known.
 fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
     let refuse = |cause: String| Failure::new(FailureKind::Plan, "read the key `queries`", cause);
     let mut queries = Query::parse_list(words).map_err(|word| {

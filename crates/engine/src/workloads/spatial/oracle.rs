@@ -1,7 +1,7 @@
-//! What the queries must answer, computed from the data by whole numbers and without any database.
+//! Expected answers, computed from the data in whole numbers without a database.
 //!
-//! Counts and checksums are exact. Areas are exact halves of whole numbers. Lengths and distances are sums of square
-//! roots, centroids sums of fractions, each with an error below 10⁻¹²; the buffer alone is floating point (see `buffer`).
+//! Counts and checksums are exact. Areas are exact halves. Lengths and distances are sums of square roots, centroids
+//! sums of fractions, with errors below 10⁻¹²; only the buffer is floating point (see `buffer`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,22 +14,20 @@ use super::query::{Expected, Query};
 
 /// Checksums of pairs are taken modulo this.
 const MODULUS: i64 = 1_000_003;
-/// How far from a road a point may be, in quarters of a unit: 150.25. No point with whole coordinates is exactly so far
-/// from a segment with whole ends (4·|cross| = 601·length would take an even length of a primitive one), so that rounding
-/// decides nothing.
+/// In quarters of a unit: 150.25. No point with whole coordinates is exactly that far from a segment with whole ends
+/// (4·|cross| = 601·length would take an even length of a primitive one), so rounding decides nothing.
 pub(super) const NEAR_QUARTERS: i64 = 601;
 /// The radius of the buffers.
 pub(super) const RADIUS: i64 = 200;
 /// The corners of a circle with 8 segments to the quarter.
 const CORNERS: u32 = 32;
-/// A polygon around the circle with so many corners is 0.08 % larger than the circle.
+/// A polygon around the circle with this many corners is 0.08 % larger than the circle.
 const FINE_CORNERS: u32 = 64;
 /// Roads that are buffered, or whose neighbourhood is searched.
 pub(super) const FEW_ROADS: i64 = 100;
 /// Points whose nearest neighbour is looked for.
 pub(super) const PROBES: i64 = 500;
 
-/// The data in memory, and what follows from them.
 pub(super) struct Oracle {
     country: Country,
     /// Row by row.
@@ -62,7 +60,6 @@ impl Oracle {
         Oracle { country, cells, roads: (1..=country.roads()).map(|id| country.road(id)).collect(), points, buckets }
     }
 
-    /// What a query must answer, column by column and row by row.
     pub(super) fn answer(&self, query: Query) -> Vec<Expected> {
         match query {
             Query::Validity => self.validity(),
@@ -137,8 +134,8 @@ impl Oracle {
         expected
     }
 
-    /// The cells that touch, by their numbers, and whether they share an edge or a corner only. The grid says so: cells
-    /// are valid and cover the square, which the tests of the data prove.
+    /// Touching cells, by number, and whether they share an edge or only a corner. Taken from the grid: tests of the
+    /// data prove that cells are valid and cover the square.
     fn neighbours(&self) -> Vec<(i64, i64, Border)> {
         let Country { side, .. } = self.country;
         let mut found = Vec::new();
@@ -176,8 +173,8 @@ impl Oracle {
         found
     }
 
-    /// S7: the length of what the cells cut out of the roads. Where a road runs twice it counts once, as a set of points
-    /// does; where it runs along the border of two cells it counts for both.
+    /// S7: total length of roads clipped by cells. A stretch that a road runs twice counts once, as in a set of
+    /// points; one along the border of two cells counts for both.
     fn clipped_length(&self) -> Fixed {
         let roads: Vec<BTreeMap<Line, Vec<(i64, i64)>>> = self.roads.iter().map(|road| stretches(road)).collect();
         let mut straight = 0;
@@ -257,7 +254,7 @@ impl Oracle {
         ]
     }
 
-    /// The distance, squared, from a point to the nearest other one.
+    /// Squared distance to the nearest other point.
     fn nearest_to(&self, id: i64) -> Option<i64> {
         let side = self.country.side;
         let here = self.points[id as usize - 1];
@@ -278,8 +275,7 @@ impl Oracle {
         best
     }
 
-    /// The side of a window around a point that is sure to hold the nearest other point of every probe: for engines that
-    /// have no search for the nearest one.
+    /// Side of a square around a point that surely holds the nearest neighbour of every probe.
     pub(super) fn window(&self) -> i64 {
         let probes = PROBES.min(self.country.points());
         let furthest = (1..=probes).filter_map(|id| self.nearest_to(id)).max().unwrap_or(0);
@@ -367,7 +363,7 @@ fn grid(country: &Country) -> impl Iterator<Item = (i64, i64)> + use<> {
     (0..side).flat_map(move |j| (0..side).map(move |i| (i, j)))
 }
 
-/// The places of a square of the grid and of those around it. A cell strays less than half a square from its own.
+/// The grid square and its neighbours: a cell strays less than half a square from its own.
 fn around(column: i64, row: i64, side: i64) -> impl Iterator<Item = usize> {
     let inside = move |n: &i64| (0..side).contains(n);
     (row - 1..=row + 1)
@@ -396,8 +392,8 @@ pub(super) fn is_near((a, b): Segment, p: Pt) -> bool {
     16 * i128::from(cross(a, b, p)).pow(2) <= reach * i128::from(long)
 }
 
-/// The centroid of a polygon (Bourke 1988), relative to its first corner so that the numbers stay small. Its holes run the
-/// other way round than its border.
+/// Bourke 1988, relative to the first corner so that the numbers stay small. Holes run the other way round than the
+/// border.
 pub(super) fn centroid(rings: &[Vec<Pt>]) -> (Fixed, Fixed) {
     let Some(&origin) = rings.first().and_then(|border| border.first()) else { return Default::default() };
     let (mut x, mut y, mut twice) = (0, 0, 0);
@@ -411,10 +407,10 @@ pub(super) fn centroid(rings: &[Vec<Pt>]) -> (Fixed, Fixed) {
     (place(x, origin.x), place(y, origin.y))
 }
 
-/// A line in one of the four directions of the compass, by its offset: what is constant along it.
+/// A line in one of the four compass directions, by its constant offset.
 type Line = (u8, i64);
 
-/// The line that a segment lies on and where it begins and ends there, if it runs in one of the eight directions.
+/// The line under a segment and its ends on it, if it runs in one of the eight directions.
 fn line_of((a, b): Segment) -> Option<(Line, i64, i64)> {
     let (dx, dy) = (b.x - a.x, b.y - a.y);
     let (line, from, to) = match (dx, dy) {
@@ -428,7 +424,7 @@ fn line_of((a, b): Segment) -> Option<(Line, i64, i64)> {
     Some((line, from.min(to), from.max(to)))
 }
 
-/// The stretches that a road covers of each line, none of them twice.
+/// What a road covers of each line, without repeats.
 fn stretches(road: &[Pt]) -> BTreeMap<Line, Vec<(i64, i64)>> {
     let mut by_line: BTreeMap<Line, Vec<(i64, i64)>> = BTreeMap::new();
     for (line, from, to) in segments(road).filter_map(line_of) {

@@ -4,7 +4,7 @@ use crate::dataset::Datum;
 
 use super::exact::Fixed;
 
-/// How far an area or a length may be from the oracle's, as a share of it: engines compute in floating point.
+/// Relative tolerance for areas and lengths: engines compute in floating point.
 const TOLERANCE: f64 = 1e-9;
 /// Largest whole number that a floating-point number holds exactly.
 const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
@@ -12,29 +12,17 @@ const EXACT_LIMIT: f64 = 9_007_199_254_740_992.0;
 /// A query of the suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Query {
-    /// S1.
     Validity,
-    /// S2.
     LargestCell,
-    /// S3.
     RoadLengths,
-    /// S4.
     PointsInCells,
-    /// S5.
     TouchingCells,
-    /// S6.
     RoadsCrossCells,
-    /// S7.
     ClippedRoads,
-    /// S8.
     Departments,
-    /// S9.
     Buffers,
-    /// S10.
     Nearest,
-    /// S11.
     NearRoads,
-    /// S12.
     Hulls,
     /// S13, optional.
     Differences,
@@ -49,7 +37,6 @@ use Query::{
     RoadLengths, RoadsCrossCells, Text, TouchingCells, Validity,
 };
 
-/// Every query: its number, its name in metrics, what it asks.
 const QUERIES: [(Query, &str, &str, &str); 15] = [
     (Validity, "S1", "valid", "which polygons are invalid, which lines touch themselves"),
     (LargestCell, "S2", "area", "the largest polygon"),
@@ -72,7 +59,6 @@ impl Query {
     /// The suite without the optional three.
     pub const CORE: usize = 12;
 
-    /// Every query, in order.
     pub fn all() -> impl Iterator<Item = Query> {
         QUERIES.iter().map(|(query, ..)| *query)
     }
@@ -82,18 +68,15 @@ impl Query {
         &QUERIES[self as usize]
     }
 
-    /// Its number: `S4`.
     pub fn number(self) -> &'static str {
         self.row().1
     }
 
-    /// Its name in metrics: `S4-inside`.
     pub fn name(self) -> String {
         format!("{}-{}", self.row().1, self.row().2)
     }
 
-    /// Whether its answer is known on shapes of a file: all but the area of buffers, which depends on who draws them where
-    /// lines turn by any angle.
+    /// All but buffers, whose area depends on the engine where lines turn by any angle.
     pub(super) fn is_known_of_shapes(self) -> bool {
         self != Buffers
     }
@@ -121,16 +104,13 @@ impl Query {
     }
 }
 
-/// What one column of one row of an answer must be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// What it is, for messages.
     pub name: &'static str,
-    /// What it must be.
     pub value: Value,
 }
 
-/// A value that an answer must have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     Exact(i128),
@@ -138,7 +118,6 @@ pub enum Value {
     Near(f64),
     /// The area of a buffer: with 8 segments to a quarter of a circle this, up to rounding.
     Rounded {
-        /// With 8 segments.
         with_8: f64,
         /// An upper limit for any number of segments.
         most: f64,
@@ -163,16 +142,15 @@ impl Expected {
     }
 }
 
-/// How an engine rounds the corners of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// With 8 segments to a quarter of a circle, as asked.
     EightSegments,
-    /// In a way of its own that cannot be set so: more finely.
+    /// Finer, in a way that cannot be configured.
     Finer,
 }
 
-/// Holds an answer against what it must be.
+/// Compares an answer with the expected one.
 pub fn judge(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> Result<(), String> {
     let got: Vec<&Datum> = rows.iter().flatten().collect();
     if got.len() != expected.len() {

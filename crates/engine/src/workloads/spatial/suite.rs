@@ -28,41 +28,34 @@ pub enum Cold {
     Skipped,
 }
 
-/// The suite on one land.
 pub(super) struct Suite {
     land: Box<dyn Land>,
     queries: Vec<Query>,
     clients: usize,
     runs: usize,
     cold: Cold,
-    /// Computed when first needed: `etalon plan` has no use for it.
+    /// Computed when first needed: `etalon plan` does not need it.
     answers: OnceLock<Answers>,
 }
 
-/// What is known of an answer.
 #[derive(Clone, Debug, PartialEq)]
 enum Standing {
-    /// Every answer was right.
     Right,
     /// One was wrong: what was expected, and what came.
     Wrong(String),
-    /// The engine cannot answer.
     Unsupported(String),
     /// The engine did not answer this time.
     Failed(String),
 }
 
-/// What one query gave.
 struct Asked {
     query: Query,
     standing: Standing,
     /// Seconds of each run with warm caches.
     runs_s: Vec<f64>,
-    /// CPU seconds of a run.
     cpu_s: Reading,
-    /// CPU seconds of a run as the server tells them of its clients' own sessions, where it does.
+    /// CPU seconds of a run as the server reports them for the clients' own sessions, if it does.
     told_cpu_s: Option<f64>,
-    /// Seconds with empty caches.
     cold_s: Reading,
 }
 
@@ -75,8 +68,8 @@ impl Suite {
         self.answers.get_or_init(|| self.land.answers(&self.queries))
     }
 
-    /// The places of the queries in the order of this trial: another for each block, so that none always profits from
-    /// the one before it.
+    /// Indices in the order of this trial. It differs by block, so that no query always profits from the one before
+    /// it.
     fn order(&self, seed: u64) -> Vec<usize> {
         let mut rng = Rng::new(seed);
         let mut order: Vec<usize> = (0..self.queries.len()).collect();
@@ -137,7 +130,6 @@ impl Procedure for Suite {
     }
 }
 
-/// One query of one trial.
 struct Round<'a> {
     suite: &'a Suite,
     dialect: &'a dyn SpatialDialect,
@@ -145,12 +137,12 @@ struct Round<'a> {
     place: usize,
 }
 
-/// What the server has told of all sessions together; nothing if it has told nothing of any.
+/// Sum over sessions; nothing if the server reports nothing.
 fn told_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
     sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
 }
 
-/// Whether a failure is the query's own, or the system's.
+/// Separates a failure of the query from one of the system.
 fn standing_of(failure: Failure) -> Result<Standing, Failure> {
     match failure.kind {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
@@ -175,7 +167,7 @@ impl Round<'_> {
         })
     }
 
-    /// The worst that is to be said of the answers of a run.
+    /// The worst verdict on the answers of a run.
     fn judge_run(&self, run: &Run) -> Result<Standing, Failure> {
         for answer in &run.answers {
             match self.judge(answer)? {
@@ -186,7 +178,7 @@ impl Round<'_> {
         Ok(Standing::Right)
     }
 
-    /// Verifies the query, which warms the caches too, and runs it if the answer was right. `None` if the user
+    /// Verifies the query, which warms the caches too, then times it if the answer was right. `None` if the user
     /// interrupted.
     fn warm(&self, context: &StepContext<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<Asked>, Failure> {
         let query = self.suite.queries[self.place];
@@ -264,7 +256,7 @@ impl Suite {
         (0..self.clients).map(|_| context.target.session(SessionKind::Spatial)).collect()
     }
 
-    /// What there is of an engine that has no such tables.
+    /// Outcome for an engine without such tables.
     fn lacking(&self, reason: &str) -> StepOutcome {
         let standing = Standing::Unsupported(reason.to_owned());
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
@@ -320,7 +312,7 @@ fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
     Measurement::new(id, "ms", Direction::Lower, role, reading)
 }
 
-/// The sum of all queries' figures. One that misses a query could be compared with nothing.
+/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
 fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
     let mut sum = 0.0;
     for (one, reading) in asked.iter().zip(readings) {
@@ -336,7 +328,7 @@ fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
 }
 
 impl Standing {
-    /// A figure of a query whose answer is not right is none.
+    /// Withholds a figure whose answer is not right.
     fn refuse(&self, reading: Reading) -> Reading {
         match self {
             Standing::Right => reading,
@@ -361,7 +353,7 @@ impl Asked {
         self.told_cpu_s.map_or_else(none, Reading::Value)
     }
 
-    /// The mean of the runs without the shortest and the longest, as it has been published.
+    /// Mean without the shortest and the longest run, as published.
     fn published_s(&self) -> Reading {
         if self.runs_s.len() < FEWEST_TO_TRIM {
             return Reading::Unavailable(format!(

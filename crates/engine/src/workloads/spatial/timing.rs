@@ -8,14 +8,12 @@ use crate::dataset::Datum;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// What one run gave.
 pub(super) struct Run {
     /// From the first client's question to the last one's answer, in seconds.
     pub(super) elapsed_s: f64,
     pub(super) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
 }
 
-/// A query with what stands around it, outside the measured time.
 #[derive(Clone, Copy)]
 pub(super) struct Question<'a> {
     pub(super) sql: &'a str,

@@ -1,11 +1,11 @@
 //! The client that walks through a program.
 //!
-//! Étalon's own rule for a stream is that transaction `index` of `client` draws the same values whatever came before.
-//! pgbench's rule is another: a client has one generator that runs on from transaction to transaction, and only a retry
-//! goes back to where the transaction began. Scripts follow pgbench, so that the same seed gives pgbench's own values:
-//! a begin with the number of the transaction under way restores the generator, any other begin runs on. Variables
-//! keep their values over transactions and retries, as they do there. Shards still need no coordination, since each
-//! client's seed depends on the seed and its number alone.
+//! Elsewhere in étalon transaction `index` of `client` draws the same values whatever came before. In pgbench a
+//! client's one generator runs on from transaction to transaction, and only a retry rewinds it to the transaction's
+//! beginning. Scripts follow pgbench, so the same seed gives pgbench's values: a begin with the number of the
+//! transaction under way restores the generator, any other begin runs on. Variables keep their values over
+//! transactions and retries. Shards need no coordination, since a client's seed depends only on the seed and its
+//! number.
 
 use std::ops::Range;
 
@@ -25,47 +25,42 @@ use crate::stream::{Asked, Next, Retry, Stream};
 /// What a script that ends in an open transaction is told.
 pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
 
-/// A statement to be executed.
 #[derive(Clone, Debug, Default)]
 pub struct StatementOp {
     /// Its number in [`Program::statements`].
     pub statement: usize,
-    /// The parameters' values; empty under [`Protocol::Simple`].
+    /// Empty under [`Protocol::Simple`].
     pub parameters: Vec<Datum>,
-    /// The whole text under [`Protocol::Simple`]; empty otherwise.
+    /// Complete text under [`Protocol::Simple`]; empty otherwise.
     pub text: String,
-    /// What becomes of its rows.
     pub rows: Rows,
-    /// Whether it is waited for.
     pub flow: Flow,
 }
 
-/// What becomes of a statement's rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rows {
-    /// They are counted at most.
+    /// Count them at most.
     #[default]
     Discard,
-    /// The last of every result is kept until the next operation, for [`Lane::kept_rows`](crate::lane::Lane::kept_rows).
+    /// Keep the last row of every result until the next operation, for
+    /// [`Lane::kept_rows`](crate::lane::Lane::kept_rows).
     Keep,
 }
 
-/// Whether an operation is waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flow {
     /// The next one comes when this one has ended.
     #[default]
     Wait,
-    /// It is inside a pipeline: a lane that can do so answers at once and tells of it at the next
-    /// [`SyncPoint::End`]. One that cannot may execute it like any other.
+    /// Inside a pipeline: a lane may answer at once and report at the next [`SyncPoint::End`], or execute it like any
+    /// other.
     Pipelined,
 }
 
-/// What a client carries through its scripts.
 #[derive(Clone, Debug)]
 pub struct ScriptClient {
     random: Generator,
-    /// The generator when the transaction under way began.
+    /// Generator when the current transaction began.
     random_at_begin: Generator,
     choice: Generator,
     /// The number of the transaction under way.
@@ -73,13 +68,13 @@ pub struct ScriptClient {
     script: usize,
     step: usize,
     flow: Flow,
-    /// Under `pipeline`: how often the script is still to be run in this pipeline.
+    /// Under `pipeline`: runs of the script left in this pipeline.
     left: u32,
     /// Whether an explicit transaction is open.
     explicit: bool,
-    /// What the transaction under way has asked of the server.
+    /// What the current transaction has asked of the server.
     work: Asked,
-    /// Under `pipeline`: whether what was sent is to be committed by itself.
+    /// Under `pipeline`: whether what was sent must be committed separately.
     sync_due: bool,
     slots: Vec<Slot>,
     stack: Vec<Value>,
@@ -87,15 +82,13 @@ pub struct ScriptClient {
     asked: Option<usize>,
     failure: Option<OpError>,
     place: Place,
-    /// How often it has drawn from each dictionary.
+    /// Draws from each dictionary.
     drawn: Vec<u64>,
-    /// The same when the transaction under way began.
+    /// Draws from each dictionary when the current transaction began.
     drawn_at_begin: Vec<u64>,
-    /// What it pauses for before its transaction.
     pause_us: u64,
 }
 
-/// The variables as an expression sees them.
 struct Variables<'a> {
     program: &'a Program,
     slots: &'a [Slot],
@@ -120,9 +113,7 @@ impl Scope for Variables<'_> {
     }
 }
 
-/// What a step led to.
 enum Went {
-    /// On to the step that is now the client's.
     On,
     To(Next),
 }
@@ -240,7 +231,7 @@ impl Program {
         Ok(Went::On)
     }
 
-    /// The end of a script under `pipeline`: it is run once more, or its pipeline ends.
+    /// End of a script under `pipeline`: run it again or end the pipeline.
     fn repeat(&self, client: &mut ScriptClient, step: &Step) -> Result<Went, OpError> {
         if client.explicit {
             return Err(script_error(step, OPEN_TRANSACTION));
@@ -295,7 +286,7 @@ impl Program {
         Ok(())
     }
 
-    /// Puts a text together from words, in the memory of the slot's last.
+    /// Builds a text from words, reusing the slot's memory.
     fn draw(&self, client: &mut ScriptClient, draw: &Draw) {
         let mut text = match std::mem::take(&mut client.slots[draw.slot]) {
             Slot::Text(text) => text,
@@ -371,7 +362,7 @@ fn sleep(time_us: i64) -> Next {
     Next::Sleep(u64::try_from(time_us).unwrap_or_default().saturating_mul(1_000))
 }
 
-/// The whole number that a slot's text begins with, as C's `atoi` finds it; at least one digit.
+/// Leading whole number, as C's `atoi` finds it; at least one digit.
 fn leading_int(slot: &Slot) -> Option<i64> {
     if let Slot::Value(Value::Int(n)) = slot {
         return Some(*n);

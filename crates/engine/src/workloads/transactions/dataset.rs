@@ -7,10 +7,9 @@ use crate::dataset::{Column, ColumnKind, Dataset, Datum, Index, Nulls, Table};
 
 const ACCOUNTS_PER_SCALE: u64 = 100_000;
 const TELLERS_PER_SCALE: u64 = 10;
-/// About what an account takes on disk with its share of the index, in bytes.
 const BYTES_PER_ACCOUNT: u64 = 150;
 
-/// The same of a row of `table_a`.
+/// About what a row of `table_a` takes on disk with its share of the index, in bytes.
 const BYTES_PER_VALUE: u64 = 60;
 
 /// pgbench pads this column with blanks; engines that do not pad get the same bytes.
@@ -77,14 +76,13 @@ pub fn pgbench(scale: u64) -> Dataset {
     }
 }
 
-/// Values of each thread in `table_a`.
 const VALUES_PER_THREAD: u64 = 100_000;
 /// Threads in `table_a`, at scale 1.
 const THREADS: u64 = 10;
 
 /// The table of the published comparison of PostgreSQL on Linux and on Windows (Guazzo, 2016): ten threads of 100,000
-/// values each, and an index on the thread alone, so that a statement reads every row of its thread. A larger scale has
-/// more threads.
+/// values each, indexed by thread alone, so a statement reads every row of its thread. A larger scale has more
+/// threads.
 pub fn table_a(scale: u64) -> Dataset {
     use ColumnKind::Int;
     use Nulls::Allowed;

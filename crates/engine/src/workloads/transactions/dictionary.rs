@@ -17,7 +17,6 @@ impl WordList {
         self.ends.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -28,7 +27,6 @@ impl WordList {
         self.ends.get(index).and_then(|end| self.text.get(start..*end)).unwrap_or_default()
     }
 
-    /// The words, one after the other.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..self.len()).map(|index| self.get(index))
     }
@@ -63,9 +61,7 @@ pub enum Digits {
 /// A word that is made from a number, as C's `printf` makes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbering {
-    /// What stands before the number.
     pub before: String,
-    /// What stands after it.
     pub after: String,
     pub digits: Digits,
     pub width: usize,
@@ -101,7 +97,6 @@ impl Numbering {
     }
 }
 
-/// Where words come from, and in which order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Words {
     /// Any of the list, each as likely as every other.
@@ -112,7 +107,6 @@ pub enum Words {
     Unique(Numbering),
 }
 
-/// A list of words under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
     pub name: String,

@@ -5,7 +5,6 @@ use super::random::Generator;
 use super::tokens::{Keyword, Token, Wrong, tokens};
 use super::value::{Fault, Value};
 
-/// One step of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Instruction {
     Push(Value),
@@ -23,8 +22,8 @@ pub(super) enum Instruction {
     },
     /// Leaves NULL or a boolean as it is, and refuses everything else. The right side of `AND` and `OR`.
     RequireBool,
-    /// Drops the value; goes so far on if it is not true. Distances are from the jump itself, so that an expression
-    /// may be moved as a whole.
+    /// Drops the value and jumps if it is not true. Distances are relative, so that an expression can be moved as a
+    /// whole.
     JumpUnless(usize),
     Jump(usize),
 }
@@ -34,16 +33,14 @@ pub(super) struct Expression {
     code: Vec<Instruction>,
 }
 
-/// What an expression may touch.
 pub(super) trait Scope {
-    /// The value of a variable.
     fn load(&self, slot: usize) -> Result<Value, Fault>;
     /// Shows what `debug` is called with.
     fn debug(&self, value: Value);
 }
 
 impl Expression {
-    /// The value. `stack` is only borrowed for its memory.
+    /// `stack` is only borrowed for its memory.
     pub(super) fn value(
         &self,
         scope: &impl Scope,
@@ -90,7 +87,7 @@ impl Expression {
     }
 }
 
-/// Parentheses and prefixes deeper than this are refused rather than followed to the end of the stack.
+/// Deeper nesting is refused, to protect the stack.
 const MAX_DEPTH: u32 = 100;
 
 /// How tightly operators bind, loosest first.
@@ -140,8 +137,8 @@ fn describe(token: &Token) -> String {
     }
 }
 
-/// The function and the binding of a sign between two values. `a > b` is `b < a`, as in pgbench: the right side is
-/// evaluated first, which shows where both sides draw random numbers.
+/// `a > b` is `b < a`, as in pgbench: the right side is evaluated first, which shows where both sides draw random
+/// numbers.
 fn operator(sign: &str) -> Option<(Function, u8)> {
     use Function::*;
     Some(match sign {
@@ -191,7 +188,7 @@ impl Parser<'_> {
         self.code.push(Instruction::Call { function, arguments });
     }
 
-    /// Sends a jump that was written before to the next instruction.
+    /// Points an earlier jump at the next instruction.
     fn land(&mut self, jump: usize) {
         let to_here = self.code.len() - jump;
         match &mut self.code[jump] {
@@ -254,7 +251,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What may follow a value as a word; `false` if this one does not, or binds too loosely.
+    /// `false` if the word does not continue the value or binds too loosely.
     fn suffix(&mut self, keyword: Keyword, least: u8) -> Result<bool, Wrong> {
         let (binding, unless) = match keyword {
             Keyword::Or => (binding::OR, true),

@@ -41,7 +41,6 @@ pub(super) enum Function {
     Permute,
 }
 
-/// How many arguments a function takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
     Exactly(usize),
@@ -50,7 +49,6 @@ pub(super) enum Arity {
     Seeded(usize),
 }
 
-/// The functions that can be called by name.
 const NAMED: [(&str, Function, Arity); 21] = [
     ("abs", Function::Abs, Arity::Exactly(1)),
     ("double", Function::Double, Arity::Exactly(1)),
@@ -79,12 +77,10 @@ const NAMED: [(&str, Function, Arity); 21] = [
 /// Most arguments of one call, as in pgbench.
 pub(super) const MAX_ARGUMENTS: usize = 16;
 
-/// The function of a name, upper or lower case.
 pub(super) fn named(name: &str) -> Option<(Function, Arity)> {
     NAMED.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name)).map(|(_, function, arity)| (*function, *arity))
 }
 
-/// The names that can be called, for messages.
 pub(super) fn names() -> String {
     let mut names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
     names.sort_unstable();
@@ -92,7 +88,7 @@ pub(super) fn names() -> String {
 }
 
 impl Function {
-    /// The value for these arguments, of which there are as many as the compiler has checked.
+    /// The compiler has checked the number of arguments.
     pub(super) fn apply(self, arguments: &[Value], random: &mut Generator) -> Result<Value, Fault> {
         use Function::*;
         if self != Is && arguments.contains(&Value::Null) {
@@ -155,7 +151,7 @@ impl Function {
         })
     }
 
-    /// Shifts take the distance modulo 64, as the processors do that pgbench's results come from.
+    /// Shifts take the distance modulo 64, as the processors that pgbench runs on do.
     fn bits(self, a: i64, b: i64) -> Result<Value, Fault> {
         Ok(Value::Int(match self {
             Function::BitAnd => a & b,

@@ -13,7 +13,6 @@ use crate::stream::Retry;
 use crate::target::Threads;
 use crate::workloads::Grants;
 
-/// How statements travel: the key `protocol`.
 pub(super) const PROTOCOL: KeySpec = KeySpec::optional(
     "protocol",
     KeyKind::Choice(Protocol::WORDS),
@@ -73,7 +72,7 @@ fn text<'p>(point: &'p Point, key: &str) -> Option<&'p str> {
     point.get(key).and_then(Value::as_text)
 }
 
-/// What a script is compiled for, by its point. A key that is missing has its default.
+/// A missing key has its default.
 pub(super) fn options(point: &Point, grants: &Grants) -> Result<Options, Failure> {
     let word = text(point, "protocol").unwrap_or("prepared");
     let protocol = Protocol::of_word(word).ok_or_else(|| refuse("protocol", word, "there is no such protocol"))?;
@@ -124,12 +123,10 @@ fn retry(point: &Point) -> Result<Retry, Failure> {
     Ok(Retry { max_tries: max_tries as u32, within_ns })
 }
 
-/// Whose tables a point asks for.
 pub(super) fn tables(point: &Point) -> Tables {
     if text(point, "tables") == Some("none") { Tables::None } else { Tables::Own }
 }
 
-/// How many threads a point asks for.
 pub(super) fn threads(point: &Point) -> Threads {
     match int(point, "threads") {
         Some(count @ 1..) => Threads::AtMost(count as u32),
@@ -137,7 +134,7 @@ pub(super) fn threads(point: &Point) -> Threads {
     }
 }
 
-/// Reads `name=value, name=value`. A value ends at the next comma; what is left of a name twice is the last.
+/// Reads `name=value, name=value`. A value ends at the next comma; the last of a repeated name wins.
 fn definitions(text: &str) -> Result<Vec<(String, String)>, Failure> {
     let mut definitions: Vec<(String, String)> = Vec::new();
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {

@@ -38,7 +38,6 @@ pub(super) enum Meta<'a> {
     EndPipeline,
 }
 
-/// How long to sleep.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Amount<'a> {
     Number(i64),

@@ -7,33 +7,22 @@ use super::script::{Compiler, ScriptError};
 /// Most scripts of a mix, as in pgbench.
 const MAX_SCRIPTS: usize = 128;
 
-/// A script of a mix.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// What messages call it.
     pub name: &'a str,
     pub text: &'a str,
     /// How often it is chosen, relative to the others: 0 to 2,147,483,647.
     pub weight: u32,
 }
 
-/// Why a mix cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MixError {
-    /// One of its scripts is wrong.
     #[error("{name}: {error}")]
-    Script {
-        name: String,
-        /// What is wrong in it.
-        error: ScriptError,
-    },
-    /// There are too few or too many.
+    Script { name: String, error: ScriptError },
     #[error("{0} scripts; a mix has 1 to {MAX_SCRIPTS}")]
     Count(usize),
-    /// No script can be chosen.
     #[error("all weights are 0: no script can be chosen")]
     NoWeight,
-    /// A weight is not a whole number in its range.
     #[error("`{0}` is not a weight: a whole number from 0 to 2147483647")]
     Weight(String),
 }
@@ -45,8 +34,7 @@ pub fn weighted(text: &str) -> Result<(&str, u32), MixError> {
     number.map(|weight| (name, weight)).ok_or_else(|| MixError::Weight(weight.to_owned()))
 }
 
-/// Compiles scripts to one program, which chooses among them by weight for each transaction. They share their
-/// variables.
+/// Compiles scripts to one program that chooses among them by weight. They share their variables.
 pub fn compile_mix(sources: &[Source<'_>], options: &Options) -> Result<Program, MixError> {
     if sources.is_empty() || sources.len() > MAX_SCRIPTS {
         return Err(MixError::Count(sources.len()));
@@ -69,8 +57,8 @@ pub fn compile_mix(sources: &[Source<'_>], options: &Options) -> Result<Program,
     Ok(program)
 }
 
-/// What scripts are called in the names of metrics: a file without its folder and ending, only letters, digits, `-` and
-/// `.`, and a number behind a name that is there already.
+/// Names of scripts in metrics: a file without folder and ending, only letters, digits, `-` and `.`, numbered if
+/// repeated.
 fn kind_names(sources: &[Source<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(sources.len());
     for source in sources {

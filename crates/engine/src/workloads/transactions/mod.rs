@@ -35,7 +35,6 @@ pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol,
 pub use script::{ScriptError, compile, compile_with};
 pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 
-/// The scripts that are built in.
 pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
 const KEYS: &[KeySpec] = &[
@@ -143,7 +142,6 @@ const KEYS: &[KeySpec] = &[
     keys::TABLES,
 ];
 
-/// The `transactions` workload.
 pub struct Transactions;
 
 impl Workload for Transactions {
@@ -186,12 +184,12 @@ impl Workload for Transactions {
     }
 }
 
-/// The tables that a built-in script works on; those of pgbench for every other.
+/// pgbench's tables for any script that is not built in.
 fn dataset_of(scripts: &str, scale: u64) -> Dataset {
     if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { dataset::pgbench(scale) }
 }
 
-/// Compiles what the key `script` names: one script, or several with weights, `a.sql@3, b.sql`.
+/// `scripts` is one script or several with weights, `a.sql@3, b.sql`.
 fn program(scripts: &str, options: &Options, files: &Texts) -> Result<Program, Failure> {
     let refuse = |error: MixError| {
         // The name of a single script has been said already.
@@ -216,7 +214,7 @@ fn program(scripts: &str, options: &Options, files: &Texts) -> Result<Program, F
     Ok(program)
 }
 
-/// The text of a script, with the query that counts its work on the server.
+/// A script's text, and the query that counts its work on the server.
 fn source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
     let history = || Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" });
     let built_in = match script {

@@ -1,5 +1,3 @@
-//! What a script is compiled for.
-
 use crate::dataset::Tables;
 use crate::stream::Retry;
 
@@ -15,40 +13,34 @@ pub enum Shell {
     Allowed,
 }
 
-/// What a variable is that nothing sets.
+/// How to treat a variable that nothing sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unset {
     /// An error when the script is compiled.
     #[default]
     Refused,
-    /// What it is in pgbench: NULL as a parameter, left alone in a text.
+    /// As in pgbench: NULL as a parameter, left alone in a text.
     Accepted,
 }
 
 /// Where the lines of `debug(x)` go; nowhere by default, since this crate prints nothing.
 pub type Debug = Option<fn(&str)>;
 
-/// What a script is compiled for.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The value of `:scale`, unless it is defined.
     pub scale: i64,
     /// Variables with their texts, as from `-D name=value`.
     pub definitions: Vec<(String, String)>,
-    /// How many clients there are on all hosts: pgbench draws one seed for each of them before all others.
+    /// On all hosts: pgbench draws one seed for each before all others.
     pub clients: u32,
-    /// What shell commands may do.
     pub shell: Shell,
-    /// What a variable is that nothing sets.
     pub unset: Unset,
     pub protocol: Protocol,
-    /// Where `debug(x)` shows its value.
     pub debug: Debug,
-    /// When a transaction that failed for another's sake is tried again.
     pub retry: Retry,
-    /// On whose tables the script works.
     pub tables: Tables,
-    /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
+    /// Transactions that a client sends before it waits for the first; 1 is no pipeline.
     pub depth: u32,
 }
 

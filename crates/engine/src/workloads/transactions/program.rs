@@ -12,41 +12,37 @@ use crate::stream::{Asked, Retry};
 /// A query whose answer is the number of transactions that the server has seen since the tables were made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountCheck {
-    /// The query.
     pub sql: &'static str,
 }
 
-/// Compiled scripts, of which each transaction runs one: variables are slots that the scripts share, statements are
-/// numbered over all of them.
+/// Compiled scripts, one of which each transaction runs. They share variables, which are slots, and number their
+/// statements together.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub(super) scripts: Vec<Entry>,
     pub(super) steps: Vec<Step>,
     pub(super) statements: Vec<Statement>,
-    /// The names of the slots.
     pub(super) names: Vec<String>,
-    /// The slots' values in a new client, without those that differ from client to client.
+    /// Slots of a new client, without those that differ by client.
     pub(super) initial: Vec<Slot>,
     pub(super) automatic: Automatic,
     pub(super) protocol: Protocol,
     pub(super) debug: Debug,
-    /// How its work is counted at the server.
+    /// How the server counts the program's work.
     pub check: Option<CountCheck>,
-    /// Of how many clients pgbench's seeds are drawn: those of all hosts.
+    /// All clients on all hosts, since pgbench draws a seed for each.
     pub clients: u32,
-    /// When a transaction that failed for another's sake is tried again.
     pub retry: Retry,
-    /// On whose tables it works.
     pub tables: Tables,
-    /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
+    /// Transactions that a client sends before it waits for the first; 1 is no pipeline.
     pub(super) depth: u32,
     /// What statements draw words from.
     pub(in crate::workloads) dictionaries: Vec<Dictionary>,
-    /// Which script a transaction is.
+    /// How a transaction's script is chosen.
     pub(super) rule: Rule,
-    /// The names of the kinds of transactions that are told apart; empty where scripts have no names.
+    /// Empty where scripts have no names.
     pub(super) kinds: Vec<String>,
-    /// What the user should know of the program before its figures.
+    /// What the user should know before the figures.
     pub notes: Vec<String>,
 }
 
@@ -67,8 +63,8 @@ impl Protocol {
     /// The words of plans, in the order of the variants.
     pub const WORDS: &'static [&'static str] = &["prepared", "extended", "simple"];
 
-    /// What a variable is that nothing sets. A misspelt one would measure something else in silence, so the usual protocol
-    /// refuses it; the others, which are there to be compared with pgbench's, do as pgbench does.
+    /// A misspelt variable would silently measure something else, so the usual protocol refuses it; the others are
+    /// there to be compared with pgbench and do as it does.
     pub(super) fn unset(self) -> Unset {
         match self {
             Protocol::Prepared => Unset::Refused,
@@ -76,7 +72,6 @@ impl Protocol {
         }
     }
 
-    /// The protocol of a word.
     pub fn of_word(word: &str) -> Option<Protocol> {
         match word {
             "prepared" => Some(Protocol::Prepared),
@@ -93,7 +88,6 @@ pub(super) struct Entry {
     /// Its first step; the last is [`Command::End`].
     pub(super) start: usize,
     pub(super) weight: u32,
-    /// The number of its kind.
     pub(super) kind: usize,
 }
 
@@ -105,7 +99,7 @@ pub(super) struct Automatic {
     pub(super) default_seed: DefaultSeedSlot,
 }
 
-/// Where `default_seed` is, and whether it takes its draw from the seeds even if nobody reads it.
+/// Slot of `default_seed`, and whether it takes its draw from the seeds even if nobody reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum DefaultSeedSlot {
     #[default]
@@ -114,7 +108,6 @@ pub(super) enum DefaultSeedSlot {
     DefinedByUser,
 }
 
-/// A command with its place, for messages.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) command: Command,
@@ -148,14 +141,13 @@ pub(super) enum Command {
     End,
 }
 
-/// A word of a shell command.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ShellWord {
     Text(String),
     Slot(usize),
 }
 
-/// What becomes of a statement's rows.
+/// What happens to a statement's rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
     #[default]
@@ -166,7 +158,6 @@ pub(super) enum Keep {
     Every(String),
 }
 
-/// A statement as pieces of SQL between parameters.
 #[derive(Clone, Debug, Default)]
 pub struct Statement {
     /// The SQL before each parameter, and after the last.
@@ -178,16 +169,16 @@ pub struct Statement {
     /// Where each of them but the first begins: the number of its piece, and the place in it.
     pub(super) joints: Vec<(usize, usize)>,
     pub(super) keep: Keep,
-    /// What it leaves outside an explicit transaction, and inside one.
+    /// State of the session afterwards: outside an explicit transaction, and inside one.
     pub(super) after: [After; 2],
 }
 
-/// How a client's session stands after a statement that has succeeded.
+/// State of a client's session after a successful statement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct After {
     /// Whether an explicit transaction is open.
     pub(super) explicit: bool,
-    /// Whether it wrote something that only the end of its message commits.
+    /// Whether it wrote something that only the end of the message commits.
     pub(super) wrote: bool,
     /// What it asked of the server.
     pub(super) asked: Asked,
@@ -198,9 +189,9 @@ pub(super) struct After {
 pub enum Countable {
     /// To the last one.
     Exactly,
-    /// The server may begin more of them, for this reason.
+    /// The server may begin more.
     AtLeast(&'static str),
-    /// Not at all, for this reason.
+    /// Not comparable.
     No(&'static str),
 }
 
@@ -241,11 +232,9 @@ const PLAIN: [&str; 28] = [
 pub enum Effect {
     /// It opens an explicit transaction.
     Opens,
-    /// It commits one.
     Commits,
     /// It rolls one back, or to a savepoint.
     RollsBack,
-    /// It changes nothing.
     Reads,
     /// It may change something.
     Writes,
@@ -292,7 +281,7 @@ pub fn split(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
     statements.collect()
 }
 
-/// Which implicit transactions, of statements outside explicit ones, are sure to be committed by themselves.
+/// Which implicit transactions are sure to be committed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Implicit {
     All,
@@ -317,7 +306,6 @@ impl Statement {
         self.heads.iter().filter(|head| !head.is_empty()).map(|head| Effect::of_head(head))
     }
 
-    /// The statements of the message, one by one.
     pub fn parts(&self, dialect: &dyn Dialect) -> Vec<MessagePart> {
         let mut joints = self.joints.iter().copied();
         let mut heads = self.heads.iter();
@@ -356,18 +344,17 @@ impl Statement {
         parts
     }
 
-    /// How many parameters it has.
     pub fn parameter_count(&self) -> usize {
         self.parameters.len()
     }
 
-    /// The statement, with what it leaves and asks worked out.
+    /// Fills in what the statement leaves and asks.
     pub(super) fn ready(mut self) -> Statement {
         self.after = [false, true].map(|explicit| self.leaves(explicit));
         self
     }
 
-    /// How the session stands afterwards. `explicit` says whether an explicit transaction is open before.
+    /// `explicit`: whether an explicit transaction is open before.
     fn leaves(&self, mut explicit: bool) -> After {
         let (mut wrote, mut implicit) = (false, false);
         let mut asked = Asked::default();
@@ -425,7 +412,6 @@ impl Statement {
 }
 
 impl Program {
-    /// A program without scripts.
     pub(super) fn empty(options: &Options) -> Program {
         Program {
             scripts: Vec::new(),
@@ -448,27 +434,22 @@ impl Program {
         }
     }
 
-    /// The statements, in the order of their numbers.
     pub fn statements(&self) -> &[Statement] {
         &self.statements
     }
 
-    /// How statements travel.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
-    /// How many transactions a client sends before it waits for the first of them; 1 is no pipeline.
     pub fn depth(&self) -> u32 {
         self.depth.max(1)
     }
 
-    /// Whether a transaction changes anything.
     pub fn writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }
 
-    /// How far its transactions can be held against a server's count.
     pub fn countable(&self) -> Countable {
         let worst = |one: Countable, other: Countable| match (one, other) {
             (Countable::No(reason), _) | (_, Countable::No(reason)) => Countable::No(reason),
@@ -488,9 +469,8 @@ impl Program {
         self.depth() > 1 || self.steps.iter().any(|step| matches!(step.command, Command::StartPipeline))
     }
 
-    /// How many commits the server sees at least for each transaction: one for each statement outside an explicit
-    /// transaction, one for each `COMMIT`. Where branches or scripts differ, the fewest. In a pipeline what only reads
-    /// is committed together with what follows.
+    /// Fewest commits per transaction that the server sees: one per statement outside an explicit transaction, one per
+    /// `COMMIT`. In a pipeline reads are committed together with what follows.
     pub fn commits_per_transaction(&self) -> u64 {
         let has_pipeline = self.steps.iter().any(|step| matches!(step.command, Command::StartPipeline));
         let implicit = match self.depth() {

@@ -12,7 +12,7 @@ pub struct Generator {
     s1: u64,
 }
 
-/// What the state becomes if a seed should fill it with zeros, of which nothing else would come: Knuth's constants.
+/// Replaces an all-zero state, which would produce only zeros: Knuth's constants.
 const NEVER_ZERO: Generator = Generator { s0: 0x5851_f42d_4c95_7f2d, s1: 0x1405_7b7e_f767_814f };
 
 fn splitmix64(state: &mut u64) -> u64 {
@@ -30,7 +30,6 @@ impl Generator {
         if generator.s0 == 0 && generator.s1 == 0 { NEVER_ZERO } else { generator }
     }
 
-    /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         let (s0, s1) = (self.s0, self.s1 ^ self.s0);
         let result = s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -113,9 +112,7 @@ fn spread(lo: i64, hi: i64, share: f64) -> i64 {
 /// carries client `i` alone. With one client that is every pgbench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeds {
-    /// Of the client's functions.
     pub functions: Generator,
-    /// Of its choice among scripts.
     pub choice: Generator,
     pub default_seed: i64,
 }
@@ -137,8 +134,8 @@ impl Seeds {
         of_range.into_iter().next().unwrap_or_else(|| Seeds::beyond(seed, client))
     }
 
-    /// The seeds of several clients of `clients`, with the draws of all of them made once: thousands of clients that
-    /// each drew those of all others would take seconds to set up.
+    /// Seeds of several clients with all draws made once: thousands of clients that each drew all the others' would
+    /// take seconds.
     pub fn of_range(seed: u64, range: Range<u32>, clients: u32, default_seed: DefaultSeed) -> Vec<Seeds> {
         let mut base = Generator::new(seed);
         let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::beyond(seed, client)).collect();

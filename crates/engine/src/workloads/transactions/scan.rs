@@ -2,7 +2,6 @@
 
 use super::tokens::{begins_name, continuation, name_length};
 
-/// A part of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
     Sql(Sql),
@@ -14,7 +13,6 @@ pub(super) enum Item {
     },
 }
 
-/// The text of one message to the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sql {
     /// Where it begins.
@@ -103,7 +101,7 @@ impl<'a> Scanner<'a> {
         &self.text[self.at..]
     }
 
-    /// Whether the message is still empty: blanks and `--` comments before it are dropped.
+    /// Blanks and `--` comments before a message are dropped.
     fn is_empty(&self) -> bool {
         self.sql.references.is_empty() && self.sql.pieces.iter().all(String::is_empty)
     }

@@ -8,13 +8,10 @@ use super::scan::{Item, References, Sql, scan};
 use super::slots::Slot;
 use super::tokens::is_name;
 
-/// What is wrong in a script, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct ScriptError {
-    /// The line, from 1.
     pub line: usize,
-    /// The column, from 1, in characters.
     pub column: usize,
     /// What is wrong.
     pub message: String,
@@ -44,7 +41,7 @@ pub fn compile_with(text: &str, options: &Options) -> Result<Program, ScriptErro
 
 type Wrong = (usize, String);
 
-/// A variable's name in a script, kept until it is known what sets it.
+/// Kept until it is known what sets the variable.
 struct Reference {
     script: usize,
     error: ScriptError,
@@ -56,7 +53,7 @@ struct Open {
     at: usize,
     /// The jump over the branch that is being read.
     jump: Option<usize>,
-    /// The jumps from the ends of the branches to `\endif`.
+    /// Jumps from the ends of the branches to `\endif`.
     ends: Vec<usize>,
     seen_else: bool,
 }
@@ -128,7 +125,7 @@ impl<'o> Compiler<'o> {
         slot
     }
 
-    /// Compiles one script behind those that are there.
+    /// Compiles one more script.
     pub(super) fn script(&mut self, text: &str, weight: u32) -> Result<(), ScriptError> {
         self.text = text.to_owned();
         self.number = 0;
@@ -158,7 +155,7 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// Checks what only the whole can tell. An error comes with the number of its script.
+    /// Final checks. An error carries the number of its script.
     pub(super) fn finish(mut self) -> Result<Program, (usize, ScriptError)> {
         let defined =
             |compiler: &Compiler<'_>, name: &str| compiler.options.definitions.iter().any(|(known, _)| known == name);
@@ -247,7 +244,7 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// Under `pipeline` nothing is waited for within a script, and the pipeline is not the script's own.
+    /// Under `pipeline` a script never waits and does not control the pipeline.
     fn refuse_in_pipeline(&self, meta: &Meta<'_>, at: usize) -> Result<(), Wrong> {
         if self.options.depth <= 1 {
             return Ok(());
@@ -263,7 +260,7 @@ impl<'o> Compiler<'o> {
         }
     }
 
-    /// Branches become jumps over what is not run.
+    /// Branches become jumps over what does not run.
     fn condition(&mut self, meta: Meta<'_>, at: usize) -> Result<(), Wrong> {
         if let Meta::If(condition) = meta {
             let expression = self.expression(condition)?;
@@ -300,7 +297,7 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// `\endif` is a command to pgbench, and counted as one, but needs no step.
+    /// pgbench counts `\endif` as a command, but it needs no step.
     fn push_number(&mut self) {
         self.number += 1;
     }

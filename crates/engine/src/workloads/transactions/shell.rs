@@ -12,7 +12,7 @@ fn command(text: &str) -> Result<Command, String> {
         return Err(format!("the shell command has more than {MAX_COMMAND} bytes"));
     }
     let mut command = host::process::shell(text);
-    // What is on stdout is data of étalon's own.
+    // étalon's own stdout carries data.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     Ok(command)
 }

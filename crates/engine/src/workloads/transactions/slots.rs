@@ -6,7 +6,6 @@ use std::fmt::{self, Write};
 use super::value::{Fault, Value, value_of_text};
 use crate::dataset::Datum;
 
-/// What a variable holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Slot {
     #[default]
@@ -17,7 +16,6 @@ pub(super) enum Slot {
 }
 
 impl Slot {
-    /// The slot of a text. One that is written like a whole number is one: nothing can tell them apart.
     pub(super) fn of_text(text: &str) -> Slot {
         let mut slot = Slot::Unset;
         slot.set_text(text);
@@ -35,7 +33,7 @@ impl Slot {
         }
     }
 
-    /// Takes over a value of a row. As in pgbench, NULL becomes the empty text.
+    /// As in pgbench, NULL becomes the empty text.
     pub(super) fn set_datum(&mut self, datum: &Datum) {
         match datum {
             Datum::Null => self.set_text(""),
@@ -55,7 +53,7 @@ impl Slot {
         }
     }
 
-    /// Writes the slot to a parameter, in the memory of the parameter's last text if it can.
+    /// Reuses the memory of the parameter's text if it can.
     pub(super) fn write_to(&self, datum: &mut Datum) {
         match (self, datum) {
             (Slot::Unset, datum) => *datum = Datum::Null,
@@ -68,7 +66,7 @@ impl Slot {
         }
     }
 
-    /// Appends the slot as text; an unset variable is left as it was written.
+    /// An unset variable is left as it was written.
     pub(super) fn append_to(&self, name: &str, text: &mut String) {
         // Writing to a string does not fail.
         let _ = match self {
@@ -89,7 +87,7 @@ impl fmt::Display for Slot {
     }
 }
 
-/// The number, if it would be written in just this way.
+/// The number, if it would be written exactly like this.
 fn canonical_int(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let first_is_fine = text == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c));

@@ -2,11 +2,10 @@
 
 use super::value::double_of_text;
 
-/// A word of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Int(i64),
-    /// 2^63, which is a number only behind a unary minus.
+    /// 2^63, a number only behind a unary minus.
     IntMinimum,
     Double(f64),
     Variable(String),
@@ -16,7 +15,6 @@ pub(super) enum Token {
     End,
 }
 
-/// A word with a meaning of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keyword {
     And,
@@ -59,32 +57,28 @@ const SIGNS: [&str; 21] =
 /// Where something is wrong, in bytes, and what.
 pub(super) type Wrong = (usize, String);
 
-/// Whether a variable's name may begin with it.
 pub(super) fn begins_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
-/// Whether a variable's name may go on with it.
 pub(super) fn continues_name(c: char) -> bool {
     begins_name(c) || c.is_ascii_digit()
 }
 
-/// The length in bytes of the name that `text` begins with.
 pub(super) fn name_length(text: &str) -> usize {
     text.find(|c| !continues_name(c)).unwrap_or(text.len())
 }
 
-/// Whether a text is a variable's name.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(begins_name) && name_length(text) == text.len()
 }
 
-/// The length of a line's continuation mark at the beginning of `text`: a backslash before the end of the line.
+/// Length of the continuation mark at the beginning of `text`: a backslash before the end of the line.
 pub(super) fn continuation(text: &str) -> Option<usize> {
     ["\\\n", "\\\r\n"].iter().find(|mark| text.starts_with(*mark)).map(|mark| mark.len())
 }
 
-/// Splits an expression into its words, each with its place; the last is [`Token::End`].
+/// The last token is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Wrong> {
     let mut tokens = Vec::new();
     let mut at = 0;

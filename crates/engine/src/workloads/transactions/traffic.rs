@@ -12,7 +12,6 @@ fn refuse(cause: &str, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
 }
 
-/// What a point of the sweep says of pace and traffic.
 pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
     let text = |key: &str| point.get(key).and_then(Value::as_text);
     let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u32::try_from(number).ok());
@@ -79,7 +78,7 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A range of lengths; none if it is nothing but zero.
+/// `None` if it is all zero.
 fn span(text: &str) -> Option<Span> {
     let (least, most) = duration::parse_range(text).ok()?;
     let span = Span { least_ns: nanoseconds(least), most_ns: nanoseconds(most) };

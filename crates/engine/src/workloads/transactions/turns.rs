@@ -1,5 +1,4 @@
-//! Programs whose clients run statements in turn, with words drawn from dictionaries: what super-smack's language
-//! compiles to.
+//! Programs whose clients run statements in turn, with words from dictionaries; super-smack scripts compile to these.
 
 use std::ops::Range;
 
@@ -11,39 +10,31 @@ use super::slots::Slot;
 /// A statement with words in it.
 #[derive(Clone, Debug, Default)]
 pub struct WordyStatement {
-    /// Its text, piece by piece.
     pub pieces: Vec<Piece>,
-    /// Its first word, in lower case.
     pub head: String,
 }
 
-/// A piece of a statement's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// SQL as it stands.
     Sql(String),
-    /// A word that stands by itself, such as a number.
+    /// A word outside quotes, such as a number.
     Word(usize),
     /// A literal in quotes with words in it.
     Literal(char, Vec<Part>),
 }
 
-/// A part of a literal or of a drawn text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Text as it stands.
     Text(String),
-    /// A word of the dictionary of this number.
     Word(usize),
 }
 
-/// What a client does at one place of its round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     pub statement: usize,
-    /// How long the client pauses before it in its first round, in microseconds.
+    /// Pause before this turn in the first round, in microseconds.
     pub first_pause_us: u64,
-    /// How long in every later round.
+    /// Pause before this turn in later rounds, in microseconds.
     pub pause_us: u64,
 }
 
@@ -54,29 +45,24 @@ pub struct Share {
     pub turns: Vec<Turn>,
 }
 
-/// What a program of turns is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
     pub dictionaries: Vec<Dictionary>,
-    /// The kinds of transactions.
     pub kinds: Vec<String>,
-    /// The statements, each a transaction, with the number of its kind.
+    /// Each is a transaction, with the number of its kind.
     pub statements: Vec<(WordyStatement, usize)>,
     pub shares: Vec<Share>,
-    /// What the user should know of the program.
     pub notes: Vec<String>,
 }
 
-/// Which script a client's next transaction is.
+/// How a client's next script is chosen.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Rule {
-    /// Drawn by the scripts' weights.
     #[default]
     ByWeight,
     InTurn(Vec<Share>),
 }
 
-/// A text that is put together for a slot.
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     pub(super) slot: usize,
@@ -84,19 +70,19 @@ pub(super) struct Draw {
     pub(super) form: Form,
 }
 
-/// How a drawn text is kept.
+/// How to keep a drawn text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// As it is; what is written like a number is one.
     Bare,
-    /// As a text, whatever it looks like.
+    /// Text, even if it looks like a number.
     Text,
-    /// As a text that goes between these quotes: every quote in it is doubled.
+    /// Text for between these quotes: every quote in it is doubled.
     Between(char),
 }
 
 impl Program {
-    /// Compiles parts to a program in which each statement is a transaction by itself.
+    /// Each statement is a transaction by itself.
     pub fn of_turns(parts: Parts, options: &Options) -> Program {
         let mut program = Program::empty(options);
         for (number, (statement, kind)) in parts.statements.iter().enumerate() {
@@ -148,7 +134,7 @@ impl Program {
         self.statements.push(statement.ready());
     }
 
-    /// A new slot that becomes the statement's next parameter.
+    /// A new slot, as the statement's next parameter.
     fn parameter(&mut self, statement: &mut Statement, parts: Vec<Part>, form: Form) -> Draw {
         let slot = self.names.len();
         self.names.push(format!("word {}", slot + 1));
@@ -158,7 +144,7 @@ impl Program {
         Draw { slot, parts, form }
     }
 
-    /// What the client does in its transaction of this number, if clients take turns.
+    /// The client's turn at this transaction, if clients take turns.
     pub(super) fn turn(&self, client: u32, index: u64) -> Option<(Turn, u64)> {
         let Rule::InTurn(shares) = &self.rule else { return None };
         let share = shares.iter().find(|share| share.clients.contains(&client)).or(shares.first())?;
@@ -168,7 +154,7 @@ impl Program {
     }
 }
 
-/// A part of a literal as the server reads it: a doubled quote is one.
+/// As the server reads it: a doubled quote is one.
 fn undoubled(part: &Part, quote: char) -> Part {
     match part {
         Part::Text(text) => Part::Text(text.replace(&format!("{quote}{quote}"), quote.encode_utf8(&mut [0; 4]))),

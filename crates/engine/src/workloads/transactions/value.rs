@@ -78,7 +78,7 @@ impl Value {
         }
     }
 
-    /// Whether `\if` and `WHEN` take it for true: NULL and zero are not.
+    /// As `\if` and `WHEN` see it: NULL and zero are false.
     pub(super) fn truth(self) -> bool {
         match self {
             Value::Null => false,
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// The value as a statement's parameter. pgbench sends doubles with 15 digits, so those are what is sent here.
+    /// pgbench sends doubles with 15 digits, so étalon does too.
     pub(super) fn write_to(self, datum: &mut Datum) {
         *datum = match self {
             Value::Null => Datum::Null,
@@ -171,7 +171,7 @@ fn trim_fraction(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// What a text of a variable means as a value; [`None`] if nothing.
+/// [`None`] if the text is no value.
 pub(super) fn value_of_text(text: &str) -> Option<Value> {
     let is_prefix_of = |word: &str| text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text);
     let is = |word: &str| text.eq_ignore_ascii_case(word);
@@ -201,7 +201,7 @@ fn looks_whole(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A double, but none that is too large or too small to be told from infinity or zero.
+/// Refuses what is too large or too small to be told from infinity or zero.
 pub(super) fn double_of_text(text: &str) -> Option<f64> {
     let x: f64 = text.parse().ok()?;
     let digits = text.split(['e', 'E']).next().unwrap_or_default();

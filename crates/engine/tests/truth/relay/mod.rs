@@ -1,9 +1,9 @@
 //! A PostgreSQL server with known delays: a real one behind a relay.
 //!
 //! The relay passes on what étalon's control connections say. A connection that prepares a statement with [`MARK`] in
-//! its text is one of the load: from then on each request on it is noted when it arrives, and its answer is held back
-//! until its time has come. The relay sleeps up to shortly before that instant and spins for the rest; before the next
-//! request it spins, too, so that neither end depends on how soon the operating system wakes it.
+//! its text belongs to the load: each request on it is noted on arrival, and its answer held back until it is due. The
+//! relay sleeps until shortly before that instant and spins for the rest, and spins again before the next request, so
+//! neither end depends on how soon the operating system wakes it.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,12 +19,12 @@ use host::cpu::CpuSample;
 
 use crate::latency::disturbance;
 
-/// What the load's statement has in its text.
+/// Part of the text of the load's statement.
 pub const MARK: &str = "known_delay";
 
-/// How long before an instant the relay begins to spin.
+/// How long before an answer is due the relay begins to spin.
 const SPIN_NS: u64 = 200_000;
-/// How long after an answer the next request is waited for by spinning.
+/// How long the relay spins for the next request after an answer.
 const NEXT_NS: u64 = 500_000;
 /// Clients that are kept apart.
 const PHASES: u64 = 4;
@@ -33,17 +33,24 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 #[derive(Clone, Copy)]
 pub enum Delays {
-    /// So long after the request arrived.
+    /// After the request's arrival.
     Fixed(u64),
-    /// Every so many-th answer is slow.
-    Bimodal { usual_ns: u64, slow_ns: u64, slow_every: u64 },
-    /// Once, so long after the first request, no answer leaves for a while.
-    Stall { usual_ns: u64, from_ns: u64, length_ns: u64 },
+    Bimodal {
+        usual_ns: u64,
+        slow_ns: u64,
+        slow_every: u64,
+    },
+    /// Once, this long after the first request, no answer leaves for a while.
+    Stall {
+        usual_ns: u64,
+        from_ns: u64,
+        length_ns: u64,
+    },
 }
 
 impl Delays {
-    /// What the first answer of the load's connection `number` is held back longer. Clients begin at the same instant;
-    /// so they stay apart, and the relay has one answer at a time to be precise about.
+    /// Extra delay of the first answer on the load's connection `number`. Clients begin at the same instant; this
+    /// keeps them apart, so that the relay times one answer at a time.
     fn stagger_ns(self, number: u64) -> u64 {
         match self {
             Delays::Fixed(usual_ns) | Delays::Bimodal { usual_ns, .. } => usual_ns / PHASES * (number % PHASES),
@@ -51,7 +58,7 @@ impl Delays {
         }
     }
 
-    /// When the answer to request `number` leaves, from 0 on. `first_ns` is when the first one arrived.
+    /// When the answer to request `number`, from 0, leaves. `first_ns` is when the first one arrived.
     fn due_ns(self, number: u64, arrived_ns: u64, first_ns: u64) -> u64 {
         match self {
             Delays::Fixed(delay_ns) => arrived_ns + delay_ns,
@@ -81,9 +88,8 @@ struct Notes {
     first_ns: OnceLock<u64>,
     answers: Mutex<Vec<Answer>>,
     begun: Mutex<u64>,
-    /// Connections of the load.
     connections: AtomicU64,
-    /// The server's process, and a sample that was taken when the first request arrived.
+    /// The server's process, and a sample taken when the first request arrived.
     cpu: Mutex<Option<(u32, Option<CpuSample>)>>,
 }
 
@@ -93,7 +99,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Listens, and passes on to the server with this socket. Ends with the test process.
+    /// Until the test process ends.
     pub fn start(server: PathBuf, delays: Delays) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -114,12 +120,11 @@ impl Relay {
         Relay { port, notes }
     }
 
-    /// Where étalon finds it.
     pub fn url(&self) -> String {
         format!("postgres://{}@127.0.0.1:{}/postgres?sslmode=disable", crate::server::ROLE, self.port)
     }
 
-    /// Takes note of what others do on the machine from the first request on. `server` is not one of them.
+    /// Records what others than `server` do on the machine from the first request on.
     pub fn watch(&self, server: u32) {
         *self.notes.cpu.lock().unwrap() = Some((server, None));
     }
@@ -132,7 +137,6 @@ impl Relay {
         }
     }
 
-    /// What was noted, in the order in which the requests arrived.
     pub fn answers(&self) -> Vec<Answer> {
         let mut answers = self.notes.answers.lock().unwrap().clone();
         answers.sort_by_key(|answer| answer.arrived_ns);
@@ -141,7 +145,7 @@ impl Relay {
 }
 
 impl Notes {
-    /// Notes a request, and says when its answer is to leave.
+    /// Notes a request and returns when its answer is due.
     fn arrived(&self, arrived_ns: u64) -> u64 {
         let first_ns = *self.first_ns.get_or_init(|| arrived_ns);
         let number = {
@@ -173,7 +177,6 @@ fn connect(client: TcpStream, server: UnixStream, notes: &Arc<Notes>) {
     });
 }
 
-/// A request whose answer is held back.
 struct Request {
     arrived_ns: u64,
     due_ns: u64,
@@ -190,14 +193,14 @@ fn forward(client: &TcpStream, mut server: &UnixStream, requests: &Sender<Reques
         };
         let arrived_ns = now_ns();
         let bytes = &buffer[..count];
-        // étalon binds a statement of its own, too: what the session has counted before the load and after it.
+        // étalon also binds a statement of its own, for the session's counters before and after the load.
         if load.as_ref().is_some_and(|name| bound(bytes) == Some(name)) {
             let due_ns = notes.arrived(arrived_ns) + std::mem::take(&mut stagger_ns);
             // Before the server can answer.
             if requests.send(Request { arrived_ns, due_ns }).is_err() || server.write_all(bytes).is_err() {
                 return;
             }
-            // Two that spin at once would take the processor from étalon, and from each other.
+            // Two that spin at once would take the processor from étalon and each other.
             sleep_until(due_ns);
             spin_until_ns = due_ns + NEXT_NS;
             continue;
@@ -234,7 +237,7 @@ fn prepared(mut bytes: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Reads; up to an instant without sleeping.
+/// Reads, without sleeping until an instant.
 fn read(mut client: &TcpStream, buffer: &mut [u8], spin_until_ns: u64) -> std::io::Result<usize> {
     if now_ns() < spin_until_ns {
         client.set_nonblocking(true)?;
@@ -248,7 +251,7 @@ fn read(mut client: &TcpStream, buffer: &mut [u8], spin_until_ns: u64) -> std::i
     }
     loop {
         match client.read(buffer) {
-            // Another read of this socket has just left it so.
+            // Another read has left this socket non-blocking.
             Err(error) if error.kind() == ErrorKind::WouldBlock => client.set_nonblocking(false)?,
             other => return other,
         }
@@ -271,7 +274,7 @@ fn give_back(mut server: &UnixStream, mut client: &TcpStream, pending: &Receiver
             }
             now_ns()
         });
-        // The socket may be set not to block, but it has room for an answer.
+        // The socket may be non-blocking, but it has room for an answer.
         let mut rest = &buffer[..count];
         while !rest.is_empty() {
             match client.write(rest) {

@@ -1,5 +1,5 @@
-//! One connection of a lane: a request is encoded once for each statement, and its parameters are patched in place. An
-//! answer is scanned by the headers of its packets up to the end.
+//! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by packet
+//! headers.
 
 use wire::mysql::{Command, Event, ScanOutcome, Scanner, ServerStatus, command};
 use wire::{WireError, mysql};
@@ -11,41 +11,35 @@ use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
 use crate::systems::server::dialogue::{Conversation, Heard, ServerError as _, State};
 use crate::workloads::transactions::{Rows, StatementOp};
 
-/// More bytes than this are no answer to a statement of a load but a server without end, bytes.
+/// Longer answers mean a server without end.
 const ANSWER_BYTES: u64 = 1 << 30;
-/// And so are more results, of which the last rows are kept.
+/// More results mean a server without end; their last rows are kept.
 const ANSWER_RESULTS: usize = 1 << 16;
 
-/// What the next bytes came to.
 enum Step {
-    /// They are used up.
     All,
-    /// An answer is complete.
     Ready,
     End(OpError),
 }
 
-/// One client's connection.
 pub struct Connection {
     scanner: Scanner,
-    /// Empty where statements travel as text.
+    /// Empty for text statements.
     forms: Vec<Form>,
     state: State,
-    /// Where the session stands, as the server said last: errors do not say.
+    /// As last reported: errors do not tell.
     status: ServerStatus,
-    /// The number of the session, as the login tells it.
+    /// Session number from the login.
     thread_id: u32,
-    /// What the answer that comes has failed with.
+    /// Of the current answer.
     failure: Option<OpError>,
     answer_bytes: u64,
     rows: Rows,
-    /// The statement that was asked.
     asked: usize,
-    /// Columns that came with the result that is being read.
+    /// Of the current result.
     columns: Columns,
-    /// Whether that result has columns.
     described: bool,
-    /// Results of the last operation that asked for rows; those before `results` count.
+    /// Valid before `results`.
     kept: Vec<KeptRow>,
     results: usize,
 }
@@ -83,7 +77,7 @@ impl Connection {
         }
     }
 
-    /// Goes to the end of an answer by the headers of its packets.
+    /// To the end of an answer by packet headers.
     fn scan(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_end(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
@@ -104,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// Goes on packet by packet, and keeps the last row of each result.
+    /// Packet by packet, keeping each result's last row.
     fn keep(&mut self, rest: &mut &[u8]) -> Step {
         loop {
             let kept = &mut self.kept;
@@ -139,7 +133,7 @@ impl Connection {
                 Ok(Some(Event::Done(ok))) => ok,
                 Ok(Some(Event::Error(error))) => {
                     self.described = false;
-                    // One that answers nothing: the server is about to close the connection.
+                    // Unsolicited: the server is about to close the connection.
                     if self.state != State::Waiting {
                         return Step::End(error.op_error());
                     }
@@ -160,13 +154,13 @@ impl Connection {
         }
     }
 
-    /// Names the columns of the result that is complete. `false`: there are too many results.
+    /// `false`: too many results.
     fn end_result(&mut self) -> bool {
         if !std::mem::take(&mut self.described) {
             return begin_result(&mut self.kept, &mut self.results);
         }
         let mut known = known(&mut self.forms, self.asked);
-        // Columns that came are those that the server takes for known from now on.
+        // From now on the server assumes that these columns are known.
         if let (Some(known), false) = (&mut known, self.columns.types.is_empty()) {
             std::mem::swap(*known, &mut self.columns);
             self.columns.clear();
@@ -268,7 +262,6 @@ impl Conversation for Connection {
     }
 }
 
-/// The columns of a prepared statement as they were described last.
 fn known(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
     match forms.get_mut(statement) {
         Some(Form::Binary(binary)) => Some(&mut binary.columns),
@@ -276,7 +269,7 @@ fn known(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
     }
 }
 
-/// The columns of the result that is being read.
+/// Of the current result.
 fn described<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Columns {
     match known {
         Some(known) if came.types.is_empty() => known,
@@ -296,7 +289,7 @@ fn last(kept: &mut [KeptRow], results: usize) -> Option<&mut KeptRow> {
     results.checked_sub(1).and_then(|last| kept.get_mut(last))
 }
 
-/// Begins the next result, in the memory of an older one. `false`: there are too many.
+/// Reuses an older result's memory. `false`: too many.
 fn begin_result(kept: &mut Vec<KeptRow>, results: &mut usize) -> bool {
     if *results == ANSWER_RESULTS {
         return false;

@@ -1,4 +1,4 @@
-//! Thousands of clients, against a server that takes any number of them and answers everything at once.
+//! Thousands of clients, against a server that accepts any number and answers at once.
 //!
 //! By hand, in two processes, since each has its own limit on open files: `ETALON_FAKE="PORT" … fake_server` and
 //! `ETALON_MEASURE="PORT CLIENTS SECONDS WORKERS" … many_clients`.
@@ -19,7 +19,7 @@ use crate::traffic::Traffic;
 use crate::worker::{Connections, Pace, RunLength};
 use crate::workloads::transactions::{Options, compile_with};
 
-/// Lets in whoever comes, and answers whatever is asked; for so many connections.
+/// Accepts `most` connections and answers everything.
 fn serve(listener: &TcpListener, most: usize) {
     const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
     const ANSWER: &[u8] = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
@@ -52,7 +52,6 @@ fn serve(listener: &TcpListener, most: usize) {
     }
 }
 
-/// What a run of many clients gave.
 struct Ran {
     opened_in: Duration,
     tally: Tally,

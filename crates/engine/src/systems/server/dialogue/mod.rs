@@ -1,5 +1,4 @@
-//! Protocols in which a client asks, and waits for the whole answer before it asks again, over a reactor. What is said is
-//! each protocol's own affair: its [`Conversation`].
+//! Request–response protocols over a reactor; each protocol is a [`Conversation`].
 
 mod asking;
 mod link;
@@ -15,50 +14,42 @@ pub(crate) use asking::{AskError, Asker, ServerError, single};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
 
-/// A connection that is ready for its first request.
 pub(crate) struct Opened<C> {
     pub(crate) link: Link,
     pub(crate) connection: C,
 }
 
-/// Makes a client's connection anew.
+/// Reconnects a client.
 pub(crate) type Opener<C> = connector::Opener<Opened<C>>;
 
-/// A statement that is one of a portable script's words in `words`, in the engine's own words behind them; any other as it
-/// is.
+/// Replaces a portable word by the engine's own; other statements stay.
 pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str {
     let trimmed = sql.trim();
     let own = words.iter().find(|(portable, _)| trimmed.eq_ignore_ascii_case(portable));
     own.map_or(sql, |(_, own)| own)
 }
 
-/// What a connection is doing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its client does not wait for it.
+    /// Its client is idle.
     Free,
     /// Its client waits for the answer.
     Waiting,
-    /// It is gone, for this reason.
     Gone(OpError),
 }
 
-/// What received bytes came to.
 #[derive(Debug)]
 pub enum Heard {
-    /// The answer goes on.
+    /// The answer is incomplete.
     Nothing,
     /// The answer is complete.
     Answer(Outcome),
-    /// The connection cannot be used any more.
+    /// The connection is unusable.
     End(OpError),
 }
 
 /// Refuses to send transactions ahead, which a dialogue of one request and one answer cannot do. `product` is what a person calls
 /// the engine.
-///
-/// # Errors
-/// The plan has a `pipeline`.
 pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Failure> {
     if program.depth() == 1 {
         return Ok(());
@@ -68,24 +59,21 @@ pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Fa
         .hint(format!("leave `pipeline` at 1 on {product}")))
 }
 
-/// One client's connection: what it is doing, and what it hears. Who moves the bytes is the lane's affair.
+/// The protocol state of a client's connection; the lane moves the bytes.
 pub trait Conversation {
-    /// What it is doing.
     fn state(&self) -> &State;
 
-    /// The same, for lanes that find it gone.
+    /// For lanes that find it gone.
     fn state_mut(&mut self) -> &mut State;
 
-    /// Encodes an operation, and waits for its answer from here on. `text` is room for a request that is not prepared.
-    ///
-    /// # Errors
-    /// The operation cannot be sent; nothing is waited for then. That includes a connection that is gone.
+    /// Encodes an operation and begins to wait for its answer. `text` is memory for unprepared requests. On failure
+    /// nothing is waited for.
     fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
 
-    /// Reads what was received, to its last byte.
+    /// Reads everything received.
     fn read(&mut self, received: &[u8]) -> Heard;
 
-    /// Whether a transaction may be open, so that one that failed has to be rolled back.
+    /// Whether a failed transaction may be open.
     fn needs_rollback(&self) -> bool;
 
     /// Whether one is open.
@@ -93,18 +81,15 @@ pub trait Conversation {
         self.needs_rollback()
     }
 
-    /// The request that rolls back.
     fn rollback() -> StatementOp;
 
-    /// What was kept of the last operation's rows.
     fn kept(&self) -> &[KeptRow];
 
-    /// The number by which the server let the session in, where it tells one.
+    /// From the login, if the server tells it.
     fn session_number(&self) -> Option<u32> {
         None
     }
 
-    /// Appends what is said before a connection is closed. Where it is something, the server is waited for to close its
-    /// side.
+    /// Bytes sent before closing; if any, the server closes first.
     fn farewell(out: &mut Vec<u8>);
 }

@@ -1,10 +1,8 @@
-//! A worker's connections on one thread, over a reactor.
+//! A worker's connections on one thread over a reactor, which sends and receives for all at once; TLS is in between
+//! where used.
 //!
-//! The reactor sends and receives for all connections at once; where one is encrypted its bytes pass through TLS on their
-//! way.
-//!
-//! The protocols have no pipelines: nothing makes their servers skip what follows a statement that failed. So operations inside
-//! one are executed like others, each waited for.
+//! The protocols have no pipelines that skip statements after a failure, so pipelined operations are executed one by
+//! one.
 
 use std::io;
 
@@ -18,25 +16,21 @@ use crate::systems::server::connector::Connector;
 use crate::systems::server::dialogue::tls::Tls;
 use crate::workloads::transactions::{OPEN_TRANSACTION, StatementOp};
 
-/// How long the end of a connection waits for the server to close its side.
+/// For the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
-/// Sockets that the reactor may hold beside the lane's own: those that are being closed while a client connects anew, and
-/// the connector's.
+/// Beside the lane's own: sockets being closed during reconnects, and the connector's.
 const SPARE_SOCKETS: usize = 9;
 
-/// A worker's connections with their statements prepared.
 pub struct NativeLane<C> {
     reactor: Reactor,
     clients: Vec<One<C>>,
-    /// The client of each token.
+    /// Client index.
     by_token: Vec<usize>,
     connector: Connector<Opened<C>>,
     events: Vec<Event>,
-    /// Requests that are not prepared.
+    /// Unprepared requests.
     text: Vec<u8>,
-    /// What is decrypted.
     plain: Vec<u8>,
-    /// What is encrypted.
     sealed: Vec<u8>,
 }
 
@@ -44,23 +38,22 @@ struct One<C> {
     token: Token,
     tls: Option<Tls>,
     connection: C,
-    /// Whether all that is waited for is that the server closes the connection: its client is to have another.
+    /// The server is to close the connection; its client gets another.
     is_parting: bool,
 }
 
-/// Sends by way of the connection's encryption, if it has one.
+/// Through TLS, if any.
 fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
     let Some(tls) = tls else { return reactor.send(token, bytes) };
     sealed.clear();
-    // Memory takes all that is written to it; a connection whose TLS has ended is told of by what it receives.
+    // Memory accepts everything; an ended TLS session shows on receive.
     if tls.seal(bytes, sealed).is_ok() {
         reactor.send(token, sealed);
     }
 }
 
 impl<C: Conversation> One<C> {
-    /// Reads what the reactor received, to its last byte. `plain` is memory for what is decrypted, and `sealed` takes what
-    /// TLS itself has to send.
+    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send.
     fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>) -> Heard {
         let Some(tls) = &mut self.tls else { return self.connection.read(received) };
         let mut rest = received;
@@ -84,10 +77,7 @@ impl<C: Conversation> One<C> {
 }
 
 impl<C: Conversation + Send + 'static> NativeLane<C> {
-    /// Puts connections, each of them one client, on a reactor of this thread. `opener` makes one anew.
-    ///
-    /// # Errors
-    /// There is no reactor to be had.
+    /// One client per connection, on this thread's reactor. `opener` reconnects.
     pub(crate) fn new(choice: Choice, opened: Vec<Opened<C>>, opener: Opener<C>) -> Result<NativeLane<C>, Failure> {
         let fail = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "set up the connections", cause);
         let count = opened.len();
@@ -109,12 +99,10 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(lane)
     }
 
-    /// Which reactor runs it.
     pub fn reactor_kind(&self) -> &str {
         self.reactor.kind()
     }
 
-    /// Puts a client's connection on the reactor.
     fn register(&mut self, client: usize, opened: Opened<C>) -> io::Result<One<C>> {
         let (socket, tls) = opened.link.into_parts();
         let token = self.reactor.register(socket)?;
@@ -122,7 +110,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(One { token, tls, connection: opened.connection, is_parting: false })
     }
 
-    /// Waits once, and appends what ended.
+    /// Waits once, and appends completions.
     fn turn(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         let mut events = std::mem::take(&mut self.events);
         let deadline_ns = self.connector.deadline_ns(deadline_ns, &self.reactor);
@@ -149,13 +137,12 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         }
     }
 
-    /// Drops what a socket received.
     fn pass_over(&mut self, token: Token) {
         let bytes = self.reactor.received(token).len();
         self.reactor.consume(token, bytes);
     }
 
-    /// Asks for another connection in place of one that the server has closed as it was told to.
+    /// Reconnects after the server has closed as asked.
     fn end_parting(&mut self, client: usize, into: &mut Vec<Completion>) {
         self.clients[client].is_parting = false;
         self.reactor.close(self.clients[client].token);
@@ -163,7 +150,6 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         into.extend(refused.map(|error| Completion { client, outcome: Outcome::Failed(error) }));
     }
 
-    /// Reads what a connection received.
     fn read(&mut self, client: usize, into: &mut Vec<Completion>) {
         let one = &mut self.clients[client];
         let token = one.token;
@@ -182,7 +168,6 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         }
     }
 
-    /// Gives a connection up.
     fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
         let One { token, connection, .. } = &mut self.clients[client];
         if matches!(connection.state(), State::Gone(_)) {
@@ -195,10 +180,6 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         }
     }
 
-    /// Sends a client's request.
-    ///
-    /// # Errors
-    /// It cannot be sent.
     fn ask(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
         let One { token, tls, connection, .. } = &mut self.clients[client];
         let request = connection.request(op, &mut self.text)?;
@@ -206,7 +187,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(())
     }
 
-    /// Says the polite end of a client's connection. `false`: the protocol has no word for it, and it has been closed.
+    /// `false`: the protocol has no goodbye, and the connection was closed.
     fn say_farewell(&mut self, client: usize) -> bool {
         let mut farewell = Vec::new();
         C::farewell(&mut farewell);
@@ -229,7 +210,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         }
     }
 
-    // `flush` does nothing: what is queued is sent by the entry into the kernel with which `reap` waits.
+    // `flush` is empty: `reap`'s kernel entry sends the queue.
 
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         self.turn(deadline_ns, into);
@@ -247,7 +228,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    /// The server leaves a transaction open in which a statement has failed. Outside of one there is nothing to do.
+    /// The server keeps a failed transaction open.
     fn recover(&mut self, client: usize) -> Option<Outcome> {
         let connection = &self.clients[client].connection;
         if *connection.state() != State::Free || !connection.needs_rollback() {
@@ -256,8 +237,8 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         self.ask(client, &C::rollback()).err().map(Outcome::Failed)
     }
 
-    /// The server is waited for to close the old connection, where the protocol has a word for the end: it would count among
-    /// its connections.
+    /// First waits for the server to close, where the protocol has a goodbye: the old connection would count among its
+    /// connections.
     fn reconnect(&mut self, client: usize) -> Option<Outcome> {
         let state = self.clients[client].connection.state_mut();
         let before = std::mem::replace(state, State::Gone(lost("the connection is being made anew")));
@@ -291,7 +272,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
                 *self.clients[client].connection.state_mut() = State::Gone(lost("étalon closed the connection"));
             }
         }
-        // A connection that is still there would count among the server's.
+        // A remaining connection would count among the server's.
         let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
         let is_there = |one: &One<C>| !matches!(one.connection.state(), State::Gone(_));
         let mut ended = Vec::new();

@@ -7,7 +7,7 @@ use crate::dataset::Datum;
 use crate::stream::{Next, Stream};
 use crate::workloads::transactions::StatementOp;
 
-/// A script around a query, a dictionary and a barrel.
+/// A minimal script around the three parts.
 fn script(query: &str, dictionary: &str, barrel: &str) -> String {
     format!(
         "dictionary \"w\" {{ {dictionary} }}\nquery \"q\" {{ query \"{query}\"; type \"t\"; parsed \"y\"; }}\n\

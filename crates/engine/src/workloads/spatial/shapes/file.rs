@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::super::exact::{Pt, pt};
 
-/// Everything is moved and scaled by a power of ten until its longer side is no longer than this: small enough for exact
-/// arithmetic on doubled coordinates. Of degrees all over the world that keeps four digits after the point, 11 m.
+/// Coordinates are moved and scaled by a power of ten until the longer side is at most this: small enough for exact
+/// arithmetic on doubled coordinates. For degrees of the whole world that keeps four decimals, 11 m.
 const LONGEST_SIDE: f64 = 4_000_000.0;
-/// Corners that the arcs of a topology may make, each as often as it is used: a short file could ask for endless memory.
+/// Limits what the arcs of a short topology can expand to.
 const MOST_CORNERS: usize = 10_000_000;
 /// Digits after the point that are kept at most.
 const MOST_DIGITS: i32 = 9;
 
-/// A position: longitude and latitude, or whatever the plane has; a height is passed over.
+/// Longitude and latitude, or the plane's axes; a height is ignored.
 type Position = Vec<f64>;
 /// A line or a ring, of positions or of numbers of arcs.
 type Path<P> = Vec<P>;
@@ -63,7 +63,6 @@ enum Item<P> {
     },
 }
 
-/// What kind of file it is.
 #[derive(Deserialize)]
 struct Kind {
     #[serde(rename = "type")]
@@ -78,14 +77,12 @@ struct Topology {
     transform: Option<Transform>,
 }
 
-/// How whole numbers of a topology become coordinates.
 #[derive(Deserialize)]
 struct Transform {
     scale: (f64, f64),
     translate: (f64, f64),
 }
 
-/// What a file holds, in its own units.
 #[derive(Default)]
 struct Raw {
     polygons: Vec<Vec<Line>>,
@@ -93,7 +90,6 @@ struct Raw {
     points: Vec<(f64, f64)>,
 }
 
-/// What a file holds, in whole numbers from 0.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Features {
     /// Each its border and its holes, as they stand in the file but for the rounding.
@@ -103,11 +99,11 @@ pub(super) struct Features {
     /// The sides of the rectangle that holds everything.
     pub(super) width: i64,
     pub(super) height: i64,
-    /// How many of the new units one of the file's is.
+    /// New units per unit of the file.
     pub(super) units: f64,
 }
 
-/// Reads a file's text. `object` names the object of a topology that has several.
+/// `object` selects among the objects of a topology.
 pub(super) fn read(text: &str, object: Option<&str>) -> Result<Features, String> {
     let Kind { kind } = parse(text)?;
     let raw = match (kind.as_str(), object) {
@@ -165,7 +161,7 @@ impl Transform {
     }
 }
 
-/// An arc's positions. Those of a quantised topology are differences of whole numbers.
+/// A quantised topology stores differences of whole numbers.
 fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Line, String> {
     let Some(transform) = transform else { return arc.iter().map(place).collect() };
     let mut sum = (0.0, 0.0);
@@ -178,8 +174,8 @@ fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Line, Str
         .collect()
 }
 
-/// The line that arcs make one after the other. `!n` is arc `n` from its end; an arc begins where the one before it ended.
-/// `left` is how many corners there may be yet.
+/// Joins arcs to a line. `!n` is arc `n` reversed; each arc begins where the last one ended. `left` is how many more
+/// corners are allowed.
 fn joined(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, String> {
     let mut line: Line = Vec::new();
     for number in path {
@@ -268,7 +264,7 @@ mod tests {
         {"type": "Feature", "properties": {}, "geometry": {"type": "LineString", "coordinates": [[-1, 0.5], [1, 0.25]]}},
         {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [0.123456, 0.1]}}]}"#;
 
-    /// The same squares, with the edge between them as one arc. Steps of a quantised topology are differences.
+    /// Two squares with the edge between them as one arc. Steps of a quantised topology are differences.
     const SAME_SQUARES: &str = r#"{"type": "Topology", "transform": {"scale": [1, 1], "translate": [-1, 0]},
         "objects": {
             "land": {"type": "GeometryCollection", "geometries": [

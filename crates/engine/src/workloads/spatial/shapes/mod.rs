@@ -1,11 +1,11 @@
 //! Shapes of a file, such as the countries of Natural Earth, in the tables of the suite.
 //!
-//! They are rounded to whole numbers, and answers about them are as exact as those about the country that étalon draws.
-//! - **Shapes** are all polygons of the file that have an area; a country of many islands is many of them.
+//! They are rounded to whole numbers, so answers are exact, as with the generated country.
+//! - **Shapes** are all polygons with an area; a country of many islands is many of them.
 //! - **Cells** are those that are valid and overlap no earlier one.
-//! - **Departments** are sixteen squares; a cell belongs to the one that its first corner lies in.
-//! - **Roads** are the file's lines; without any, the borders of the cells.
-//! - **Points** are the file's; without any, drawn by étalon.
+//! - **Departments** are sixteen squares; a cell belongs to the one with its first corner.
+//! - **Roads** are the file's lines, or else the borders of the cells.
+//! - **Points** are the file's, or else generated.
 
 mod file;
 mod planar;
@@ -27,29 +27,27 @@ use super::query::{Expected, Query};
 /// Departments along one side.
 const DEPARTMENTS: i64 = 4;
 
-/// The shapes of a file, and points.
 pub(super) struct Shapes {
     name: String,
     checksum: u32,
     features: Features,
     points: Vec<Pt>,
-    /// Made of the features when first needed: `etalon plan` has no use for it.
+    /// Made when first needed: `etalon plan` does not need it.
     map: OnceLock<Map>,
 }
 
-/// What the tables hold.
 struct Map {
     shapes: Vec<Vec<Vec<Pt>>>,
     /// The numbers, from 1, of the shapes that are not valid.
     invalid: Vec<i64>,
     cells: Vec<Polygon>,
-    /// The places of two cells that touch, the first one lower.
+    /// Indices of two touching cells, the lower first.
     contacts: Vec<(usize, usize, Contact)>,
     roads: Vec<Vec<Pt>>,
     left_out: LeftOut,
 }
 
-/// What the file holds and the tables do not, or not everywhere.
+/// What the file holds and some tables do not.
 #[derive(Default)]
 struct LeftOut {
     /// Polygons without an area.
@@ -63,7 +61,7 @@ struct LeftOut {
 }
 
 impl Shapes {
-    /// The shapes of a file's text. `drawn` is where its points come from if it has none.
+    /// `drawn` supplies the points if the file has none.
     pub(super) fn read(name: &str, text: &str, object: Option<&str>, drawn: &Country) -> Result<Shapes, String> {
         let features = file::read(text, object)?;
         let points = match features.points.is_empty() {
@@ -79,7 +77,6 @@ impl Shapes {
         Ok(Shapes { name: name.to_owned(), checksum: checksum.sum(), features, points, map: OnceLock::new() })
     }
 
-    /// About what the tables take with their indexes, in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         let corners: usize = self.features.polygons.iter().flatten().chain(&self.features.lines).map(Vec::len).sum();
         // Corners are in cells, in shapes and perhaps in roads.
@@ -199,7 +196,7 @@ impl Map {
     }
 }
 
-/// The cells that a polygon touches, by their places; nothing if it overlaps one.
+/// Indices of the touched cells; nothing if it overlaps one.
 fn touched(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>> {
     let mut touched = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
@@ -212,8 +209,8 @@ fn touched(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>
     Some(touched)
 }
 
-/// A line without points that repeat the one before them; nothing if it has no length, or lies on itself: SQL Server takes
-/// such a one for invalid, and its length depends on whether it is taken for a set of points.
+/// Drops repeated points. Nothing if the line has no length or lies on itself: SQL Server takes such a line for
+/// invalid, and its length depends on whether it is taken for a set of points.
 fn straightened(line: &[Pt]) -> Option<Vec<Pt>> {
     let mut line = line.to_vec();
     line.dedup();
@@ -305,7 +302,7 @@ impl Shapes {
         expected
     }
 
-    /// The places of roads and of cells that have a point in common.
+    /// Indices of roads and cells that have a point in common.
     fn crossed_cells(&self) -> Vec<(i64, i64)> {
         let map = self.map();
         let mut found = Vec::new();
@@ -341,7 +338,7 @@ impl Shapes {
         ]
     }
 
-    /// The distance, squared, from each probe to the nearest other point.
+    /// Squared distance from each probe to its nearest neighbour.
     fn nearest(&self) -> Vec<i64> {
         let probes = self.points.iter().enumerate().take(PROBES as usize);
         let nearest = |(at, here): (usize, &Pt)| {

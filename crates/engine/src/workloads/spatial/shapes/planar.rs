@@ -1,8 +1,8 @@
-//! How polygons of whole coordinates lie to each other and to lines, without rounding but for lengths.
+//! How polygons with whole coordinates lie to each other and to lines; only lengths are rounded.
 //!
-//! Two valid polygons whose edges do not cross properly meet only where a corner of one lies on an edge of the other. So
-//! each edge, cut at the other's corners on it, falls into pieces of which each is inside, outside or on the border as a
-//! whole, and the middle of a piece tells which. Coordinates are below 2^22, so that the middle is whole when doubled.
+//! Two valid polygons whose edges do not cross properly meet only where a corner of one lies on an edge of the other.
+//! So each edge, cut at the other's corners on it, falls into pieces that are wholly inside, outside or on the border,
+//! which the middle of the piece tells. Coordinates are below 2^22, so the middle is whole when doubled.
 
 use super::super::exact::{
     Fixed, Pt, Segment, Side, cross, distance_squared, hull, is_on, is_simple, length, meet, pt, segments, twice_area,
@@ -11,7 +11,6 @@ use super::super::exact::{
 /// Edges in a strip, about.
 const EDGES_A_STRIP: usize = 4;
 
-/// A rectangle along the axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     pub(super) low: Pt,
@@ -47,7 +46,7 @@ pub(super) enum Flaw {
 
 #[derive(Clone, Debug)]
 pub(super) struct Polygon {
-    /// Its border, counter-clockwise, then its holes, clockwise: it lies left of every edge.
+    /// Border counter-clockwise, then holes clockwise: the inside is left of every edge.
     pub(super) rings: Vec<Vec<Pt>>,
     pub(super) bounds: Bounds,
     /// The numbers of the edges in each strip of its height.
@@ -60,14 +59,12 @@ pub(super) struct Polygon {
 pub(super) struct Contact {
     /// Length of the borders that they share.
     pub(super) shared: Fixed,
-    /// Whether each of them has border that is not the other's.
+    /// Whether each of them has border that is not shared.
     pub(super) free: (bool, bool),
 }
 
-/// How two polygons lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// They have no common point.
     Apart,
     /// They have points of their borders in common, and no inner ones.
     Touch(Contact),
@@ -75,7 +72,6 @@ pub(super) enum Relation {
     Overlap,
 }
 
-/// How the edges of one polygon lie to another polygon.
 #[derive(Default)]
 struct Edges {
     overlap: bool,
@@ -95,7 +91,7 @@ pub(super) fn tidy(ring: &[Pt]) -> Vec<Pt> {
 }
 
 impl Polygon {
-    /// A polygon of tidy rings.
+    /// `rings` must be tidy.
     pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, Flaw> {
         // A bow-tie may have no area, all signs told, and is not flat.
         let is_flat = |ring: &Vec<Pt>| ring.len() < 4 || twice_area(&hull(ring)) == 0;
@@ -141,14 +137,13 @@ impl Polygon {
         polygon
     }
 
-    /// The strip of a height.
     fn strip(&self, y: i64) -> usize {
         let tall = self.bounds.high.y - self.bounds.low.y + 1;
         let from_low = (y - self.bounds.low.y).clamp(0, tall - 1);
         (from_low * self.strips.len() as i64 / tall) as usize
     }
 
-    /// The edges that may meet a segment; some of them more than once.
+    /// Edges that may meet a segment, some more than once.
     fn near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
         let strips = match Bounds::of(&[a, b]).meets(&self.bounds) {
             true => self.strip(a.y.min(b.y))..self.strip(a.y.max(b.y)) + 1,
@@ -162,7 +157,7 @@ impl Polygon {
         self.near(segment).any(|edge| meet(edge, segment))
     }
 
-    /// Where a point is whose coordinates are doubled.
+    /// `p` has doubled coordinates.
     pub(super) fn side_of(&self, p: Pt) -> Side {
         let mut inside = false;
         // The height is in this strip, whether or not it is whole.
@@ -188,7 +183,6 @@ impl Polygon {
         self.rings.iter().map(|ring| length(ring)).sum()
     }
 
-    /// How it lies to another one.
     pub(super) fn relation(&self, other: &Polygon) -> Relation {
         if !self.bounds.meets(&other.bounds) {
             return Relation::Apart;
@@ -235,13 +229,13 @@ impl Polygon {
         found
     }
 
-    /// Whether an edge that holds this piece has its direction. Then both polygons lie on the same side of it.
+    /// Whether an edge that contains this piece has its direction. Both polygons then lie on the same side of it.
     fn runs_along(&self, (a, b): Segment) -> bool {
         let holds = |edge: &Segment| is_on(*edge, a) && is_on(*edge, b);
         self.near((a, b)).filter(holds).any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
     }
 
-    /// The length of what it cuts out of a segment, its border included.
+    /// Length of the segment within the polygon, border included.
     pub(super) fn clipped(&self, (a, b): Segment) -> f64 {
         let long = (distance_squared(a, b) as f64).sqrt();
         let along = |p: Pt| ((p.x - a.x) * (b.x - a.x) + (p.y - a.y) * (b.y - a.y)) as f64 / (long * long);
@@ -267,7 +261,6 @@ impl Polygon {
         long * pieces.map(|cut| cut[1] - cut[0]).sum::<f64>()
     }
 
-    /// Whether a point that is not on the border is inside.
     fn holds(&self, x: f64, y: f64) -> bool {
         let right = |(a, b): &Segment| {
             let (ay, by) = (a.y as f64, b.y as f64);
@@ -278,7 +271,6 @@ impl Polygon {
     }
 }
 
-/// A point with its coordinates doubled.
 pub(super) fn doubled(p: Pt) -> Pt {
     pt(2 * p.x, 2 * p.y)
 }
@@ -390,7 +382,7 @@ mod tests {
     }
 
     proptest! {
-        /// The strips find what a look at every edge finds, and a line in two polygons that share an edge is as long as
+        /// Strips find what checking every edge finds; a line through two polygons that share an edge is as long as
         /// both parts.
         #[test]
         fn strips_and_clips_agree_with_plainer_ways(

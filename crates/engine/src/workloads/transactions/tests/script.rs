@@ -18,7 +18,6 @@ impl Dialect for Dollar {
     }
 }
 
-/// What one transaction of the first client does, in words.
 fn run(program: &Program) -> Vec<String> {
     let mut client = program.client(1, 0);
     let mut op = StatementOp::default();
@@ -97,7 +96,7 @@ fn pipelined(script: &str, depth: u32) -> Result<Program, ScriptError> {
     compile_with(script, &Options { depth, ..Options::default() })
 }
 
-/// What only reads is waited for once; what writes is committed by itself, as without a pipeline.
+/// Reads are waited for once; writes are committed separately, as without a pipeline.
 #[test]
 fn a_script_is_repeated_in_one_pipeline() {
     let (sync, end) = (format!("{:?}", SyncPoint::Sync), format!("{:?}", SyncPoint::End));
@@ -117,7 +116,7 @@ fn a_script_is_repeated_in_one_pipeline() {
     );
     assert!(error("\\startpipeline\nSELECT 1;\n\\endpipeline").contains("in a pipeline already"));
     assert_eq!(pipelined("SELECT 1;", 20).unwrap().batch(), 20);
-    // A pipeline is of several kinds at once, and none of them is told apart.
+    // A pipeline mixes kinds, so none is told apart.
     let source = |name, text| Source { name, text, weight: 1 };
     let mix = |depth| {
         let options = Options { depth, ..Options::default() };
