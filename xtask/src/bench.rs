@@ -153,19 +153,29 @@ impl Bench<'_> {
             }
             for &index in &order {
                 let run = &runs[index];
-                let figures = self.figures(run, servers).unwrap_or_else(|error| {
-                    outcome.failed += 1;
-                    let reason = format!("{error:#}");
-                    run.comparison.metrics().map(|name| (name.to_owned(), String::new(), Err(reason.clone()))).collect()
-                });
-                let foreign = figures.iter().filter(|(name, ..)| name == FOREIGN_LOAD);
-                outcome.foreign_percent.extend(foreign.filter_map(|(.., load)| load.as_ref().ok()));
-                for (metric, unit, figure) in figures {
-                    let value = figure.map_or_else(|why| format!("n/a: {why}"), |value| value.to_string());
+                let mut keep = |metric: &str, unit: &str, role: &str, kind: &str, value: String| {
                     eprintln!("block {block}/{}: {run}: {metric} {value} {unit}", self.options.blocks);
                     let value = value.replace('"', "'");
-                    let role = if metric == FOREIGN_LOAD { "diagnostic" } else { "primary" };
-                    let _ = writeln!(tables[index], "{},{block},{metric},{unit},{role},\"{value}\"", run.fields());
+                    let _ =
+                        writeln!(tables[index], "{},{block},{metric},{unit},{role},{kind},\"{value}\"", run.fields());
+                };
+                match self.figures(run, servers) {
+                    Err(error) => {
+                        outcome.failed += 1;
+                        keep("failed", "", "", "trial", format!("{error:#}"));
+                    }
+                    Ok(figures) => figures.into_iter().for_each(|(metric, unit, figure)| {
+                        let is_load = metric == FOREIGN_LOAD;
+                        outcome.foreign_percent.extend(figure.as_ref().ok().filter(|_| is_load));
+                        let role = if is_load { "diagnostic" } else { "primary" };
+                        keep(
+                            &metric,
+                            &unit,
+                            role,
+                            "",
+                            figure.map_or_else(|why| format!("n/a: {why}"), |f| f.to_string()),
+                        );
+                    }),
                 }
                 // An interrupted bench leaves what it has.
                 let name = &run.comparison.name;

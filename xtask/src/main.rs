@@ -76,7 +76,7 @@ fn run(verb: Verb) -> Result<bool> {
 /// It does not start, or ends badly: with what it printed.
 fn ask(mut command: impl BorrowMut<Command>) -> Result<String> {
     let command = command.borrow_mut();
-    let name = command.get_program().to_string_lossy().into_owned();
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("starting {name}"))?;
     if !output.status.success() {
         bail!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());

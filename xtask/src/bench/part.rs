@@ -282,7 +282,7 @@ impl Comparison {
         let keys: String = self.keys().map(|key| format!("{key},")).collect();
         format!(
             "# etalon: repetitions=blocks order=interleaved margin=0.03 level=0.95 seed={seed} baseline={}\n\
-             system,benchmark,{keys}repetition,metric,unit,role,value\n",
+             system,benchmark,{keys}repetition,metric,unit,role,kind,value\n",
             self.baseline
         )
     }

@@ -64,7 +64,7 @@ pub struct Took {
 /// # Errors
 /// It does not start, or ends badly: with its last words.
 pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took> {
-    let name = command.get_program().to_string_lossy().into_owned();
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
     let file = |name: &str| File::create(folder.join(name)).with_context(|| format!("making {name}"));
     command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
     let before = CpuSample::take_with(servers);
