@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use model::{Cell, MarkKind, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
-use crate::number::{Script, fixed, median, significant};
+use crate::number::{Script, count, fixed, median, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cells these are.
@@ -62,13 +62,15 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(|(_, cell)| backed_up(cell)).collect();
     let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows = Vec::new();
-    for ((_, cell), own) in cells.iter().zip(&measured) {
+    for ((index, cell), own) in cells.iter().zip(&measured) {
         if own.is_empty() {
             continue;
         }
         let baseline = cells.iter().zip(&measured).find(|((_, other), _)| is_baseline(cell, other));
+        let is_whole = |index: usize| evidence.failed(index as u32) == 0;
+        let baseline = baseline.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
         let baseline = baseline.map(|(_, trials)| trials.as_slice()).filter(|_| codec_of(cell) != "none");
-        rows.push(row(evidence, cell, own, baseline));
+        rows.push(row(evidence, (*index as u32, cell), own, baseline));
     }
     rows
 }
@@ -153,7 +155,8 @@ pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) ->
     notes.iter().map(told).collect()
 }
 
-fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
+fn row(evidence: &Evidence, (index, cell): (u32, &Cell), own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
+    let failed = evidence.failed(index);
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
     // Beside `none`, which has no row here, `native` says nothing.
     let is_usual = |key: &str| key == "method" && cell.point.get(key).and_then(Value::as_text) == Some("native");
@@ -169,8 +172,12 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], baseline: Option<&[Me
     let mut missing = BTreeMap::new();
     for id in ids {
         let readings = || own.iter().filter_map(|trial| trial.values.get(id));
-        match median(readings().filter_map(value)) {
+        // Of all trials or of none: the others would stand for those that failed.
+        let all: Option<Vec<f64>> =
+            own.iter().map(|trial| trial.values.get(id).and_then(value)).collect::<Option<_>>().filter(|_| failed == 0);
+        match all.and_then(|all| median(all.into_iter())) {
             Some(middle) => drop(figures.insert(id.clone(), middle)),
+            None if failed > 0 => drop(missing.insert(id.clone(), format!("{} failed", count(failed, "trial")))),
             None => {
                 let why = readings().find_map(|reading| match reading {
                     Reading::Unavailable(why) => Some(why.clone()),

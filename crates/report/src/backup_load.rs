@@ -56,8 +56,10 @@ pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(loaded).collect();
     let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows: Vec<LoadRow> = Vec::new();
-    for ((_, cell), own) in cells.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
+    for ((index, cell), own) in cells.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
         let alone = cells.iter().zip(&measured).find(|((_, other), _)| is_alone(cell, other));
+        let is_whole = |index: usize| evidence.failed(index as u32) == 0;
+        let alone = alone.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
         let alone = alone.map(|(_, trials)| trials.as_slice()).filter(|_| !is_none(cell));
         rows.push(row(evidence, cell, own, alone));
     }

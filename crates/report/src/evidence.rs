@@ -71,16 +71,28 @@ impl Evidence {
         self.cells.get(index as usize)
     }
 
-    /// At each place the measured attempt, else the last.
+    /// At each place the measured attempt, else the last that failed, else the last: whoever interrupts the repetition of a
+    /// trial that failed has not undone it.
     pub fn last_attempts(&self) -> Vec<&StoredTrial> {
+        let rank = |trial: &StoredTrial| match trial.state {
+            TrialState::Measured => 2,
+            TrialState::Failed => 1,
+            _ => 0,
+        };
         let mut last: BTreeMap<u32, &StoredTrial> = BTreeMap::new();
         for trial in &self.trials {
             let kept = last.entry(trial.planned.position).or_insert(trial);
-            if kept.state != TrialState::Measured && trial.attempt >= kept.attempt {
+            if kept.state != TrialState::Measured && (rank(trial), trial.attempt) >= (rank(kept), kept.attempt) {
                 *kept = trial;
             }
         }
         last.into_values().collect()
+    }
+
+    /// How many trials of a cell failed for good: what the others gave is no figure of the cell.
+    pub fn failed(&self, cell: u32) -> usize {
+        let of_cell = |trial: &&StoredTrial| trial.planned.cell == cell && trial.state == TrialState::Failed;
+        self.last_attempts().into_iter().filter(of_cell).count()
     }
 
     pub fn counts(&self) -> TrialCounts {

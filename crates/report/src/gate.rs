@@ -181,6 +181,7 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     // What was measured at a later attempt is in the figures; that it took one is not.
     let is_said = |warning: &&Warning| match warning {
         Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
+        Warning::LeftOut { .. } => true,
         _ => false,
     };
     let dropped = row.warnings.iter().filter(is_said).map(Warning::text);

@@ -193,7 +193,10 @@ fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
         totals: COUNTERS.map(|counter| value(evidence, *trial, &format!("{counter}_total/{class}"))),
     };
     let means = MEASURES.map(|(_, reads, writes)| {
-        CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(evidence, &trials, &format!("{family}/{class}"))))
+        let mean = |family: &str, class: &str| {
+            mean(evidence, &trials, &format!("{family}/{class}")).filter(|_| evidence.failed(cell.cell) == 0)
+        };
+        CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(family, class)))
     });
     let unknown = unknown(evidence, &trials);
     let rows = trials.iter().flat_map(|trial| CLASSES.map(|class| row(trial, class))).collect();

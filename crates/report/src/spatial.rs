@@ -8,7 +8,7 @@ use model::Reading;
 use crate::comparison::{Comparison, ComparisonSet};
 use crate::evidence::Evidence;
 use crate::html::cells::{CellView, SystemCell, points, views};
-use crate::number::{Script, significant};
+use crate::number::{Script, count, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 use crate::words::{absent, change, families, verdict_words};
 
@@ -110,6 +110,10 @@ fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
 
 /// `None` if a trial lacks it, since the others would stand for it.
 fn mean(evidence: &Evidence, cell: u32, id: &str) -> Time {
+    let failed = evidence.failed(cell);
+    if failed > 0 {
+        return Err(format!("{} failed", count(failed, "trial")));
+    }
     let of_metric = |stored: &&store::StoredMeasurement| stored.cell == cell && stored.measurement.metric.id == id;
     for stored in evidence.measurements.iter().filter(of_metric) {
         if let Reading::Unavailable(reason) = &stored.measurement.reading {

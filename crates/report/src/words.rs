@@ -122,6 +122,11 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 | NoVerdict::SequentialOrder
                 | NoVerdict::NotAvailable { .. }
                 | NoVerdict::NotComparable(_)
+                | NoVerdict::Lacking { .. }
+                | NoVerdict::Repeated { .. }
+                | NoVerdict::FailuresUnknown { .. }
+                | NoVerdict::Failures { .. }
+                | NoVerdict::UnderClockStep
         )
     };
     let reason = row.no_verdict().filter(needs_more).map(NoVerdict::text);

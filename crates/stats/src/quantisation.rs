@@ -61,16 +61,21 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     peak.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(step, _)| step)
 }
 
-/// What values of two sides may be rounded to, where one of them has no more than two distinct values, so that nothing
+/// What values of two sides may be rounded to, where more than half of one side's are the same, so that hardly anything
 /// shows how they would vary: the smallest distance between any two of both sides, or one of the last digit that any
-/// of them has. `None` where both sides have more.
+/// of them has. `None` where both sides vary.
 pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
     let distinct = |values: &[f64]| {
         let mut ordered = sorted(values);
         ordered.dedup();
         ordered
     };
-    if distinct(a).len() > 2 && distinct(b).len() > 2 {
+    let varies = |values: &[f64]| {
+        let ordered = sorted(values);
+        let most = ordered.chunk_by(|x, y| x == y).map(<[f64]>::len).max().unwrap_or(0);
+        distinct(values).len() > 2 && 2 * most <= values.len()
+    };
+    if varies(a) && varies(b) {
         return None;
     }
     let both = distinct(&[a, b].concat());
@@ -228,6 +233,8 @@ mod tests {
         close(rounding_step(&[11.04; 8], &[11.24; 8]), 0.2);
         close(rounding_step(&[1.25; 8], &[1.25; 8]), 0.01);
         close(rounding_step(&[1.25 * 1000.0; 8], &[]), 10.0);
+        let heap = |most: f64, others: [f64; 2]| [vec![most; 28], others.to_vec()].concat();
+        assert_eq!(rounding_step(&heap(12.0, [13.0, 14.0]), &heap(13.0, [12.0, 14.0])), Some(1.0));
         assert_eq!(rounding_step(&[1.0, 2.0, 3.5], &[1.1, 2.2, 3.3]), None);
         assert_eq!(rounding_step(&[], &[]), None);
     }

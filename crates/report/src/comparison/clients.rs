@@ -138,7 +138,7 @@ fn curves(
     rules: &Rules,
 ) -> Vec<ClientsCurve> {
     let point = |(number, cell): &(u32, &Cell)| {
-        let rate = judging::side(evidence, index, &cell.system, &[*number], metric, rules).0;
+        let rate = judging::point(evidence, index, &cell.system, *number, metric, rules);
         Some(ClientsPoint { clients: clients(cell)?, rate, void: voiding_mark(evidence, &[*number]) })
     };
     let systems = evidence.header.plan.systems.iter().enumerate();

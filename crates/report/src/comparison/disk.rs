@@ -198,7 +198,7 @@ fn point(
     metric: &Metric,
     rules: &Rules,
 ) -> Option<DepthPoint> {
-    let of = |metric: &Metric| judging::side(evidence, index, &cell.system, &[number], metric, rules).0;
+    let of = |metric: &Metric| judging::point(evidence, index, &cell.system, number, metric, rules);
     let further = |names: &[&str]| {
         let metric = named(index, &cell.benchmark, names)?;
         let side = of(&metric);

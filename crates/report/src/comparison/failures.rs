@@ -20,8 +20,9 @@ use super::warning::Warning;
 /// a plan has is one of ratios, and says nothing of them.
 pub const SHARE_MARGIN: f64 = 0.001;
 
-/// What the names of latencies begin with: étalon's own, and those of other tools' results.
-const LATENCIES: [&str; 5] = ["response_", "service_", "latency_", "completion_", "pool_wait_"];
+/// Words that tell a latency by its name: étalon's own begin with the first ones, other tools put them anywhere.
+const LATENCIES: [&str; 9] =
+    ["response", "service", "latency", "completion", "wait", "latencies", "lat", "clat", "percentile"];
 
 /// Whether a metric is a share of failures.
 pub fn is_share(metric: &Metric) -> bool {
@@ -29,21 +30,28 @@ pub fn is_share(metric: &Metric) -> bool {
 }
 
 /// The share of all operations that lie beyond what a latency tells, and the kind of operations that it is about: 0.01 of
-/// `reads` for `response_p99_reads`. Nothing for what is no latency, and for the shortest one, which no failure changes.
+/// `reads` for `response_p99_reads`. None where the name does not say which latency it is. Nothing for what is no latency,
+/// and for the shortest one, which no failure changes.
 fn tail(metric: &str) -> Option<(f64, Option<&str>)> {
-    let rest = LATENCIES.iter().find_map(|family| metric.strip_prefix(family))?;
-    // HammerDB's procedures stand behind a slash.
-    let (statistic, kind) =
-        rest.split_once(['_', '/']).map_or((rest, None), |(statistic, kind)| (statistic, Some(kind)));
-    let tail = match statistic {
-        "mean" | "max" | "stddev" => 0.0,
+    const SEPARATORS: [char; 4] = ['_', '/', '.', '-'];
+    let words = || metric.split(SEPARATORS);
+    let beyond = |word: &str| match word {
+        "mean" | "avg" | "average" | "max" | "stddev" => Some(0.0),
+        "median" => Some(0.5),
         _ => {
-            let digits =
-                statistic.strip_prefix('p').filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))?;
-            1.0 - format!("0.{digits}").parse::<f64>().ok()?
+            let digits = word.strip_prefix('p').or_else(|| word.strip_suffix("th"))?;
+            let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+            is_number.then(|| format!("0.{digits}").parse().ok()).flatten().map(|below: f64| 1.0 - below)
         }
     };
-    Some((tail, kind))
+    let is_quantile = |word: &str| beyond(word).is_some_and(|tail| tail > 0.0);
+    if words().any(|word| word == "min") || !words().any(|word| LATENCIES.contains(&word) || is_quantile(word)) {
+        return None;
+    }
+    let Some((word, tail)) = words().find_map(|word| Some((word, beyond(word)?))) else { return Some((0.0, None)) };
+    let (_, behind) = metric.split_once(word)?;
+    let is_kind = |kind: &&str| !kind.is_empty() && !LATENCIES.contains(kind);
+    Some((tail, behind.strip_prefix(SEPARATORS).filter(is_kind)))
 }
 
 /// The trials' shares in a form of which the logarithm is the share itself, so that whatever compares ratios by their
@@ -64,12 +72,17 @@ pub struct Found {
     pub unknown: Vec<Warning>,
 }
 
-/// Trials whose share of failures is not known: their figures may be of what succeeded alone.
-fn unknown(index: &Index, cells: &[u32], side: SideLetter) -> Option<Warning> {
-    let unavailable = index.unavailable(cells, FAILED_SHARE);
-    let trials = unavailable.iter().map(|(_, trials)| trials).sum();
-    let (reason, _) = unavailable.first()?;
-    Some(Warning::FailuresUnknown { side, trials, reason: reason.clone() })
+/// Trials whose share of failures is not known: their figures may be of what succeeded alone. Where neither side tells,
+/// nobody asked.
+fn unknown(index: &Index, cells: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
+    let (told, unavailable) = (index.points(cells, FAILED_SHARE), index.unavailable(cells, FAILED_SHARE));
+    let measured: usize = cells.iter().filter_map(|cell| index.ends.get(cell)).map(|ends| ends.measured).sum();
+    let trials = measured.saturating_sub(told.len());
+    if trials == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
+        return None;
+    }
+    let reason = unavailable.first().map_or("nothing is told of it", |(reason, _)| reason);
+    Some(Warning::FailuresUnknown { side, trials, reason: reason.to_owned() })
 }
 
 /// What failed of the operations that a metric of these cells is about.
@@ -93,7 +106,9 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     let (worst_a, worst_b) = (worst(&a), worst(&b));
     let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
     let sides = [(cells.0, SideLetter::A), (cells.1, SideLetter::B)];
-    let unknown = sides.iter().filter_map(|(cells, side)| unknown(index, cells, *side)).collect();
+    let is_told = !a.is_empty() || !b.is_empty();
+    let unknown: Vec<Warning> =
+        sides.iter().filter_map(|(cells, side)| unknown(index, cells, *side, is_told)).collect();
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }
@@ -102,12 +117,10 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     let is_beyond = tail.filter(|(tail, _)| share > *tail + 1e-9);
     let beyond = is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail });
     // Where operations are known to fail, a trial that does not tell may have any share of them.
-    let tells =
-        |cells: &[u32], points: &[TrialPoint]| !points.is_empty() && index.unavailable(cells, FAILED_SHARE).is_empty();
-    let silent = [(cells.0, &a, SideLetter::A), (cells.1, &b, SideLetter::B)]
-        .into_iter()
-        .find(|(cells, points, _)| !tells(cells, points))
-        .map(|(_, _, side)| NoVerdict::FailuresUnknown { side });
+    let silent = unknown.iter().find_map(|warning| match warning {
+        Warning::FailuresUnknown { side, .. } => Some(NoVerdict::FailuresUnknown { side: *side }),
+        _ => None,
+    });
     Found {
         no_verdict: beyond.or_else(|| silent.filter(|_| tail.is_some())),
         shares: differing(&a, &b, rules, seed),
@@ -158,7 +171,13 @@ mod tests {
         assert_eq!(of("pool_wait_p95"), Some((0.05, None)));
         assert_eq!(of("completion_mean"), Some((0.0, None)));
         assert_eq!(of("response_p95/NEWORD"), Some((0.05, Some("NEWORD"))));
-        for other in ["throughput", "response_min", "latency_penalty", "response_time", "p99"] {
+        // Other tools' names.
+        assert_eq!(of("p99"), Some((0.01, None)));
+        assert_eq!(of("latency_99th"), Some((0.01, None)));
+        assert_eq!(of("response_time_p99"), Some((0.01, None)));
+        assert_eq!(of("avg_latency"), Some((0.0, None)));
+        assert_eq!(of("latency"), Some((0.0, None)));
+        for other in ["throughput", "response_min", "elapsed", "path", "depth"] {
             assert_eq!(of(other), None, "{other}");
         }
     }

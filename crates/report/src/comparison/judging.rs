@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Cell, MarkKind, Metric, Reading, Role, TrialState};
+use model::{Cell, MarkKind, Metric, Quantity, Reading, Role, TrialState};
 use stats::{Sample, TrialValue, Verdict};
 
 use super::failures;
@@ -10,16 +10,13 @@ use super::matching::{MatchedCells, matched};
 use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
+use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::number::is_time;
 
 /// Resamples of the bootstrap interval that is shown beside the t interval.
 const RESAMPLES: u32 = 1_999;
-
-/// One attempt in so many may fail and be repeated, as after a connection that was lost once, before what was measured
-/// then counts as chosen.
-const MOST_REPEATED: usize = 10;
 
 /// What the trials of one cell gave for one metric.
 #[derive(Clone, Debug, Default)]
@@ -28,20 +25,12 @@ pub struct Readings {
     unavailable: Vec<(String, usize)>,
 }
 
-/// How the trials of one cell ended.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ends {
-    measured: usize,
-    /// Places of which no attempt was measured, and the last one failed.
-    failed: usize,
-    /// Attempts that failed and were repeated.
-    repeated: usize,
-}
-
 /// Every reading, by cell and metric, and the metrics in the order of the first trial.
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
-    ends: BTreeMap<u32, Ends>,
+    pub ends: BTreeMap<u32, Ends>,
+    /// Metrics of a benchmark that trials tell in other units or turn another way: the two, in words.
+    conflicts: BTreeMap<(String, String), String>,
     /// The metrics of each benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
 }
@@ -49,13 +38,26 @@ pub struct Index {
 impl Index {
     /// Sorts the measurements of the evidence.
     pub fn new(evidence: &Evidence) -> Index {
-        let mut index = Index { readings: BTreeMap::new(), ends: ends(evidence), metrics: BTreeMap::new() };
-        let mut known: BTreeSet<(&str, &str)> = BTreeSet::new();
+        let mut index = Index {
+            readings: BTreeMap::new(),
+            ends: survivors::ends(evidence),
+            conflicts: BTreeMap::new(),
+            metrics: BTreeMap::new(),
+        };
+        let mut known: BTreeMap<(&str, &str), &Metric> = BTreeMap::new();
         for stored in &evidence.measurements {
             let Some(cell) = evidence.cell(stored.cell) else { continue };
             let metric = &stored.measurement.metric;
-            if known.insert((&cell.benchmark, &metric.id)) {
+            let first = *known.entry((&cell.benchmark, &metric.id)).or_insert_with(|| {
                 index.metrics.entry(cell.benchmark.clone()).or_default().push(metric.clone());
+                metric
+            });
+            if (&first.unit, first.direction) != (&metric.unit, metric.direction) {
+                let why = match first.unit == metric.unit {
+                    true => "its trials do not agree which way is better".to_owned(),
+                    false => format!("its trials tell it in `{}` and in `{}`", first.unit, metric.unit),
+                };
+                index.conflicts.insert((cell.benchmark.clone(), metric.id.clone()), why);
             }
             let readings = index.readings.entry((stored.cell, metric.id.clone())).or_default();
             match &stored.measurement.reading {
@@ -75,21 +77,16 @@ impl Index {
         index
     }
 
-    /// Why the trials of these cells that have a metric's value are no fair choice of all that ended. A cell that has
-    /// nothing of the metric at all has no part in it.
-    fn unfair(&self, cells: &[u32], metric: &str, side: SideLetter) -> Option<NoVerdict> {
-        let (mut trials, mut of, mut repeated) = (0, 0, 0);
-        for cell in cells {
-            let ends = self.ends.get(cell).copied().unwrap_or_default();
-            let readings = self.readings.get(&(*cell, metric.to_owned()));
-            trials += ends.failed + readings.map_or(0, |r| ends.measured.saturating_sub(r.points.len()));
-            of += ends.failed + ends.measured;
-            repeated += ends.repeated;
-        }
-        match trials {
-            0 => (repeated * MOST_REPEATED > of).then_some(NoVerdict::Repeated { side, attempts: repeated, of }),
-            _ => Some(NoVerdict::Lacking { side, trials, of }),
-        }
+    /// Whether a cell has anything of a metric, if only why there is no value.
+    pub fn has(&self, cell: u32, metric: &str) -> bool {
+        self.readings.contains_key(&(cell, metric.to_owned()))
+    }
+
+    /// Why the values of a metric cannot be held against each other.
+    fn conflict(&self, evidence: &Evidence, cells: &RowCells<'_>, metric: &Metric) -> Option<NoVerdict> {
+        let benchmarks = cells.a.iter().chain(cells.b).filter_map(|cell| evidence.cell(*cell)).map(|c| &c.benchmark);
+        let mut found = benchmarks.filter_map(|name| self.conflicts.get(&(name.clone(), metric.id.clone())));
+        found.next().map(|why| NoVerdict::NotComparable(why.clone()))
     }
 
     /// The values of one cell in run order, those of the blocks that are asked for.
@@ -138,24 +135,6 @@ impl Readings {
     }
 }
 
-/// How the trials of each cell ended.
-fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
-    let mut ends: BTreeMap<u32, Ends> = BTreeMap::new();
-    for last in evidence.last_attempts() {
-        let of_cell = ends.entry(last.planned.cell).or_default();
-        of_cell.measured += usize::from(last.state == TrialState::Measured);
-        of_cell.failed += usize::from(last.state == TrialState::Failed);
-    }
-    let failed = evidence.trials.iter().filter(|trial| trial.state == TrialState::Failed);
-    for trial in failed {
-        ends.entry(trial.planned.cell).or_default().repeated += 1;
-    }
-    for of_cell in ends.values_mut() {
-        of_cell.repeated = of_cell.repeated.saturating_sub(of_cell.failed);
-    }
-    ends
-}
-
 /// The cells of both sides of a row.
 pub struct RowCells<'a> {
     /// What the two columns are called.
@@ -201,7 +180,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
         warnings.extend((a + b > 0).then_some(Warning::Unpaired { a, b }));
     }
-    warnings.extend(matched.left_out);
+    warnings.extend(matched.left_out.clone());
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
     let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
@@ -209,8 +188,10 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| missing_side(&side_a, &side_b))
-        .or_else(|| unfair(index, cells, metric))
+        .or_else(|| survivors::lacking(index, cells, metric))
+        .or_else(|| index.conflict(evidence, cells, metric))
         .or(refusal)
+        .or_else(|| survivors::repeated(index, cells, metric, &matched, (estimate.as_ref()?, rules, seed)))
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cells.no_verdict.clone());
@@ -240,17 +221,21 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     steps.into_iter().flatten().reduce(f64::max)
 }
 
-/// What the times of both sides may be rounded to, where those of one do not vary: étalon's own have the resolution of its
-/// histograms, and of other tools' only the values tell.
+/// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
+/// of its histograms, and of other tools' figures only the values tell.
 fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
     const OWN: f64 = 1.0 / 1024.0;
-    if metric.role == Role::Diagnostic || !is_time(&metric.unit) || a.n() == 0 || b.n() == 0 {
+    let is_imported = evidence.header.build == IMPORTED;
+    // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
+    let is_counted = Quantity::of(&metric.unit) == Quantity::Size || failures::is_share(metric);
+    let is_rounded = if is_imported { !is_counted } else { is_time(&metric.unit) };
+    if metric.role == Role::Diagnostic || !is_rounded || a.n() == 0 || b.n() == 0 {
         return None;
     }
     let step = stats::rounding_step(a.values(), b.values())?;
     let largest = a.values().iter().chain(b.values()).copied().fold(0.0, f64::max);
-    Some(if evidence.header.build == IMPORTED { step } else { step.min(OWN * largest) })
+    Some(if is_imported { step } else { step.min(OWN * largest) })
 }
 
 /// The estimate with an interval that holds what both sides may be off by rounding to a step.
@@ -317,26 +302,21 @@ pub fn side(
     (side, sample)
 }
 
+/// A cell's side for a curve: without figures where trials failed, since those of the others are not the cell's.
+pub fn point(evidence: &Evidence, index: &Index, system: &str, cell: u32, metric: &Metric, rules: &Rules) -> Side {
+    let (side, _) = side(evidence, index, system, &[cell], metric, rules);
+    match evidence.failed(cell) {
+        0 => side,
+        _ => Side { summary: None, estimate: None, half_width: None, ..side },
+    }
+}
+
 fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     let missing = |side: &Side, letter| {
         let reason = side.unavailable.first().map_or("no trial was measured", |(reason, _)| reason.as_str());
         side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, reason: reason.to_owned() })
     };
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
-}
-
-/// Why the trials with a value are no fair choice of one side's: of that which lacks more.
-fn unfair(index: &Index, cells: &RowCells<'_>, metric: &Metric) -> Option<NoVerdict> {
-    let lacks = |found: &NoVerdict| match found {
-        NoVerdict::Lacking { trials, .. } => (*trials, 0),
-        NoVerdict::Repeated { attempts, .. } => (0, *attempts),
-        _ => (0, 0),
-    };
-    let sides = [(cells.a, SideLetter::A), (cells.b, SideLetter::B)];
-    sides
-        .into_iter()
-        .filter_map(|(cells, side)| index.unfair(cells, &metric.id, side))
-        .reduce(|a, b| if lacks(&b) > lacks(&a) { b } else { a })
 }
 
 /// The difference of two shares, which are in the form of [`failures::as_exponentials`], or why there is none.
@@ -426,12 +406,15 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     }
 }
 
-/// The first mark that voids the verdict, in words, with the number of trials that carry it.
+/// The first mark that voids the verdict, in words, with the number of trials that carry it; or how many failed.
 pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
     let trials: Vec<i64> = measured_trials(evidence, cells);
     let voiding = evidence.marks.iter().filter(|(id, mark)| mark.kind.voids_verdict() && trials.contains(id));
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
-    let (_, what) = marks.first()?;
+    let Some((_, what)) = marks.first() else {
+        let failed = cells.iter().map(|cell| evidence.failed(*cell)).sum();
+        return (failed > 0).then(|| NoVerdict::Voided { what: "failure".to_owned(), trials: failed });
+    };
     let mut with_it: Vec<i64> = marks.iter().filter(|(_, other)| other == what).map(|(id, _)| *id).collect();
     with_it.sort_unstable();
     with_it.dedup();

@@ -15,6 +15,7 @@ mod projection;
 mod row;
 mod set;
 mod steadiness;
+mod survivors;
 mod warning;
 
 pub use clients::{ClientsCurve, ClientsGroup, ClientsPoint};

@@ -158,13 +158,9 @@ pub enum NoVerdict {
         /// Of how many.
         of: usize,
     },
-    /// Too many attempts at trials of a side failed and were repeated: those that lived are no fair choice.
-    Repeated {
-        side: SideLetter,
-        attempts: usize,
-        /// At how many trials.
-        of: usize,
-    },
+    /// Trials of a side were measured only at a later attempt: too many, or had they been as bad as the worst the row would
+    /// say something else.
+    Repeated { side: SideLetter, trials: usize },
     /// What failed is not known of some operations that the figure is about.
     FailuresUnknown { side: SideLetter },
     /// A side has no value.
@@ -219,9 +215,9 @@ impl NoVerdict {
                 count(*of, "trial"),
                 side.as_str()
             ),
-            NoVerdict::Repeated { side, attempts, of } => format!(
-                "{} at the {of} trials of {} failed and were repeated, and those that lived are no fair choice",
-                count(*attempts, "attempt"),
+            NoVerdict::Repeated { side, trials } => format!(
+                "{} of {} failed at first: those that were measured when repeated are no fair choice",
+                count(*trials, "trial"),
                 side.as_str()
             ),
             NoVerdict::FailuresUnknown { side } => format!(
@@ -247,7 +243,7 @@ impl NoVerdict {
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
             NoVerdict::Lacking { side, trials, of } => format!("{} lacks {trials} of {of}", side.as_str()),
-            NoVerdict::Repeated { side, attempts, .. } => format!("{attempts} of {} repeated", side.as_str()),
+            NoVerdict::Repeated { side, trials } => format!("{trials} of {} repeated", side.as_str()),
             NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),

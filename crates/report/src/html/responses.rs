@@ -18,6 +18,8 @@ struct Column {
     system: String,
     index: usize,
     trials: usize,
+    /// Trials that failed: what the others did is not all of it.
+    failed: usize,
     executions: u64,
     errors: u64,
     /// Shortest, longest, mean and median.
@@ -132,6 +134,7 @@ fn column(
         system: system.name.to_owned(),
         index: system.index,
         trials: crate::comparison::measured_trials(evidence, &[system.cell]).len(),
+        failed: evidence.failed(system.cell),
         executions: succeeded + errors,
         errors,
         times_us,
@@ -222,7 +225,9 @@ fn row(
 /// Ties share the place.
 fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
     let values: Option<Vec<f64>> = columns.iter().map(value).collect();
-    let Some(values) = values else { return "n/a".to_owned() };
+    let Some(values) = values.filter(|_| columns.iter().all(|column| column.failed == 0)) else {
+        return "n/a".to_owned();
+    };
     let best = match better {
         Better::Higher => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         Better::Lower | Better::Neither => values.iter().copied().fold(f64::INFINITY, f64::min),

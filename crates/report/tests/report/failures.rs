@@ -119,6 +119,58 @@ fn trials_that_failed_are_not_left_out_of_a_verdict() {
 }
 
 #[test]
+fn whoever_interrupts_a_repetition_has_not_undone_the_failure() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
+    let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
+    let position = made.position_of("b");
+    made.fail(position, "server closed the connection");
+    let failed = made.evidence.trials[position as usize].clone();
+    made.evidence.trials.push(store::StoredTrial {
+        id: 1_000,
+        attempt: 2,
+        state: model::TrialState::Aborted,
+        reason: Some("interrupted by the user".to_owned()),
+        ..failed
+    });
+    made.evidence.trials.sort_by_key(|trial| (trial.planned.position, trial.attempt));
+    let lacking = NoVerdict::Lacking { side: SideLetter::B, trials: 1, of: 12 };
+    assert!(set(&made).rows().all(|row| row.no_verdict() == Some(&lacking)));
+}
+
+#[test]
+fn what_a_verdict_owes_to_repetitions_is_none() {
+    let of_b = |rate: fn(i64) -> f64, count| {
+        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), rate)];
+        let mut made = Builder { systems, clients: vec![4], blocks: 30, noise: 0.02, ..Builder::default() }.build();
+        made.repeat("b", count, "server closed the connection");
+        let set = set(&made);
+        row(&set, "throughput").outcome.clone()
+    };
+    let none = |trials| report::comparison::Outcome::None(NoVerdict::Repeated { side: SideLetter::B, trials });
+    assert_eq!(of_b(|_| 1_300.0, 2), report::comparison::Outcome::Verdict(stats::Verdict::Faster), "it stands anyway");
+    assert_eq!(of_b(|_| 1_300.0, 8), none(8), "it died too often");
+    assert_eq!(of_b(|_| 1_010.0, 2), none(2), "a percent is less than what two bad trials may hide");
+}
+
+#[test]
+fn values_in_other_units_are_not_compared() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
+    let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
+    for stored in &mut made.evidence.measurements {
+        if stored.cell == 1 && stored.measurement.metric.id == "response_p99" {
+            stored.measurement.metric.unit = "s".into();
+        }
+    }
+    let set = set(&made);
+    let p99 = row(&set, "response_p99");
+    assert!(
+        matches!(p99.no_verdict(), Some(NoVerdict::NotComparable(why)) if why.contains("`s`")),
+        "{:?}",
+        p99.outcome
+    );
+}
+
+#[test]
 fn trials_without_a_row_lack_it() {
     for metric in ["throughput", "response_p99"] {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];

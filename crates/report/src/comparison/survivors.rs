@@ -1,0 +1,113 @@
+//! Trials that failed or lack a figure, and trials that were measured only at a later attempt: the rest is no fair choice
+//! of all, since as a rule the worst ones are missing from it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Direction, Metric, TrialState};
+use stats::{Sample, TrialValue};
+
+use super::judging::{Index, RowCells, estimate};
+use super::matching::Matched;
+use super::row::{Estimate, NoVerdict, SideLetter};
+use super::set::Rules;
+use crate::evidence::Evidence;
+
+/// What an interrupted trial says of itself: nothing that its system did.
+const BY_THE_USER: &str = "interrupted by the user";
+
+/// How the trials of one cell ended.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    pub measured: usize,
+    /// Places of which no attempt was measured.
+    failed: usize,
+    /// Blocks whose trial was measured after an attempt that was lost.
+    repeated: BTreeSet<u32>,
+}
+
+pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
+    let mut ends: BTreeMap<u32, Ends> = BTreeMap::new();
+    let mut measured = BTreeSet::new();
+    for last in evidence.last_attempts() {
+        let of_cell = ends.entry(last.planned.cell).or_default();
+        of_cell.measured += usize::from(last.state == TrialState::Measured);
+        of_cell.failed += usize::from(last.state == TrialState::Failed);
+        measured.extend((last.state == TrialState::Measured).then_some(last.planned.position));
+    }
+    for trial in evidence.trials.iter().filter(|trial| measured.contains(&trial.planned.position)) {
+        let by_the_user = trial.reason.as_ref().is_some_and(|reason| reason.starts_with(BY_THE_USER));
+        if trial.state == TrialState::Failed || (trial.state == TrialState::Aborted && !by_the_user) {
+            ends.entry(trial.planned.cell).or_default().repeated.insert(trial.planned.block);
+        }
+    }
+    ends
+}
+
+/// Of the side of which more trials lack the metric. A cell that has nothing of it takes no part, unless its counterpart
+/// has.
+pub fn lacking(index: &Index, cells: &RowCells<'_>, metric: &Metric) -> Option<NoVerdict> {
+    let pairs = &cells.matched.pairs;
+    let counterpart_has = |cell: u32| {
+        let others = pairs.iter().filter_map(|(a, b)| match cell {
+            cell if cell == *a => Some(*b),
+            cell if cell == *b => Some(*a),
+            _ => None,
+        });
+        others.into_iter().any(|other| !index.points(&[other], &metric.id).is_empty())
+    };
+    let of_side = |cells: &[u32], side| {
+        let (mut trials, mut of) = (0, 0);
+        for cell in cells {
+            let Some(ends) = index.ends.get(cell) else { continue };
+            let has = index.points(&[*cell], &metric.id).len();
+            let is_part = index.has(*cell, &metric.id) || counterpart_has(*cell);
+            trials += ends.failed + if is_part { ends.measured.saturating_sub(has) } else { 0 };
+            of += ends.failed + ends.measured;
+        }
+        (trials > 0).then_some((trials, NoVerdict::Lacking { side, trials, of }))
+    };
+    let (a, b) = (of_side(cells.a, SideLetter::A), of_side(cells.b, SideLetter::B));
+    let worse = a.into_iter().chain(b).reduce(|a, b| if b.0 > a.0 { b } else { a });
+    worse.map(|(_, found)| found)
+}
+
+/// One trial in so many may be repeated on a side beyond those of the other.
+const MOST_REPEATED: usize = 10;
+
+/// Whether too much was repeated on one side, or the row would say something else if what was had been as bad as the
+/// worst trial of both sides. A connection that was lost once changes little; a server that is asked again until it lives,
+/// much.
+pub fn repeated(
+    index: &Index,
+    cells: &RowCells<'_>,
+    metric: &Metric,
+    matched: &Matched,
+    (found, rules, seed): (&Estimate, &Rules, u64),
+) -> Option<NoVerdict> {
+    let blocks = |cells: &[u32]| -> BTreeSet<u32> {
+        cells.iter().filter_map(|cell| index.ends.get(cell)).flat_map(|ends| &ends.repeated).copied().collect()
+    };
+    let (of_a, of_b) = (blocks(cells.a), blocks(cells.b));
+    let values = matched.a.values().iter().chain(matched.b.values()).copied();
+    let worst = match metric.direction {
+        Direction::Higher => values.fold(f64::INFINITY, f64::min),
+        Direction::Lower => values.fold(f64::NEG_INFINITY, f64::max),
+        Direction::Neither => return None,
+    };
+    if of_a.is_empty() && of_b.is_empty() {
+        return None;
+    }
+    let at_worst = |sample: &Sample, repeated: &BTreeSet<u32>| {
+        let value = |trial: &TrialValue| if repeated.contains(&trial.block) { worst } else { trial.value };
+        Sample::from_trials(sample.trials().iter().map(|trial| TrialValue { block: trial.block, value: value(trial) }))
+    };
+    let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, seed);
+    let (low, high) = stats::margin_bounds(rules.margin);
+    let says = |e: &Estimate| (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high);
+    let (side, trials, beyond) = match of_b.len() >= of_a.len() {
+        true => (SideLetter::B, of_b.len(), of_b.len() - of_a.len()),
+        false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
+    };
+    let is_too_much = beyond * MOST_REPEATED > found.blocks as usize;
+    (is_too_much || otherwise.as_ref().map(says) != Some(says(found))).then_some(NoVerdict::Repeated { side, trials })
+}
