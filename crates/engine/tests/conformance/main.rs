@@ -20,6 +20,7 @@ mod sabotage;
 mod subject;
 mod targets;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use engine::Registry;
@@ -63,6 +64,44 @@ fn every_engine_keeps_every_promise() {
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
     assert!(kept > 0, "nothing was tested: there is no engine or no case of that name");
+}
+
+/// The document's table names every method of the traits and every case, and no other.
+#[test]
+fn the_document_s_table_is_complete() {
+    let read = |path: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(path).unwrap().replace("\r\n", "\n")
+    };
+    let mut methods = BTreeSet::new();
+    for (file, name) in [
+        ("target.rs", "Engine"),
+        ("target.rs", "Target"),
+        ("lane.rs", "Lane"),
+        ("session.rs", "Session"),
+        ("dataset.rs", "Dialect"),
+        ("workloads/pages/dialect.rs", "PagesDialect"),
+    ] {
+        let text = read(&format!("src/{file}"));
+        let body =
+            text.split(&format!("\npub trait {name}")).nth(1).and_then(|rest| rest.split("\n}\n").next()).unwrap();
+        let items = body.lines().filter_map(|line| line.strip_prefix("    fn ").or(line.strip_prefix("    const ")));
+        let item =
+            |item: &str| item.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default().to_owned();
+        methods.extend(items.map(|line| format!("{name}::{}", item(line))));
+    }
+    let document = read("../../docs/extending.md");
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<String>>();
+    let rows = document.lines().filter(|line| line.starts_with("| `") && line.contains("::"));
+    let (mut told, mut held) = (BTreeSet::new(), BTreeSet::new());
+    for cells in rows.map(|row| row.split(" | ").map(str::to_owned).collect::<Vec<String>>()) {
+        told.extend(quoted(&cells[0]));
+        if !cells[2].starts_with("not held: ") {
+            held.extend(quoted(&cells[2]));
+        }
+    }
+    assert_eq!(told, methods);
+    assert_eq!(held, cases().iter().map(|case| case.name.to_owned()).collect());
 }
 
 /// The template, broken in one way at a time: the suite tells each.

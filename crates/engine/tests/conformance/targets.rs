@@ -14,6 +14,7 @@ crate::cases! {
     Rows a_data_set_is_made_whole_and_anew,
     Rows a_session_does_what_it_is_told,
     Rows abilities_are_there_or_refused_with_a_reason,
+    Rows a_new_block_finds_the_system_ready,
     Settings settings_hold_in_every_session,
     Settings an_unknown_setting_is_refused,
 }
@@ -90,6 +91,13 @@ fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
     if let Err(failure) = target.backups().map(drop) {
         refused("backups", failure);
     }
+    let reason = |what: &str, reason: Option<String>| {
+        assert!(reason.is_none_or(|reason| !reason.is_empty()), "{what} is not known for no reason");
+    };
+    reason("the server's CPU time", target.server_cpu_s().err());
+    reason("the files' I/O", target.own_files().err());
+    reason("the processes' I/O", target.os_io().err());
+    target.session_facts(SessionKind::Plain).unwrap();
     match target.session(SessionKind::Spatial).map(drop) {
         Ok(()) => assert!(target.spatial().is_some(), "it opens sessions with geometries, and has no words for them"),
         Err(failure) => refused("geometries", failure),
@@ -104,6 +112,13 @@ fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
     if let Err(failure) = target.reach(&subject.system) {
         refused("other hosts", failure);
     }
+}
+
+fn a_new_block_finds_the_system_ready(subject: &Subject) {
+    subject.prepared().begin_block().unwrap();
+    subject.target.revive().unwrap();
+    subject.script("INSERT INTO conformance_log VALUES (:client_id, 1, 'new block');", 2, 3).unwrap();
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 6);
 }
 
 fn settings_hold_in_every_session(subject: &Subject) {
