@@ -48,7 +48,6 @@ pub struct Options {
     pub interrupt: Arc<AtomicBool>,
     /// Overrides where private servers live.
     pub scratch_base: Option<PathBuf>,
-    /// Permissions of scripts.
     pub grants: Grants,
     /// For the clients' I/O.
     pub reactor: Choice,
@@ -126,11 +125,7 @@ pub enum ExperimentError {
     Fleet(Failure),
     /// Since the experiment began.
     #[error("`{subject}` has changed since the experiment began: {differences}")]
-    FactsChanged {
-        subject: String,
-        /// Name, then, now.
-        differences: String,
-    },
+    FactsChanged { subject: String, differences: String },
     /// The journal could not be written.
     #[error(transparent)]
     Store(#[from] store::StoreError),
@@ -162,7 +157,6 @@ pub struct Conductor<'a> {
     sites: BTreeMap<String, Arc<dyn Site>>,
     /// Systems that did not answer last: asking them again must not block for ever.
     silent: BTreeSet<String>,
-    /// By cell index.
     tasks: Vec<Task>,
     cells: Vec<Cell>,
     done: usize,
@@ -187,9 +181,6 @@ impl<'a> Conductor<'a> {
     }
 
     /// Runs pending trials, then removes what étalon made in the systems.
-    ///
-    /// # Errors
-    /// Something that no trial can run without. Measured trials are in the store.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
@@ -538,7 +529,6 @@ impl<'a> Conductor<'a> {
         Ok(false)
     }
 
-    /// Resolves aliases.
     fn name_of<'s>(&'s self, system: &'s str) -> &'s str {
         self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }

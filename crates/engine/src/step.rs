@@ -23,7 +23,6 @@ pub struct StepContext<'a> {
 pub struct StepOutcome {
     /// Of the measured part only.
     pub elapsed_s: f64,
-    /// The headline first.
     pub measurements: Vec<Measurement>,
     pub series: Vec<Series>,
     /// What a reader should know.
@@ -33,12 +32,10 @@ pub struct StepOutcome {
 #[derive(Clone, Debug)]
 pub enum Stepped {
     Done(StepOutcome),
-    /// No trial results.
     Interrupted,
 }
 
 impl StepContext<'_> {
-    /// Asked between parts.
     pub fn interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }

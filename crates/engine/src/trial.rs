@@ -1,5 +1,3 @@
-//! One trial of a stream: the load, what the system counted of it, metrics.
-
 mod counts;
 #[cfg(test)]
 pub(crate) mod suite;
@@ -22,10 +20,10 @@ use crate::worker::{HOPELESS_FAILURES, Tally, TaskLog};
 use crate::workloads::transactions::Program;
 use crate::workloads::{StreamTask, Work};
 
-/// How long the server's statistics may take to show what has been committed.
+/// For server statistics to show commits.
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
 
-/// The length of the series' intervals: a second, or a tenth of a trial that is shorter than ten.
+/// A second, or a tenth of a shorter trial than ten seconds.
 pub fn interval_ns(length: Length) -> u64 {
     match length {
         Length::Duration(duration) => (duration.as_millis() as u64 / 10).clamp(100, 1_000) * 1_000_000,
@@ -33,28 +31,21 @@ pub fn interval_ns(length: Length) -> u64 {
     }
 }
 
-/// What a trial needs to run in this process alone.
 pub struct TrialRun<'a> {
     pub target: &'a dyn Target,
-    /// What is asked of it.
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
-    /// Seed of the trial's random streams.
     pub seed: u64,
-    /// Set by the user's Ctrl-C.
+    /// By the user.
     pub interrupt: &'a AtomicBool,
 }
 
 impl TrialRun<'_> {
-    /// Runs the trial. The tables must be prepared and at rest.
-    ///
-    /// # Errors
-    /// The system could not be reached, or its counters not be read: the trial has no result.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         self.run_by(&Local::new(self.target), observer)
     }
 
-    /// Runs the trial for as long as something beside it takes, in place of the schedule's length.
+    /// Lasts as long as `beside`, instead of the schedule's length.
     pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         let _end_of_load = EndOfLoad(beside);
         self.run_by(&Local::new(self.target).beside(beside), observer)
@@ -67,7 +58,7 @@ impl TrialRun<'_> {
     }
 }
 
-/// Tells what runs beside a load that there is none any more.
+/// Tells the other side that the load has ended.
 struct EndOfLoad<'a>(&'a Beside);
 
 impl Drop for EndOfLoad<'_> {
@@ -76,22 +67,19 @@ impl Drop for EndOfLoad<'_> {
     }
 }
 
-/// What a system itself has counted, asked before and after a trial. The system may be on another host than whoever asks.
+/// A system's own counts, asked before and after a trial, maybe on another host.
 pub trait Ledger {
-    /// The engine's own counters.
     fn counters(&self) -> Result<Counters, Failure>;
 
-    /// CPU seconds that the server's processes have used.
+    /// Of the server's processes.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
-    /// The single whole number that a query gives.
+    /// Result of a query.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
-    /// Where the engine works.
     fn placement(&self) -> Placement;
 }
 
-/// The ledger of a target of this process.
 pub struct OfTarget<'a>(pub &'a dyn Target);
 
 impl Ledger for OfTarget<'_> {
@@ -115,17 +103,13 @@ impl Ledger for OfTarget<'_> {
     }
 }
 
-/// A trial of a stream: whoever makes the load, wherever the system is.
 pub struct Trial<'a> {
-    /// What the system counts.
     pub ledger: &'a dyn Ledger,
-    /// Who makes the load.
     pub crew: &'a dyn Crew,
     pub order: Order<'a>,
 }
 
 impl Trial<'_> {
-    /// Runs the trial. The tables must be prepared and at rest.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         let before = self.ledger.counters()?;
         let server_cpu_before = self.ledger.server_cpu_s();
@@ -177,7 +161,7 @@ impl Trial<'_> {
         })
     }
 
-    /// The engine's counters once they show everything that was committed, less those before the trial.
+    /// Waits until they show everything committed; minus those before.
     fn counters_after(&self, before: &Counters, program: &Program, tally: &Tally) -> Result<Counters, Failure> {
         let claimed = counts::claimed_commits(program, tally) as f64;
         let started_ns = host::clock::now_ns();
@@ -202,7 +186,7 @@ fn beside_the_generator(
     Ok((process? - own?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
 }
 
-/// What all hosts together did.
+/// All hosts together.
 struct Whole {
     tally: Tally,
     latencies: Latencies,
@@ -215,7 +199,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// Adds up the shares: counts are summed and histograms merged, so nothing is averaged.
+    /// Sums counts and merges histograms; nothing is averaged.
     fn of(shares: Vec<Share>) -> Result<Whole, Failure> {
         let hosts = HostFigures::of(&shares);
         let machine = match &shares[..] {
@@ -238,14 +222,13 @@ impl Whole {
     }
 }
 
-/// Hands the ends of tasks on, if the load consists of any.
 fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
     if !tasks.is_empty() {
         observer.tasks_ended(tasks);
     }
 }
 
-/// Refuses a trial whose figures cannot be used.
+/// Refuses unusable figures.
 pub(crate) fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     let said = |class: ErrorClass| tally.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
     let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the trial", cause));

@@ -1,8 +1,8 @@
-//! The gate for continuous integration: did B become worse than A by more than is allowed?
+//! The gate for continuous integration: is B worse than A by more than allowed?
 //!
-//! A row fails only if its interval excludes "no change", *and* the change is beyond the limit, *and* there were enough
-//! blocks. A limit on the difference of two means alone fires on noise. A candidate that fails where the baseline does not
-//! fails the gate; and what was not compared is no pass: all rows are, unless fewer are asked for.
+//! A row fails only if its interval excludes "no change", *and* the change exceeds the limit, *and* there are enough
+//! blocks; a limit on means alone fires on noise. A candidate that fails where the baseline does not fails the gate.
+//! All rows must be compared, unless fewer are asked for.
 
 mod format;
 
@@ -16,25 +16,23 @@ use crate::comparison::{
 use crate::number::{Script, count};
 use crate::words::{change, metric_name};
 
-/// What to make of rows that neither pass nor fail.
+/// Handling of undecided rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inconclusive {
-    /// They pass; they are named.
+    /// They are listed.
     #[default]
     Pass,
-    /// They make the gate end as [`GateStatus::Inconclusive`].
+    /// As [`GateStatus::Inconclusive`].
     Fail,
 }
 
 /// What the gate asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GateRules {
-    /// Largest regression that passes, as a share: 0.05 for 5 %. Symmetric for ratios: a throughput of 1/1.05 is as much
-    /// of a regression as a latency of 1.05.
+    /// As a share: 0.05 for 5 %. Symmetric for ratios: a throughput of 1/1.05 is as bad as a latency of 1.05.
     pub max_regression: f64,
-    /// What to make of rows that neither pass nor fail.
     pub inconclusive: Inconclusive,
-    /// With fewer compared rows than this the gate does not pass; all of them when not given.
+    /// Fewer compared rows do not pass; default: all.
     pub min_rows: Option<usize>,
 }
 
@@ -44,38 +42,34 @@ impl Default for GateRules {
     }
 }
 
-/// How the gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateStatus {
     /// No row regressed.
     Passed,
-    /// A row regressed beyond the limit, or the candidate failed.
+    /// Or the candidate failed.
     Failed,
-    /// No row failed, some are open, and the rules ask for certainty.
+    /// Undecided, and the rules ask for certainty.
     Inconclusive,
     /// Fewer rows were compared than the rules ask for.
     TooFewRows,
 }
 
-/// What the gate makes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowStatus {
-    /// Worse beyond the limit, beyond noise.
+    /// Beyond limit and noise.
     Regressed,
-    /// Better beyond noise.
+    /// Beyond noise.
     Improved,
-    /// No regression beyond the limit is compatible with the data.
+    /// The data exclude a regression beyond the limit.
     Held,
-    /// A regression beyond the limit can neither be shown nor excluded.
+    /// The data neither show nor exclude one.
     Open,
-    /// More of the candidate's trials failed than of the baseline's, or more of them have no value.
+    /// More trials of the candidate failed or lack a value.
     Failed,
-    /// There is nothing to compare: no value, no verdict allowed.
     NotCompared,
 }
 
 impl RowStatus {
-    /// The status in a word.
     pub fn as_str(self) -> &'static str {
         match self {
             RowStatus::Regressed => "regressed",
@@ -88,48 +82,39 @@ impl RowStatus {
     }
 }
 
-/// One row of the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateLine {
-    /// What the gate makes of it.
     pub status: RowStatus,
-    /// The row: benchmark, cell, metric.
     pub name: String,
-    /// The sides: `B against A`.
     pub sides: String,
     /// The figures, or why there are none.
     pub detail: String,
 }
 
-/// The gate's answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GateOutcome {
-    /// How it ended.
     pub status: GateStatus,
-    /// What was asked for.
     pub rules: GateRules,
-    /// Every row, as it stands in the set.
+    /// In the set's order.
     pub lines: Vec<GateLine>,
 }
 
 impl GateOutcome {
-    /// How many rows have that status.
     pub fn count(&self, status: RowStatus) -> usize {
         self.lines.iter().filter(|line| line.status == status).count()
     }
 
-    /// How many rows were compared: for a pass it takes [`GateOutcome::rows_asked`].
+    /// A pass needs [`GateOutcome::rows_asked`].
     pub fn rows_compared(&self) -> usize {
         self.lines.len() - self.count(RowStatus::NotCompared) - self.count(RowStatus::Failed)
     }
 
-    /// How many rows have to be compared; never none.
+    /// At least one.
     pub fn rows_asked(&self) -> usize {
         self.rules.min_rows.unwrap_or(self.lines.len()).max(1)
     }
 
-    /// The answer in one sentence, with improvements beside regressions: findings on one side only are the fingerprint of
-    /// a broken process.
+    /// With improvements beside regressions: findings on one side only suggest a broken process.
     pub fn summary(&self) -> String {
         let status = match self.status {
             GateStatus::Passed => "passed",
@@ -150,7 +135,7 @@ impl GateOutcome {
     }
 }
 
-/// Judges a set by the gate's rules. Rows whose metric has no better side are left out.
+/// Metrics without a better side are left out.
 pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
     let lines: Vec<GateLine> = set
         .rows()
@@ -178,7 +163,7 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
     let reason = row.no_verdict().map(NoVerdict::text);
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
-    // What was measured at a later attempt is in the figures; that it took one is not.
+    // The figures include later attempts, but not that they were needed.
     let is_said = |warning: &&Warning| match warning {
         Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
         Warning::LeftOut { .. } => true,
@@ -198,7 +183,6 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     }
 }
 
-/// A benchmark without any row.
 fn unmeasured(benchmark: &Unmeasured) -> GateLine {
     let failed = match benchmark.failed {
         0 => String::new(),
@@ -212,7 +196,7 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
     }
 }
 
-/// Whether the candidate failed where the baseline did not, or could not be compared for its failing.
+/// More failures than the baseline, or not comparable because of them.
 fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
     let failed = |letter: SideLetter| {
         let of_side = row.warnings.iter().filter_map(|warning| match warning {
@@ -222,7 +206,7 @@ fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
         of_side.sum::<usize>()
     };
     let lacks_value = match row.no_verdict() {
-        // Who does not tell what failed has not failed: other tools' results often do not.
+        // Other tools often do not report failures.
         _ if is_share(&row.metric) => false,
         Some(NoVerdict::NotAvailable { side, .. }) => *side == SideLetter::B && row.a.summary.is_some(),
         Some(NoVerdict::Lacking { side, .. } | NoVerdict::Repeated { side, .. }) => *side == SideLetter::B,
@@ -235,7 +219,6 @@ fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
     }
 }
 
-/// What the gate makes of a row.
 fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     match compared(row, set, rules) {
         RowStatus::Regressed => RowStatus::Regressed,
@@ -244,7 +227,7 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
     }
 }
 
-/// The same of the values alone. The interval is turned so that above 1 is worse.
+/// By values alone; the interval is inverted so that above 1 is worse.
 fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     let enough = |blocks: u32| blocks >= set.rules.min_blocks;
     let Some(estimate) = row.estimate.as_ref().filter(|e| enough(e.blocks)) else { return RowStatus::NotCompared };
@@ -257,7 +240,7 @@ fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStat
     };
     let limit = match estimate.scale {
         Scale::Ratio => 1.0 + rules.max_regression,
-        // No share of failures may grow by as much as a latency may.
+        // Failed shares have a much smaller limit.
         Scale::Points => 1.0 + SHARE_MARGIN,
     };
     let certain = estimate.adjusted.is_some_and(|p| p <= 1.0 - estimate.level);

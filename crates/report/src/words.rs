@@ -1,4 +1,4 @@
-//! Words that more than one form of the report uses.
+//! Words shared by the output formats.
 
 use jiff::Timestamp;
 use model::{Direction, Metric, Order, Quantity};
@@ -12,13 +12,12 @@ use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, count, percent};
 use crate::text::wrapped;
 
-/// A metric's name for people: `response p99`.
+/// `response p99`.
 pub fn metric_name(id: &str) -> String {
     id.replace(['_', '/'], " ")
 }
 
-/// What stands in the place of a figure that is not there for this reason: an answer that is wrong, or that the engine
-/// cannot give, is said to be so.
+/// Placeholder of a missing figure: wrong, unsupported or n/a.
 pub fn absent(reason: &str) -> &'static str {
     let of = |(start, word)| reason.starts_with(start).then_some(word);
     [("wrong answer: ", "wrong"), ("unsupported: ", "unsupported"), ("failed: ", "failed")]
@@ -27,12 +26,12 @@ pub fn absent(reason: &str) -> &'static str {
         .unwrap_or("n/a")
 }
 
-/// The same of a side of which no trial has a value.
+/// Placeholder for a side without values.
 pub fn absent_of(side: &Side) -> &'static str {
     side.unavailable.first().map_or("n/a", |(reason, _)| absent(reason))
 }
 
-/// Which way is better, as an arrow; empty if neither.
+/// The better direction; empty if neither.
 pub fn arrow(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "↑",
@@ -41,18 +40,17 @@ pub fn arrow(direction: Direction) -> &'static str {
     }
 }
 
-/// The unit in which a row is printed: that of both sides' figures.
+/// From both sides' figures.
 pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
     let figures = [&row.a, &row.b].into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median)));
     RowUnit::new(&row.metric.unit, figures)
 }
 
-/// The change of a row, if it has one.
 pub fn change(row: &Comparison) -> Option<Change> {
     row.estimate.as_ref().map(change_of)
 }
 
-/// A change as it is printed: in percent or as a factor, or in points of percent between two shares.
+/// Percent, factor, or points between two shares.
 pub fn change_of(estimate: &Estimate) -> Change {
     match estimate.scale {
         Scale::Ratio => Change::new(estimate.ratio, estimate.lo, estimate.hi),
@@ -60,15 +58,15 @@ pub fn change_of(estimate: &Estimate) -> Change {
     }
 }
 
-/// The word of a verdict on a metric. Only what is a time or a rate is faster: a size is smaller or larger, and of anything
-/// else, processor time among it, there is less or more.
+/// Only times and rates are faster or slower; sizes are smaller or larger, and anything else, CPU time too, is less or
+/// more.
 pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
     let is_less = match verdict {
         Verdict::Equivalent | Verdict::Inconclusive => return verdict.as_str(),
         Verdict::Faster => metric.direction == Direction::Lower,
         Verdict::Slower => metric.direction != Direction::Lower,
     };
-    // Whoever takes less processor time has not therefore ended sooner.
+    // Less CPU time is not an earlier end.
     let is_cost = metric.id.split(['_', '/']).any(|word| word == "cpu");
     let quantity = if is_cost { Quantity::Number } else { Quantity::of(&metric.unit) };
     match (quantity, is_less) {
@@ -80,7 +78,7 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
     }
 }
 
-/// A row's verdict in two parts: the word, and what follows it.
+/// Word and addition.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     let (word, rest) = verdict_alone(row, set);
     let failures = row.failures.filter(|_| !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })));
@@ -88,7 +86,7 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
         let [a, b] = of.words();
         format!("A {a}, B {b} failed")
     });
-    // Failures first: where the cell is too narrow for both, they are what must not be missed.
+    // Failures first: they must not be cut off.
     (word, said.into_iter().chain([rest]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
 }
 
@@ -111,10 +109,9 @@ fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     }
 }
 
-/// What is said below a table of why a row has no verdict, where the few words in its cell do not say it all, and of what a
-/// reader should know before relying on it.
+/// Notes below a table: reasons that its cell cannot hold, and warnings.
 fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
-    // Of the other reasons the words say it all, or a warning has the evidence.
+    // Other reasons are complete in the cell, or a warning has the evidence.
     let needs_more = |reason: &&NoVerdict| {
         matches!(
             reason,
@@ -133,14 +130,13 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
     reason.into_iter().chain(row.warnings.iter().map(Warning::text))
 }
 
-/// The notes below a table: the same text has one number.
+/// Equal texts share a number.
 #[derive(Debug, Default)]
 pub struct RowNotes {
     texts: Vec<String>,
 }
 
 impl RowNotes {
-    /// The numbers of these notes, from 1, in order.
     pub fn numbers(&mut self, notes: impl IntoIterator<Item = String>) -> Vec<usize> {
         let mut number = |text: String| match self.texts.iter().position(|known| *known == text) {
             Some(known) => known + 1,
@@ -155,24 +151,21 @@ impl RowNotes {
         numbers
     }
 
-    /// The numbers of a row's notes.
     pub fn of_row(&mut self, row: &Comparison) -> Vec<usize> {
         self.numbers(row_notes(row))
     }
 
-    /// The notes with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         self.texts.iter().enumerate().map(|(index, text)| (index + 1, text.as_str()))
     }
 }
 
-/// The part of the error that a family has, in percent: 4 % of 5 %.
+/// In percent: 4 % of 5 %.
 fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
     percent((1.0 - set.rules.level) * set.families.part(family), script)
 }
 
-/// How the verdicts on primary rows are adjusted, a sentence without its full stop; nothing where there is a single row
-/// that has the whole error.
+/// How primary rows are adjusted, without full stop; `None` for a single row with the whole error.
 pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     let rows = set.families.rows(Family::Primary);
     let adjusted = || format!("Verdicts are adjusted for {} after Holm", count(rows, "primary row"));
@@ -183,7 +176,7 @@ pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     }
 }
 
-/// How those of these rows that are not primary are judged; nothing where there are none. It stands above the rows.
+/// How the non-primary rows are judged; stands above them.
 pub fn exploring<'r>(
     set: &ComparisonSet,
     rows: impl IntoIterator<Item = &'r Comparison>,
@@ -200,7 +193,7 @@ pub fn exploring<'r>(
     })
 }
 
-/// Both, as lines of text to stand above a table that no legend follows.
+/// Both families, for tables without legend.
 pub fn families<'r>(
     set: &ComparisonSet,
     rows: impl IntoIterator<Item = &'r Comparison> + Clone,
@@ -212,19 +205,19 @@ pub fn families<'r>(
     both.into_iter().flatten().map(|text| wrapped(&text, width, 2)).collect()
 }
 
-/// The unit of a column of client hosts, which all of them share.
+/// Common to all hosts.
 fn host_column(group: &HostsGroup, column: usize) -> Option<RowUnit<'_>> {
     let figures = || group.rows.iter().filter_map(move |row| row.figures.get(column));
     let (metric, _) = figures().next()?;
     Some(RowUnit::new(&metric.unit, figures().filter_map(|(_, side)| Some(side.summary?.median))))
 }
 
-/// What that unit is called; empty for a plain number.
+/// Empty for plain numbers.
 pub fn host_unit(group: &HostsGroup, column: usize) -> &str {
     host_column(group, column).map_or("", |unit| unit.name())
 }
 
-/// What a client host did, as the median of its trials.
+/// Median of the trials.
 pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Script) -> String {
     let (Some((metric, side)), Some(unit)) = (row.figures.get(column), host_column(group, column)) else {
         return "n/a".to_owned();
@@ -237,7 +230,7 @@ pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Scrip
     }
 }
 
-/// What is added to learn more.
+/// Blocks or trials.
 fn unit_of(set: &ComparisonSet) -> &'static str {
     match set.rules.pairing {
         Pairing::Paired => "block",
@@ -245,7 +238,7 @@ fn unit_of(set: &ComparisonSet) -> &'static str {
     }
 }
 
-/// A table's title: `transactions, system a against system b` without the sides.
+/// `transactions, system a against system b` without the sides.
 pub fn table_title(table: &Table) -> String {
     let part = |(key, value): &(String, String)| match key.as_str() {
         "benchmark" => value.clone(),
@@ -256,7 +249,7 @@ pub fn table_title(table: &Table) -> String {
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
-/// How many blocks, in which order, with how many trials lost.
+/// Blocks, order, lost trials.
 pub fn design(set: &ComparisonSet) -> String {
     let order = match set.order {
         Order::Interleaved => "order randomised in each block",
@@ -270,14 +263,14 @@ pub fn design(set: &ComparisonSet) -> String {
     text
 }
 
-/// The instant at which the experiment was created, in UTC: `2026-03-01 12:00:00`; empty if out of range.
+/// UTC: `2026-03-01 12:00:00`; empty if out of range.
 pub fn created(evidence: &Evidence) -> String {
     Timestamp::from_millisecond(evidence.header.created_unix_ms)
         .map(|t| t.strftime("%Y-%m-%d %H:%M:%S").to_string())
         .unwrap_or_default()
 }
 
-/// The same as RFC 3339: `2026-03-01T12:00:00Z`.
+/// `2026-03-01T12:00:00Z`.
 pub fn created_rfc3339(evidence: &Evidence) -> String {
     Timestamp::from_millisecond(evidence.header.created_unix_ms).map(|t| t.to_string()).unwrap_or_default()
 }
@@ -291,7 +284,7 @@ pub fn better_words(metric: &Metric) -> &'static str {
     }
 }
 
-/// What the figures of a side are: `median of the trials`.
+/// `median of the trials`.
 pub fn estimator_words(set: &ComparisonSet) -> &'static str {
     match set.rules.estimator {
         stats::Estimator::Mean => "mean of the trials",
@@ -301,7 +294,7 @@ pub fn estimator_words(set: &ComparisonSet) -> &'static str {
     }
 }
 
-/// What a rate counts: `I/Os a second`.
+/// `I/Os a second`.
 pub fn rate_words(metric: &Metric) -> &str {
     match metric.unit.as_str() {
         "io/s" => "I/Os a second",
@@ -310,11 +303,9 @@ pub fn rate_words(metric: &Metric) -> &str {
     }
 }
 
-/// A point's latency with its metric.
 pub type LatencyPick = fn(&DepthPoint) -> Option<(&Metric, f64)>;
 
-/// The latency that is shown of a group, with its name: the 99th percentile, or the mean where no percentile is known.
-/// All systems of a group have the same, so that they can be read beside each other.
+/// p99, or the mean where no percentile is known; the same for all systems of a group.
 pub fn latency_of(group: &DiskGroup) -> (LatencyPick, &'static str) {
     let p99: LatencyPick = |point| {
         let (metric, side) = point.p99.as_ref()?;

@@ -16,8 +16,7 @@ use super::row::{Comparison, Failures, NoVerdict, SideLetter, TrialPoint};
 use super::set::{Rules, Table};
 use super::warning::Warning;
 
-/// Shares of failures that differ by no more than one operation in a thousand are equivalent, as a share: whatever margin
-/// a plan has is one of ratios, and says nothing of them.
+/// Shares this close are equivalent: the plan's margin is one of ratios.
 pub const SHARE_MARGIN: f64 = 0.001;
 
 /// Words that tell a latency by its name: étalon's own begin with the first ones, other tools put them anywhere.
@@ -54,21 +53,18 @@ fn tail(metric: &str) -> Option<(f64, Option<&str>)> {
     Some((tail, behind.strip_prefix(SEPARATORS).filter(is_kind)))
 }
 
-/// The trials' shares in a form of which the logarithm is the share itself, so that whatever compares ratios by their
-/// logarithms compares shares by their difference. They may be 0, and then have no ratio.
+/// Exponentials of the shares, so that comparing logarithms of ratios compares shares by difference. Shares may be 0,
+/// which has no ratio.
 pub fn as_exponentials(shares: &Sample) -> Sample {
     let exponential = |trial: &TrialValue| TrialValue { block: trial.block, value: (trial.value / 100.0).exp() };
     Sample::from_trials(shares.trials().iter().map(exponential))
 }
 
-/// What failures say of a row.
+/// What failures mean for a row.
 #[derive(Default)]
 pub struct Found {
-    /// The shares of both sides, where they differ.
     pub shares: Option<Failures>,
-    /// Why the row has no verdict.
     pub no_verdict: Option<NoVerdict>,
-    /// The sides that do not tell their share.
     pub unknown: Vec<Warning>,
 }
 
@@ -85,7 +81,7 @@ fn unknown(index: &Index, cells: &[u32], side: SideLetter, is_told: bool) -> Opt
     Some(Warning::FailuresUnknown { side, trials, reason: reason.to_owned() })
 }
 
-/// What failed of the operations that a metric of these cells is about.
+/// Failures among a metric's operations.
 pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules, seed: u64) -> Found {
     if is_share(metric) {
         return Found::default();
@@ -93,7 +89,7 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     let tail = tail(&metric.id);
     let kind = tail.and_then(|(_, kind)| kind).or_else(|| metric.id.split_once('_').map(|(_, kind)| kind));
     let of_kind = kind.map(|kind| format!("{FAILED_SHARE}_{kind}"));
-    // Trial by trial: where the share of the kind is not known, some were skipped, and that is in the share of all.
+    // Per trial: where the kind's share is unknown, the share of all counts.
     let points = |cells: &[u32]| {
         let mut points: Vec<TrialPoint> = of_kind.iter().flat_map(|id| index.points(cells, id)).collect();
         let known: BTreeSet<i64> = points.iter().map(|point| point.trial).collect();
@@ -112,8 +108,7 @@ pub fn of(index: &Index, cells: (&[u32], &[u32]), metric: &Metric, rules: &Rules
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }
-    // Any trial. One of étalon's own lacks the figure then; other tools print it of what succeeded alone, and a mean is that
-    // anywhere.
+    // Any trial suffices. Étalon then has no figure; other tools print it of successes only, as means always are.
     let is_beyond = tail.filter(|(tail, _)| share > *tail + 1e-9);
     let beyond = is_beyond.map(|(tail, _)| NoVerdict::Failures { side, share, tail });
     // Where operations are known to fail, a trial that does not tell may have any share of them.
@@ -147,8 +142,7 @@ fn differing(a: &[TrialPoint], b: &[TrialPoint], rules: &Rules, seed: u64) -> Op
     (!is_same).then_some(shares)
 }
 
-/// Takes rows of shares away where nothing failed on either side, unless they were asked for by name: they would be one
-/// more question, whose answer is known.
+/// Drops share rows without failures unless asked for by name: a known answer is no question.
 pub fn drop_empty(tables: &mut Vec<Table>, filter: &MetricFilter) {
     let is_named = |row: &Comparison| matches!(filter, MetricFilter::Named(_)) && filter.shows(&row.metric);
     let is_empty = |row: &Comparison| row.a.trials.iter().chain(&row.b.trials).all(|point| point.value == 0.0);

@@ -1,5 +1,3 @@
-//! A row's arithmetic: two samples, their ratio, and what stands in the way of a verdict.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Cell, MarkKind, Metric, Quantity, Reading, Role, TrialState};
@@ -15,28 +13,25 @@ use super::warning::{Warning, mark_name};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::number::is_time;
 
-/// Resamples of the bootstrap interval that is shown beside the t interval.
 const RESAMPLES: u32 = 1_999;
 
-/// What the trials of one cell gave for one metric.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     points: Vec<TrialPoint>,
     unavailable: Vec<(String, usize)>,
 }
 
-/// Every reading, by cell and metric, and the metrics in the order of the first trial.
+/// By cell and metric, metrics in the order of the first trial.
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
     pub ends: BTreeMap<u32, Ends>,
     /// Metrics of a benchmark that trials tell in other units or turn another way: the two, in words.
     conflicts: BTreeMap<(String, String), String>,
-    /// The metrics of each benchmark, primary ones first.
+    /// By benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
 }
 
 impl Index {
-    /// Sorts the measurements of the evidence.
     pub fn new(evidence: &Evidence) -> Index {
         let mut index = Index {
             readings: BTreeMap::new(),
@@ -89,29 +84,28 @@ impl Index {
         found.next().map(|why| NoVerdict::NotComparable(why.clone()))
     }
 
-    /// The values of one cell in run order, those of the blocks that are asked for.
+    /// In run order, for the requested blocks.
     pub fn sample(&self, cell: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
         let points = self.pooled(&[cell], metric).points.into_iter().filter(|point| is_asked(point.block));
         Sample::from_trials(points.map(|point| TrialValue { block: point.block, value: point.value }))
     }
 
-    /// The blocks in which a cell has a value.
     pub fn blocks(&self, cell: u32, metric: &str) -> BTreeSet<u32> {
         let readings = self.readings.get(&(cell, metric.to_owned()));
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.block).collect()
     }
 
-    /// The values of several cells together, in run order.
+    /// Of several cells, in run order.
     pub fn points(&self, cells: &[u32], metric: &str) -> Vec<TrialPoint> {
         self.pooled(cells, metric).points
     }
 
-    /// Why trials of several cells have no value, each reason with how many.
+    /// Reasons for missing values, with counts.
     pub fn unavailable(&self, cells: &[u32], metric: &str) -> Vec<(String, usize)> {
         self.pooled(cells, metric).unavailable
     }
 
-    /// The readings of several cells together, in run order.
+    /// Of several cells, in run order.
     fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
         for cell in cells {
@@ -135,25 +129,23 @@ impl Readings {
     }
 }
 
-/// The cells of both sides of a row.
+/// Of both sides.
 pub struct RowCells<'a> {
-    /// What the two columns are called.
+    /// Column heads.
     pub labels: (&'a str, &'a str),
-    /// Indices of A's cells.
     pub a: &'a [u32],
-    /// Indices of B's cells.
     pub b: &'a [u32],
-    /// Those of A with their counterparts of B.
+    /// Cells of A with their counterparts of B.
     pub matched: MatchedCells,
-    /// Warnings that all metrics of these cells share.
+    /// Common to all metrics of these cells.
     pub warnings: Vec<Warning>,
-    /// What tells this row's cell from the others.
+    /// Distinguishes the row's cell.
     pub label: Vec<(String, String)>,
-    /// Why no metric of these cells may get a verdict.
+    /// Applies to all metrics of these cells.
     pub no_verdict: Option<NoVerdict>,
 }
 
-/// Builds a row without its verdict, which takes all rows.
+/// Without verdict, which needs all rows.
 pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
     let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
@@ -207,7 +199,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         a: side_a,
         b: side_b,
         estimate,
-        // `families::judge` replaces it where nothing stands in the way.
+        // Replaced by `families::judge` unless something prevents a verdict.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
         blocks_needed,
@@ -215,7 +207,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     }
 }
 
-/// The step of the coarser of both sides' clocks. Each is looked for alone: one side may be measured by another clock.
+/// The coarser clock's step. Each side is checked alone: they may have different clocks.
 fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     let steps = [a, b].map(|side| stats::clock_step(side.values()).filter(|_| is_time(&metric.unit)));
     steps.into_iter().flatten().reduce(f64::max)
@@ -250,10 +242,9 @@ fn widened(estimate: Estimate, step: f64, a: &Side, b: &Side) -> Estimate {
     Estimate { lo: estimate.lo.min(lo), hi: estimate.hi.max(hi), ..estimate }
 }
 
-/// A difference of one step or less is none that such a clock can show. That both are equal within the margin it can show if
-/// its step is within the margin too.
+/// Such a clock cannot show a difference of one step, but equality within the margin if its step is within the margin.
 fn under_step(step: f64, a: &Side, b: &Side, estimate: &Estimate, rules: &Rules) -> Option<NoVerdict> {
-    /// A tick is as long as its neighbours up to so much.
+    /// Tolerance between tick lengths.
     const JITTER: f64 = 1.01;
     let (a, b) = (a.summary.as_ref()?.median, b.summary.as_ref()?.median);
     let within = |ratio: f64| ratio.ln().abs() <= (1.0 + rules.margin).ln();
@@ -261,7 +252,7 @@ fn under_step(step: f64, a: &Side, b: &Side, estimate: &Estimate, rules: &Rules)
     ((a - b).abs() <= JITTER * step && !are_equal).then_some(NoVerdict::UnderClockStep)
 }
 
-/// The distinct texts, in their order, joined.
+/// In order, joined.
 pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for text in texts {
@@ -272,7 +263,7 @@ pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     seen.join(" + ")
 }
 
-/// The keys that all cells share, with their values.
+/// Keys with equal values in all cells.
 fn common_point(cells: &[&Cell]) -> model::Point {
     let Some(first) = cells.first() else { return model::Point::new() };
     let shared = |(key, value): &(&String, &model::Value)| cells.iter().all(|c| c.point.get(*key) == Some(value));
@@ -319,13 +310,13 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
 
-/// The difference of two shares, which are in the form of [`failures::as_exponentials`], or why there is none.
+/// Exponentials by [`failures::as_exponentials`].
 fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
     let (estimate, refusal) = estimate(a, b, rules, seed);
     (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
 }
 
-/// The ratio, or why there is none. Where a side has no value at all, `missing_side` says so before.
+/// Where a side has no value, `missing_side` has said so.
 pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
         let why = "there is no block in which every cell has a value on both sides".to_owned();
@@ -382,22 +373,22 @@ fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, 
     })
 }
 
-/// The trials of a side that have no value. A side without any has that as its reason for no verdict already.
+/// A side without any value already has that as its reason.
 fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
     let missing =
         |(reason, trials): &(String, usize)| Warning::Missing { side: letter, trials: *trials, reason: reason.clone() };
     if side.summary.is_some() { side.unavailable.iter().map(missing).collect() } else { Vec::new() }
 }
 
-/// Whether one test finds a difference that the other does not.
+/// When only one of the two tests finds a difference.
 fn disagreement(estimate: &Estimate) -> Option<Warning> {
     let alpha = 1.0 - estimate.level;
-    // Below six blocks the permutation test cannot find anything, which is no disagreement.
+    // Below six blocks the permutation test finds nothing: no disagreement.
     let decides = estimate.blocks >= stats::MIN_BLOCKS && (estimate.p_t <= alpha) != (estimate.p <= alpha);
     decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p: estimate.p })
 }
 
-/// The smallest difference that can be found belongs to the metric, the warning to its cells.
+/// The detectable difference is per metric, the warning per cell.
 fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     for warning in warnings {
         if let Warning::SameServer { detectable } = warning {
@@ -421,12 +412,12 @@ pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
     Some(NoVerdict::Voided { what: (*what).to_owned(), trials: with_it.len() })
 }
 
-/// The marks of these cells' trials, one warning for each kind.
+/// One warning per kind.
 pub fn marks(evidence: &Evidence, cells: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let trials = measured_trials(evidence, cells);
     let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
     for (id, mark) in evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
-        // Notes differ in what they say, so each text is a warning of its own.
+        // Each note text is a warning of its own.
         let same =
             |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
         match found.iter_mut().find(|(kind, _, detail)| same(*kind, detail)) {
@@ -442,7 +433,6 @@ pub fn marks(evidence: &Evidence, cells: &[u32], side: Option<SideLetter>) -> Ve
     found.into_iter().map(warning).collect()
 }
 
-/// The measured trials of some cells.
 pub fn measured_trials(evidence: &Evidence, cells: &[u32]) -> Vec<i64> {
     let measured =
         |trial: &&store::StoredTrial| trial.state == TrialState::Measured && cells.contains(&trial.planned.cell);

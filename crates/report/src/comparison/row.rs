@@ -1,4 +1,4 @@
-//! A row of a comparison: one metric of one cell, A against B.
+//! One metric of one cell, A compared with B.
 
 use model::{Direction, DurabilityTier, Metric, Point};
 use stats::Verdict;
@@ -6,17 +6,13 @@ use stats::Verdict;
 use super::warning::Warning;
 use crate::number::{count, failed_share};
 
-/// Side A, the baseline, or side B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SideLetter {
-    /// The baseline.
     A,
-    /// The candidate.
     B,
 }
 
 impl SideLetter {
-    /// `A` or `B`.
     pub fn as_str(self) -> &'static str {
         match self {
             SideLetter::A => "A",
@@ -25,44 +21,34 @@ impl SideLetter {
     }
 }
 
-/// One trial's value of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialPoint {
-    /// The trial's identity in the store.
     pub trial: i64,
-    /// Its place in the order.
     pub position: u32,
-    /// Its block.
     pub block: u32,
-    /// The value, in the metric's unit.
     pub value: f64,
 }
 
-/// One side of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// Its value of the compared key: what the column is called.
     pub label: String,
-    /// The system that it was measured on; all of them if trials of several are pooled.
+    /// All systems if trials are pooled.
     pub system: String,
-    /// The trials with a value, in run order.
     pub trials: Vec<TrialPoint>,
-    /// Figures of the trials; `None` if none has a value.
     pub summary: Option<stats::Summary>,
-    /// The figure by the estimator that was asked for.
     pub estimate: Option<f64>,
-    /// Half the interval of the mean, as a share of the mean.
+    /// As a share of the mean.
     pub half_width: Option<f64>,
-    /// Why trials have no value: the reason, and how many trials gave it.
+    /// Reasons, with their number of trials.
     pub unavailable: Vec<(String, usize)>,
 }
 
-/// What B against A is told in.
+/// Form of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// As the ratio B / A.
+    /// B / A.
     Ratio,
-    /// As the difference B - A of two shares: [`Estimate::ratio`] and its interval are exponentials of it.
+    /// B - A of two shares: [`Estimate::ratio`] and its interval are exponentials of it.
     Points,
 }
 
@@ -86,37 +72,30 @@ impl Failures {
     }
 }
 
-/// B against A.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// What the figures are told in.
     pub scale: Scale,
-    /// B / A.
     pub ratio: f64,
-    /// Lower end of the interval.
     pub lo: f64,
-    /// Upper end.
     pub hi: f64,
-    /// Level of the interval.
     pub level: f64,
-    /// Blocks with both sides; for unpaired data the trials of the smaller side.
+    /// With both sides; unpaired: trials of the smaller side.
     pub blocks: u32,
-    /// Standard deviation of the log ratio between blocks; `None` for unpaired data.
+    /// Between blocks; `None` if unpaired.
     pub log_sd: Option<f64>,
-    /// The interval by the bootstrap over blocks; `None` for unpaired data.
+    /// Over blocks; `None` if unpaired.
     pub bootstrap: Option<(f64, f64)>,
-    /// p without a normal assumption: sign-flip permutation if paired, Mann-Whitney if not.
+    /// Sign-flip permutation, or Mann-Whitney if unpaired.
     pub p: f64,
-    /// p of the t test (paired, or Welch's).
+    /// Paired, or Welch's.
     pub p_t: f64,
-    /// `p_t` adjusted over the row's [family](super::Family) and for its part of the error: what the verdict rests on. `None`
-    /// for rows that are not judged.
+    /// `p_t` adjusted within the row's [family](super::Family) for its part of the error: the verdict's basis. `None`
+    /// if not judged.
     pub adjusted: Option<f64>,
-    /// Smallest difference that so many blocks find with 80 % power; `None` for unpaired data.
+    /// Smallest difference found with 80 % power; `None` if unpaired.
     pub detectable: Option<f64>,
 }
 
-/// Why a row has no verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoVerdict {
     /// So many blocks are missing.
@@ -124,67 +103,58 @@ pub enum NoVerdict {
         /// How many to add.
         missing: u32,
     },
-    /// The two sides promise different things at commit.
+    /// Different promises at commit.
     UnequalDurability {
-        /// The promise of A.
         a: Option<DurabilityTier>,
-        /// The promise of B.
         b: Option<DurabilityTier>,
     },
-    /// All trials of one side ran before those of the other, and the plan does not allow that.
+    /// And the plan does not allow that.
     SequentialOrder,
-    /// Trials carry a mark that voids the verdict.
+    /// By a mark of trials.
     Voided {
-        /// The mark in words: `client saturated`.
+        /// `client saturated`.
         what: String,
-        /// Trials with it.
         trials: usize,
     },
-    /// More operations of a side did not succeed than lie beyond the figure: it is not theirs.
+    /// More operations failed than lie beyond the quantile.
     Failures {
-        /// Which side.
         side: SideLetter,
-        /// The largest share of one of its trials, from 0 to 1.
         share: f64,
-        /// The share that lies beyond the figure.
+        /// Beyond the quantile.
         tail: f64,
     },
     /// Some trials of a side have the figure; others failed, or do not have it. Those that have it are no fair choice.
     Lacking {
-        /// The side of which more trials lack it.
         side: SideLetter,
-        /// How many lack it.
         trials: usize,
-        /// Of how many.
         of: usize,
     },
     /// Trials of a side were measured only at a later attempt: too many, or had they been as bad as the worst the row would
     /// say something else.
-    Repeated { side: SideLetter, trials: usize },
-    /// What failed is not known of some operations that the figure is about.
-    FailuresUnknown { side: SideLetter },
-    /// A side has no value.
-    NotAvailable {
-        /// Which side.
+    Repeated {
         side: SideLetter,
-        /// Why.
+        trials: usize,
+    },
+    /// What failed is not known of some operations that the figure is about.
+    FailuresUnknown {
+        side: SideLetter,
+    },
+    NotAvailable {
+        side: SideLetter,
         reason: String,
     },
     /// The two samples have no ratio.
-    NotComparable(
-        /// Why.
-        String,
-    ),
-    /// They differ by one step of the clock or less.
+    NotComparable(String),
+    /// At most one clock step apart.
     UnderClockStep,
-    /// They differ, but neither side of this metric is better.
+    /// They differ in a metric without a better side.
     NoBetterSide,
-    /// The metric explains others and is not judged.
+    /// Not judged.
     Diagnostic,
 }
 
 impl NoVerdict {
-    /// The reason in words, without a full stop.
+    /// Without a full stop.
     pub fn text(&self) -> String {
         let tier = |tier: &Option<DurabilityTier>| tier.map_or("unknown", DurabilityTier::as_str);
         match self {
@@ -234,7 +204,7 @@ impl NoVerdict {
         }
     }
 
-    /// The reason in a word or two, for a column.
+    /// For a column.
     pub fn short(&self) -> String {
         match self {
             NoVerdict::TooFewBlocks { .. } | NoVerdict::NoBetterSide => self.text(),
@@ -256,44 +226,33 @@ impl NoVerdict {
     }
 }
 
-/// A verdict, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// What may be said.
     Verdict(Verdict),
-    /// Why nothing may be said.
     None(NoVerdict),
 }
 
-/// One metric of one cell, A against B.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The benchmark; all of them if trials of several are pooled.
     pub benchmark: String,
-    /// The keys that every trial of both sides shares, with their values.
+    /// Keys common to all trials of both sides.
     pub cell: Point,
-    /// What tells this row's cell from the others of its table: `clients=4`.
+    /// Distinguishes the row within its table: `clients=4`.
     pub label: Vec<(String, String)>,
-    /// The metric.
     pub metric: Metric,
-    /// The baseline.
     pub a: Side,
-    /// The other side.
     pub b: Side,
-    /// B against A; `None` if they have no ratio.
     pub estimate: Option<Estimate>,
-    /// What may be said.
     pub outcome: Outcome,
-    /// What did not succeed of the operations that the row is about, where the sides differ in it.
+    /// If the sides differ in them.
     pub failures: Option<Failures>,
-    /// Blocks to add: to the minimum, or until it is expected to be settled.
+    /// To the minimum, or until an expected decision.
     pub blocks_needed: Option<u32>,
     /// What a reader should know before relying on it.
     pub warnings: Vec<Warning>,
 }
 
 impl Comparison {
-    /// The verdict, if there is one.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.outcome {
             Outcome::Verdict(verdict) => Some(verdict),
@@ -301,7 +260,6 @@ impl Comparison {
         }
     }
 
-    /// Why there is no verdict, if there is none.
     pub fn no_verdict(&self) -> Option<&NoVerdict> {
         match &self.outcome {
             Outcome::Verdict(_) => None,
@@ -309,17 +267,16 @@ impl Comparison {
         }
     }
 
-    /// B / A, if that is what the row tells: shares have a difference instead.
+    /// `None` for shares, which have a difference.
     pub fn ratio(&self) -> Option<&Estimate> {
         self.estimate.as_ref().filter(|estimate| estimate.scale == Scale::Ratio)
     }
 
-    /// The row's cell in words: `clients=4, scale=10`; empty if its table has a single cell.
+    /// `clients=4, scale=10`; empty for a table's only cell.
     pub fn cell_label(&self) -> String {
         self.label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
     }
 
-    /// The side of that letter.
     pub fn side(&self, letter: SideLetter) -> &Side {
         match letter {
             SideLetter::A => &self.a,
@@ -328,7 +285,6 @@ impl Comparison {
     }
 }
 
-/// The direction as `stats` has it.
 pub(crate) fn direction_of(direction: Direction) -> stats::Direction {
     match direction {
         Direction::Higher => stats::Direction::Higher,

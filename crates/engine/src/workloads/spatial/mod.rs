@@ -1,6 +1,6 @@
 //! Spatial queries: a portable suite whose every answer is known before it is timed.
 //!
-//! The data are whole numbers ([`data`]), so answers follow from exact arithmetic ([`oracle`]) and not from trusting
+//! The data are whole numbers (`data`), so answers follow from exact arithmetic (`oracle`) and not from trusting
 //! an engine. A wrong or missing answer is shown with its evidence and takes no part in ratios.
 
 mod buffer;
