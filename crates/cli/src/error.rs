@@ -30,7 +30,6 @@ impl CliError {
         self
     }
 
-    /// The same with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> CliError {
         self.hints.push(hint.into());

@@ -64,7 +64,7 @@ pub struct MachineShare {
 pub enum Loaded {
     /// One per host.
     Done(Vec<Share>),
-    /// Its finished tasks.
+    /// With the tasks that had finished.
     Interrupted(Vec<TaskLog>),
 }
 

@@ -41,7 +41,7 @@ pub struct StepProgress<'a> {
 pub trait Observer {
     fn system_opening(&mut self, _name: &str) {}
 
-    /// Its facts are known.
+    /// Called once the system's facts are known.
     fn system_known(&mut self, _name: &str, _facts: &Facts) {}
 
     /// Measured trials to be repeated with the rest of their blocks.

@@ -70,7 +70,7 @@ impl KindTally {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     Window,
-    /// Its latency counts, its throughput does not.
+    /// Counts for latency, not for throughput.
     Later,
 }
 

@@ -12,9 +12,9 @@ const READINGS: usize = 16;
 pub struct Clock {
     /// The offset is known within half of it.
     pub round_trip_ns: u64,
-    /// Its clock less ours.
+    /// The agent's clock less ours.
     pub offset_ns: i64,
-    /// Its time of day less ours, give or take the round trip.
+    /// The agent's time of day less ours, give or take the round trip.
     pub day_offset_ms: i64,
 }
 

@@ -280,7 +280,7 @@ pub struct AgentInfo {
     pub os: String,
     /// Usable logical processors.
     pub cores: usize,
-    /// Its processor and memory.
+    /// Processor and memory.
     pub machine: String,
     /// What plans may reach.
     pub allow: Vec<String>,

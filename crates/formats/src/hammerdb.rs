@@ -30,7 +30,6 @@ pub struct Output {
 pub struct WithoutResult {
     /// Line where it was told, from 1.
     pub line: u64,
-    /// Its identity, if it was told.
     pub id: Option<String>,
     pub virtual_users: Option<u64>,
     /// What the report tells of the configuration.

@@ -25,7 +25,7 @@ pub fn shortened(text: &str) -> String {
     cut_behind(text, EXCERPT_CHARS)
 }
 
-/// The same of what a tool said of its failure, which has more room.
+/// Shortens a tool's message of failure, which gets more room than other text.
 pub(crate) fn said(text: &str) -> String {
     cut_behind(text.trim(), SAID_CHARS)
 }

@@ -60,7 +60,6 @@ impl Facts {
         }
     }
 
-    /// Its value, if known.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.entries.get(name).and_then(|fact| fact.reading.as_deref().ok())
     }

@@ -53,7 +53,7 @@ impl Latency {
         Ok(self.succeeded.value_at_quantile(share) as f64)
     }
 
-    /// The same where it does not matter why there is none.
+    /// For callers that do not need the reason why there is none.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
         self.quantile_ns(quantile).ok()
     }

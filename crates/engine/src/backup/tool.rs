@@ -126,7 +126,7 @@ impl Tool {
         }
     }
 
-    /// Its standard output goes to `take`.
+    /// Standard output goes to `take`.
     pub fn run_out(&self, take: &mut dyn FnMut(&mut dyn Read) -> Result<(), Failure>) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), Some(Stdio::piped()))?;
         if let Some(mut out) = running.child.stdout.take() {
@@ -136,7 +136,7 @@ impl Tool {
         self.judge(succeeded)
     }
 
-    /// Its standard input comes from `from`.
+    /// Standard input comes from `from`.
     pub fn run_in(&self, from: &mut dyn Read, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::piped(), None)?;
         let fed = running.child.stdin.take().map_or(Ok(()), |mut stdin| feed(from, &mut stdin, interrupt));

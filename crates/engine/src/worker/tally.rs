@@ -31,7 +31,7 @@ pub struct Tally {
     pub retries: u64,
     /// Of all threads in the measured part.
     pub cpu_ns: Option<u64>,
-    /// The same from each thread's beginning to its end, in nanoseconds.
+    /// From each thread's beginning to its end, in nanoseconds.
     #[serde(default)]
     pub generator_cpu_ns: Option<u64>,
     /// Of each worker's thread.

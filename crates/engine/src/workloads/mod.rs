@@ -146,7 +146,7 @@ pub trait Procedure: Send + Sync {
     /// error but a [`model::Reading::Unavailable`] with the reason.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
 
-    /// Their needs are checked, and recorded as facts, before the first trial.
+    /// What these sessions need is checked, and recorded as facts, before the first trial.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Plain
     }

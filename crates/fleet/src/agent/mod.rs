@@ -169,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Its lease ran out without word from the conductor.
+    /// Ends a job whose lease ran out without word from the conductor.
     fn end_lapsed(&self) {
         let lapsed = {
             let mut slot = self.lock();

@@ -13,7 +13,7 @@ pub struct Script {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchRun {
-    /// Its line, from 1.
+    /// From 1.
     pub line: u64,
     /// The group: text of the last `echo` before it, undecorated.
     pub label: Option<String>,

@@ -184,7 +184,7 @@ pub(crate) fn add(facts: &mut Facts) {
     facts.insert("antivirus", antivirus, Nature::Identity);
 }
 
-/// Their number and names.
+/// Number and names of the services.
 #[cfg(target_os = "linux")]
 fn running_units() -> Result<String, String> {
     if !std::path::Path::new("/run/systemd/system").exists() {

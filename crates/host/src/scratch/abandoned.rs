@@ -113,7 +113,7 @@ fn judge(path: &Path) -> Option<Abandoned> {
     })
 }
 
-/// Its étalon was killed before noting its ownership: empty and untouched for a while.
+/// A folder whose étalon was killed before noting its ownership: empty and untouched for a while.
 fn stillborn(path: &Path) -> Option<Abandoned> {
     let (kind, rest) = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.split_once('-')?;
     let pid = rest.split_once('-')?.0.parse().ok()?;

@@ -127,7 +127,7 @@ pub(crate) fn send_break(pid: u32) -> io::Result<()> {
     }
 }
 
-/// Its processes end when it is dropped or étalon ends in any way.
+/// A job whose processes end when it is dropped or étalon ends in any way.
 #[derive(Debug)]
 pub(crate) struct Job {
     handle: HANDLE,

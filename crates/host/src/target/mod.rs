@@ -54,7 +54,7 @@ pub enum Flaw {
         /// `compressed`, `inside its inode`, `sparse`.
         how: &'static str,
     },
-    /// Its content compresses or repeats.
+    /// The content compresses or repeats.
     #[error("{:.0} % of a sample of it would be saved by compression or by storing equal blocks once: a disk or a \
              filesystem that does so works with less than was asked for", 100.0 * .saving)]
     Compressible { saving: f64 },

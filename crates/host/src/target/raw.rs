@@ -21,7 +21,7 @@ pub fn is_device(_path: &Path) -> bool {
 #[derive(Debug)]
 pub struct RawDevice {
     pub path: PathBuf,
-    /// Its name without `/dev/`.
+    /// Without `/dev/`.
     pub name: String,
     pub size_bytes: u64,
     /// Exclusive; the workers have handles of their own.

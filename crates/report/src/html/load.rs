@@ -22,7 +22,7 @@ const MOST_INTERVALS: u32 = 10_000_000;
 
 /// One interval over all trials.
 pub struct Slot {
-    /// Its middle, since the start of the measured part.
+    /// Middle of the interval, since the start of the measured part.
     pub at_s: f64,
     pub rates: Vec<f64>,
     /// Response times of all trials in it.

@@ -22,10 +22,10 @@ pub enum Medium {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Identity {
-    /// Its certificate is not checked: anybody in between can show one of his own.
+    /// The certificate is not checked: a man in the middle can show one of his own.
     #[default]
     Unproven,
-    /// Its certificate is checked.
+    /// The certificate is checked.
     Proven,
 }
 

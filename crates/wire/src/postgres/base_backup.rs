@@ -8,7 +8,7 @@ use crate::{Result, WireError};
 pub enum Message<'a> {
     /// What follows is an archive.
     Archive {
-        /// Its file name, such as `base.tar.zst`.
+        /// File name, such as `base.tar.zst`.
         name: &'a [u8],
         /// On the server; empty for the data folder.
         tablespace: &'a [u8],

@@ -4,7 +4,7 @@ use crate::WireError;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// Its end has not been received.
+    /// The end has not been received.
     Short,
     Wrong(WireError),
 }

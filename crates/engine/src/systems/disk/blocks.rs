@@ -15,7 +15,7 @@ struct Slot {
     ended_ns: u64,
 }
 
-/// Its clients are the ring's slots.
+/// Clients are the ring's slots.
 #[derive(Debug)]
 pub struct BlockLane {
     ring: BlockRing,

@@ -16,7 +16,7 @@ use crate::systems::server::private::give;
 use crate::systems::server::random_password;
 
 const PLUGIN: &str = "file_key_management";
-/// Its file's setting.
+/// The setting that names the key file.
 pub(super) const SETTING: &str = "file_key_management_filename";
 
 /// Settings ask for the plugin without naming a file.

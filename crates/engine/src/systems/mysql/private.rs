@@ -101,7 +101,7 @@ impl Private {
     /// Returns the endpoint once it answers.
     ///
     /// # Errors
-    /// Its programs are missing, it does not start with these settings, or the device is full: with the log's words.
+    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
     pub(super) fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;

@@ -24,7 +24,7 @@ pub struct SqliteLane<'c> {
     ran: Result<SessionCounts, &'static str>,
 }
 
-/// Its rows need no execution.
+/// `EXPLAIN` gives rows without execution.
 const EXPLAIN: &str = "SQLite does not count how often `EXPLAIN` was run";
 
 const NONE: SessionCounts = SessionCounts { transactions: None, statements: Some(0), twice: 0, commits: None };

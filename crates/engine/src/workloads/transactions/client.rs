@@ -27,7 +27,7 @@ pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COM
 
 #[derive(Clone, Debug, Default)]
 pub struct StatementOp {
-    /// Its number in [`Program::statements`].
+    /// Index into [`Program::statements`].
     pub statement: usize,
     /// Empty under [`Protocol::Simple`].
     pub parameters: Vec<Datum>,

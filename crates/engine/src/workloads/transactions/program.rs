@@ -85,7 +85,7 @@ impl Protocol {
 /// One of the scripts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Its first step; the last is [`Command::End`].
+    /// First step of the script; the last is [`Command::End`].
     pub(super) start: usize,
     pub(super) weight: u32,
     pub(super) kind: usize,
@@ -256,7 +256,7 @@ impl Effect {
 /// One of the statements that `\;` joins into a message, for an engine that takes them one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePart {
-    /// Its text in the engine's words, with placeholders that are numbered from 1 in this statement alone.
+    /// In the engine's words, with placeholders that are numbered from 1 in this statement alone.
     pub sql: String,
     /// For each placeholder, the place of its value in [`StatementOp::parameters`](super::StatementOp::parameters), which are
     /// numbered across the message.

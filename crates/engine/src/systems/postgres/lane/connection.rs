@@ -12,9 +12,9 @@ use crate::workloads::transactions::Rows;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its client is idle.
+    /// The client is idle.
     Free,
-    /// Its client waits for every answer.
+    /// The client waits for every answer.
     Waiting,
     /// After a failure, until every answer of the pipeline has come.
     Clearing,

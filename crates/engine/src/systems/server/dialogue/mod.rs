@@ -31,9 +31,9 @@ pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its client is idle.
+    /// The client is idle.
     Free,
-    /// Its client waits for the answer.
+    /// The client waits for the answer.
     Waiting,
     Gone(OpError),
 }

@@ -24,7 +24,7 @@ type Authority = CertifiedIssuer<'static, KeyPair>;
 pub(crate) struct Made {
     /// Given to clients.
     root: String,
-    /// Its revocation list.
+    /// Revocation list.
     list: String,
     /// With its chain.
     server: String,

@@ -119,7 +119,7 @@ impl<'a> SqlServerBackups<'a> {
         SqlServerBackups { target, left: RefCell::default() }
     }
 
-    /// Its program name selects the resource governor's group.
+    /// The connection's program name selects the resource governor's group.
     fn open(&self) -> Result<Client, Failure> {
         open(&self.target.endpoint)
     }
