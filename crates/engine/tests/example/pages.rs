@@ -3,8 +3,7 @@
 use engine::Failure;
 use engine::dataset::Datum;
 use engine::session::Session;
-use engine::target::Target;
-use engine::workloads::pages::account::{FileClass, IoAccount, IoPlace};
+use engine::workloads::pages::account::FileClass;
 use engine::workloads::pages::dialect::{PagesDialect, filler, one, refused};
 use model::Reading;
 
@@ -37,12 +36,6 @@ impl PagesDialect for ExamplePages {
             Datum::Int(0) => Ok(()),
             _ => Err("another connection kept the log from being written".to_owned()),
         }))
-    }
-
-    fn account(&self, _target: &dyn Target, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let unknown = |class, name| IoPlace::unknown(class, name, "this engine does not count its I/O");
-        let places = vec![unknown(FileClass::Data, "database"), unknown(FileClass::Log, "wal")];
-        Ok(IoAccount { places, ..IoAccount::default() })
     }
 
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {

@@ -2,7 +2,7 @@
 
 use model::Reading;
 
-use super::account::{FileClass, IoAccount};
+use super::account::{FileClass, IoAccount, IoPlace};
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, running};
@@ -66,7 +66,11 @@ pub trait PagesDialect: Sync {
     }
 
     /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
-    fn account(&self, target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure>;
+    fn account(&self, _target: &dyn Target, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let unknown = |class: FileClass| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O");
+        let places = [FileClass::Data, FileClass::Log].map(unknown).to_vec();
+        Ok(IoAccount { places, ..IoAccount::default() })
+    }
 
     /// Which of the operating system's counters include the engine's writes.
     fn written_by(&self) -> WrittenBy {
