@@ -548,7 +548,7 @@ impl<'a> Conductor<'a> {
             Ok(record) => (record, Trialed::Measured),
             // Interrupted preparation has not failed.
             Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
-                let reason = format!("interrupted by the user: {failure}");
+                let reason = format!("{}: {failure}", model::trial::INTERRUPTED);
                 (TrialRecord::without_result(TrialState::Aborted, reason), Trialed::Aborted)
             }
             Err(failure) => {

@@ -49,7 +49,7 @@ impl StepContext<'_> {
 /// The data set must be prepared and settled.
 pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<TrialRecord, Failure> {
     Ok(match procedure.run(context)? {
-        Stepped::Interrupted => TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"),
+        Stepped::Interrupted => TrialRecord::without_result(TrialState::Aborted, model::trial::INTERRUPTED),
         Stepped::Done(outcome) => TrialRecord {
             state: TrialState::Measured,
             reason: None,

@@ -118,7 +118,7 @@ impl Trial<'_> {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
                 tell_tasks(&tasks, observer);
-                return Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"));
+                return Ok(TrialRecord::without_result(TrialState::Aborted, model::trial::INTERRUPTED));
             }
         };
         let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.ledger.server_cpu_s()? - before));

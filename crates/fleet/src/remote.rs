@@ -119,7 +119,7 @@ impl Remote {
                 if !tasks.is_empty() {
                     observer.tasks_ended(&tasks);
                 }
-                Ok(TrialRecord::without_result(TrialState::Aborted, "interrupted by the user"))
+                Ok(TrialRecord::without_result(TrialState::Aborted, model::trial::INTERRUPTED))
             }
             Some(Answer::Stopped(_)) => Err(stopped(&self.agent)),
             Some(other) => Err(unexpected(&self.agent, &other)),

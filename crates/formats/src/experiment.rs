@@ -1,17 +1,17 @@
 //! Turns imported results into a plan with trials for a store.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
 use model::plan::{MAX_BLOCKS, MAX_CELLS};
 use model::{
-    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, OnError, Order, Plan, PlannedTrial, Point, Schedule,
-    SystemPlan, TrialRecord, TrialState, Value,
+    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedTrial, Point,
+    Reading, Schedule, SystemPlan, TrialRecord, TrialState, Value,
 };
 
-use crate::imported::UNTOLD;
+use crate::dimension::{Clash, Dimensions, Ratio};
+use crate::told::{Told, results};
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.
@@ -25,13 +25,18 @@ pub const UNKNOWN: &str = "unknown";
 
 const MARGIN: f64 = 0.03;
 const LEVEL: f64 = 0.95;
-/// No more results are made where one that failed counts in several cells.
-const MOST_RESULTS: u64 = 1_000_000;
+/// Numbers of repetitions that a note lists.
+const LISTED: usize = 10;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
     pub plan: Plan,
+    /// At each place the last attempt.
     pub trials: Vec<(PlannedTrial, TrialRecord)>,
+    /// Attempts before it, in their order.
+    pub repeated: Vec<(PlannedTrial, TrialRecord)>,
+    /// For readers of the figures; those trials have them too that they are about.
+    pub notes: Vec<String>,
     /// Per system: source and unknowns; and the exported facts of the load's machine.
     pub facts: BTreeMap<String, Facts>,
 }
@@ -42,7 +47,8 @@ pub struct Experiment {
 ///
 /// # Errors
 /// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
-/// finite, or there are too many cells or repetitions.
+/// finite, a metric of a benchmark has units that are not of one family, or two better ways, or there are too many cells or
+/// repetitions.
 pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
     let all = results(imports)?;
     let mut shape = Shape::default();
@@ -54,6 +60,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
         return Err(FormatError::whole("there are no results to import"));
     }
     shape.check_size()?;
+    let dimensions = dimensions(&all)?;
     let mut taken: BTreeMap<u32, Taken> = BTreeMap::new();
     let mut placed = Vec::new();
     for (import, result) in &all {
@@ -61,17 +68,56 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
         let blocks = taken.entry(cell).or_default();
         let block = free_block(result, blocks)?;
         blocks.blocks.insert(block);
-        placed.push((block, cell, record(import, result)));
+        placed.push((block, cell, record(import, result, &dimensions), &result.repeated));
+    }
+    let gaps = shape.gaps(&taken);
+    for (_, cell, record, _) in &mut placed {
+        record.marks.extend(gaps.get(cell).map(|detail| Mark { kind: MarkKind::Note, detail: detail.clone() }));
     }
     // Stable: a block's results keep their order.
-    placed.sort_by_key(|(block, cell, _)| (*block, *cell));
+    placed.sort_by_key(|(block, cell, ..)| (*block, *cell));
     let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
-    let blocks = placed.iter().map(|(block, _, _)| block + 1).max().unwrap_or(0);
-    let trials = (0..).zip(placed);
-    let trials =
-        trials.map(|(position, (block, cell, record))| (PlannedTrial { position, block, cell }, record)).collect();
+    let blocks = placed.iter().map(|(block, ..)| block + 1).max().unwrap_or(0);
+    let (mut trials, mut repeated) = (Vec::new(), Vec::new());
+    for (position, (block, cell, record, attempts)) in (0..).zip(placed) {
+        let planned = PlannedTrial { position, block, cell };
+        let attempt = |(state, reason): &(TrialState, String)| TrialRecord::without_result(*state, reason.as_str());
+        repeated.extend(attempts.iter().map(|ended| (planned, attempt(ended))));
+        trials.push((planned, record));
+    }
     let order = told_order(imports, &all);
-    Ok(Experiment { facts: shape.facts(imports, order), plan: shape.plan(name, blocks, order, &rules), trials })
+    let (facts, plan) = (shape.facts(imports, order), shape.plan(name, blocks, order, &rules));
+    Ok(Experiment { plan, trials, repeated, notes: gaps.into_values().collect(), facts })
+}
+
+/// What the results tell of each metric's unit and better way.
+fn dimensions<'a>(all: &'a [Told<'_>]) -> Result<Dimensions<'a, usize>, FormatError> {
+    let mut dimensions = Dimensions::default();
+    for (at, (_, result)) in all.iter().enumerate() {
+        for Measurement { metric, reading } in &result.measurements {
+            let unit = matches!(reading, Reading::Value(_)).then_some(metric.unit.as_str());
+            let known = (result.benchmark.as_str(), metric.id.as_str());
+            dimensions.learn(known, unit, Some(metric.direction), at).map_err(|clash| {
+                let place = |at: usize| {
+                    all.get(at).map_or_else(String::new, |(import, result)| {
+                        let keys = keys_text(&result.keys);
+                        let repetition = result.repetition.map(|n| format!(", repetition {n}")).unwrap_or_default();
+                        format!("{} ({}, {keys}{repetition})", import.source, result.system)
+                    })
+                };
+                let Clash { here, there, place: earlier } = clash;
+                let what = format!(
+                    "{} of {} is {here} in {}, and {there} in {}",
+                    metric.id,
+                    result.benchmark,
+                    place(at),
+                    place(earlier)
+                );
+                FormatError::whole(what).with_hint(Clash::<usize>::HINT)
+            })?;
+        }
+    }
+    Ok(dimensions)
 }
 
 /// The order of the trials, if it is known: one table of étalon's tells it of itself; of several, one that says sequential holds
@@ -112,87 +158,6 @@ fn one_side_was_first(all: &[Told<'_>]) -> bool {
         latest.zip(earliest).is_some_and(|(latest_first, earliest_last)| latest_first > earliest_last)
     };
     are_apart(&whole) || cells.values().any(are_apart)
-}
-
-/// A result with the import that it is of.
-type Told<'a> = (&'a Imported, Cow<'a, ImportedResult>);
-/// A benchmark with a point of it.
-type CellKey<'a> = (&'a str, &'a Point);
-
-/// The results of all imports. One that failed before it told what it ran stands in each cell that it may have been of.
-fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
-    let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
-    let mut told = ToldCells::default();
-    all().filter(|(_, result)| result.benchmark != UNTOLD).for_each(|(import, result)| told.learn(import, result));
-    let mut results = Vec::new();
-    for (import, result) in all() {
-        if result.benchmark != UNTOLD {
-            results.push((import, Cow::Borrowed(result)));
-            continue;
-        }
-        let cells = told.cells_of(import, result);
-        if told.is_empty() {
-            let reason = result.dropped.as_ref().map_or("", |(_, reason)| reason.as_str());
-            return Err(FormatError::whole(format!("nothing tells what was run, since all of it failed: {reason}")));
-        }
-        if (results.len() + cells.len()) as u64 > MOST_RESULTS {
-            let what = format!(
-                "there are more than {MOST_RESULTS} results, since nothing tells of which cells those are that failed"
-            );
-            return Err(FormatError::whole(what).with_hint("leave out what failed before it said what it runs"));
-        }
-        let note = format!("nothing tells which of {} cells failed: it counts in each", cells.len());
-        let notes: Vec<String> = (cells.len() > 1).then_some(note).into_iter().collect();
-        for (benchmark, keys) in cells {
-            let (benchmark, keys, notes) = (benchmark.to_owned(), keys.clone(), notes.clone());
-            results.push((import, Cow::Owned(ImportedResult { benchmark, keys, notes, ..result.clone() })));
-        }
-    }
-    Ok(results)
-}
-
-/// The cells of which results were told.
-#[derive(Default)]
-struct ToldCells<'a> {
-    /// Each with its source and its system, by a text that is the same for equal ones only.
-    cells: IndexMap<(&'a str, &'a str, &'a str, String), &'a Point>,
-    /// What was found already, by source, system and known keys.
-    found: BTreeMap<(&'a str, &'a str, String), Vec<CellKey<'a>>>,
-}
-
-impl<'a> ToldCells<'a> {
-    fn is_empty(&self) -> bool {
-        self.cells.is_empty()
-    }
-
-    fn learn(&mut self, import: &'a Imported, result: &'a ImportedResult) {
-        let key = (import.source.as_str(), result.system.as_str(), result.benchmark.as_str(), identity(&result.keys));
-        self.cells.entry(key).or_insert(&result.keys);
-    }
-
-    /// The cells that a result may be of: those of its source that have its keys, or else of its system, or else of any; a cell
-    /// of its own if there are none.
-    fn cells_of(&mut self, import: &'a Imported, result: &'a ImportedResult) -> Vec<CellKey<'a>> {
-        let (source, system) = (import.source.as_str(), result.system.as_str());
-        let known = (source, system, identity(&result.keys));
-        if let Some(found) = self.found.get(&known) {
-            return found.clone();
-        }
-        let agrees = |keys: &Point| result.keys.iter().all(|(key, value)| keys.get(key) == Some(value));
-        let near = |of: &str, on: &str| if of == source { 0 } else { 1 + u8::from(on != system) };
-        let agreeing = || self.cells.iter().filter(|(_, keys)| agrees(keys));
-        let nearest = agreeing().map(|((of, on, ..), _)| near(of, on)).min();
-        let cells: IndexMap<(&str, &String), CellKey<'a>> = agreeing()
-            .filter(|((of, on, ..), _)| Some(near(of, on)) == nearest)
-            .map(|((_, _, benchmark, point), keys)| ((*benchmark, point), (*benchmark, *keys)))
-            .collect();
-        let mut cells: Vec<CellKey<'a>> = cells.into_values().collect();
-        if cells.is_empty() {
-            cells.push((import.tool.as_str(), &result.keys));
-        }
-        self.found.insert(known, cells.clone());
-        cells
-    }
 }
 
 /// In the order of first mention.
@@ -245,6 +210,43 @@ impl Shape {
         let system = self.systems.get_index_of(&result.system).unwrap_or(0);
         // `check_size` has limited it.
         (point.unwrap_or(0) * self.systems.len() + system) as u32
+    }
+
+    /// By cell: which repetitions it lacks among its own, where others have one.
+    fn gaps(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
+        let mut of_point: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+        let systems = self.systems.len() as u32;
+        for (cell, blocks) in taken {
+            of_point.entry(cell / systems).or_default().extend(&blocks.blocks);
+        }
+        let lacking = taken.iter().filter_map(|(cell, own)| {
+            let last = *own.blocks.last()?;
+            let all = of_point.get(&(cell / systems))?;
+            let lacks: Vec<u32> = all.range(..last).filter(|block| !own.blocks.contains(block)).copied().collect();
+            (!lacks.is_empty()).then(|| (*cell, self.gap(*cell, &lacks, all.len())))
+        });
+        lacking.collect()
+    }
+
+    fn gap(&self, cell: u32, lacks: &[u32], of: usize) -> String {
+        let (point, system) = (cell as usize / self.systems.len(), cell as usize % self.systems.len());
+        let system = self.systems.get_index(system).map_or("", String::as_str);
+        let benchmark = self.benchmarks.iter().rfind(|(_, points)| points.before <= point);
+        let place = benchmark.and_then(|(name, points)| {
+            let (_, keys) = points.points.get_index(point - points.before)?;
+            Some(format!("{name} ({})", keys_text(keys)))
+        });
+        let listed: Vec<String> = lacks.iter().take(LISTED).map(|block| (block + 1).to_string()).collect();
+        let more = match lacks.len() - listed.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!(
+            "{system} lacks {} of {of} repetitions of {}: {}{more}; if they failed, say so in the table",
+            lacks.len(),
+            place.unwrap_or_default(),
+            listed.join(", ")
+        )
     }
 
     /// By the rules of the first import that has any; all may describe benchmarks.
@@ -343,7 +345,7 @@ impl Shape {
 }
 
 /// A text that is the same for equal points only.
-fn identity(point: &Point) -> String {
+pub(crate) fn identity(point: &Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
 }
 
@@ -400,19 +402,22 @@ fn check(result: &ImportedResult) -> Result<(), FormatError> {
         if !seen.insert(id) {
             return Err(FormatError::whole(format!("metric {id:?} stands twice in {}", place())));
         }
-        if matches!(measurement.reading, model::Reading::Value(value) if !value.is_finite()) {
+        if matches!(measurement.reading, Reading::Value(value) if !value.is_finite()) {
             return Err(FormatError::whole(format!("metric {id:?} has no finite value in {}", place())));
         }
     }
     Ok(())
 }
 
-fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
+fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> TrialRecord {
     let mut note = format!("imported from {} ({})", import.source, describe(import));
     if !import.unknown.is_empty() {
         note.push_str(&format!("; not known: {}", import.unknown.join(", ")));
     }
-    let details = std::iter::once(&note).chain(&import.notes).chain(&result.notes);
+    let mut measurements = result.measurements.clone();
+    let converted: Vec<String> =
+        measurements.iter_mut().filter_map(|one| convert(one, &result.benchmark, dimensions)).collect();
+    let details = std::iter::once(&note).chain(&import.notes).chain(&result.notes).chain(&converted);
     let mark = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
     let (state, reason) = match &result.dropped {
         None => (TrialState::Measured, None),
@@ -423,15 +428,25 @@ fn record(import: &Imported, result: &ImportedResult) -> TrialRecord {
         reason,
         began_unix_ms: result.began_unix_ms,
         elapsed_s: result.elapsed_s.filter(|s| s.is_finite() && *s >= 0.0).unwrap_or(0.0),
-        measurements: result.measurements.clone(),
+        measurements,
         series: result.series.clone(),
         marks: details.map(mark).chain(result.marks.iter().cloned()).collect(),
     }
 }
 
+/// Gives a measurement the unit that its metric has in the first result; says so if that is another.
+fn convert(measurement: &mut Measurement, benchmark: &str, dimensions: &Dimensions<'_, usize>) -> Option<String> {
+    let Measurement { metric, reading } = measurement;
+    let unit = dimensions.unit(benchmark, &metric.id).filter(|unit| *unit != metric.unit)?;
+    let from = std::mem::replace(&mut metric.unit, unit.to_owned());
+    let Reading::Value(value) = reading else { return None };
+    *value = Ratio::between(&from, unit)?.apply(*value);
+    Some(format!("{}: {from} were made {unit}", metric.id))
+}
+
 #[cfg(test)]
 mod tests {
-    use model::{Direction, Measurement, Role};
+    use model::{Direction, Role};
 
     use super::*;
     use crate::Tool;

@@ -9,8 +9,8 @@ use crate::exported::ExportedRules;
 /// Why a trial has no latency where the tool prints one.
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
-/// The benchmark of a run that failed before it told what it ran. Its keys are those that are known all the same, and it
-/// counts in every cell that it may have been of.
+/// The benchmark of a run that failed before it told what it ran. Its keys are those that are known all the same. As any
+/// that failed and is of no cell that others tell, it counts in every cell that it may have been of.
 pub(crate) const UNTOLD: &str = "";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +83,8 @@ pub struct ImportedResult {
     pub marks: Vec<Mark>,
     /// State and reason of a run without a result.
     pub dropped: Option<(TrialState, String)>,
+    /// State and reason of each attempt that was repeated.
+    pub repeated: Vec<(TrialState, String)>,
 }
 
 impl ImportedResult {
@@ -99,6 +101,7 @@ impl ImportedResult {
             notes: Vec::new(),
             marks: Vec::new(),
             dropped: None,
+            repeated: Vec::new(),
         }
     }
 }
@@ -125,27 +128,44 @@ impl Imported {
     }
 }
 
-/// By unit and name; `None` when neither tells.
+/// Bad things, of which fewer are better: whole words, and beginnings of words.
+const BAD: [&str; 14] = [
+    "miss", "misses", "missed", "retry", "retries", "retried", "lag", "lags", "drop", "drops", "dropped", "lost",
+    "loss", "losses",
+];
+const BAD_BEGINNINGS: [&str; 13] = [
+    "abort", "cancel", "conflict", "crash", "deadlock", "error", "fail", "fault", "reject", "rollback", "stall",
+    "timeout", "wait",
+];
+/// Words that turn a bad one round, as in `time_between_failures`.
+const TURNS: [&str; 10] = ["no", "non", "not", "without", "free", "zero", "between", "before", "to", "until"];
+
+/// By unit and name; `None` when neither tells. Words of bad things go before the unit: `errors` in 1/s are no throughput.
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     let quantity = Quantity::of(unit);
-    let metric = metric.trim().to_lowercase();
-    let has =
-        |words: &[&str]| words.iter().any(|word| metric.split(|c: char| !c.is_alphanumeric()).any(|w| w == *word));
-    if quantity == Quantity::Rate {
-        return Some(Direction::Higher);
+    let words = |text: &str| -> Vec<String> {
+        text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
+    };
+    let name = words(metric);
+    let has = |wanted: &[&str]| wanted.iter().any(|word| name.iter().any(|w| w == word));
+    let is_bad = |word: &String| {
+        BAD.contains(&word.as_str()) || BAD_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
+    };
+    let is_speed = has(&["throughput", "tps", "iops", "qps", "nopm", "speed"]);
+    if name.iter().chain(&words(unit)).any(is_bad) {
+        return (!is_speed && !has(&TURNS)).then_some(Direction::Lower);
     }
-    if has(&["throughput", "tps", "iops", "qps", "nopm", "rate", "speed"]) {
+    if has(&["uptime", "mtbf", "mttf"]) {
+        return None;
+    }
+    if is_speed || quantity == Quantity::Rate {
         return Some(Direction::Higher);
     }
     if has(&["count", "executions", "transactions"]) {
         return Some(Direction::Neither);
     }
-    if quantity == Quantity::Time
-        || has(&["latency", "time", "duration", "elapsed", "stall", "cpu", "size", "errors", "failed", "failures"])
-    {
-        return Some(Direction::Lower);
-    }
-    None
+    let is_cost = has(&["latency", "time", "duration", "elapsed", "cpu", "size"]);
+    (is_cost || quantity == Quantity::Time).then_some(Direction::Lower)
 }
 
 #[cfg(test)]
@@ -162,5 +182,41 @@ mod tests {
         assert_eq!(direction_of("size", "GB"), Some(Direction::Lower));
         assert_eq!(direction_of("transactions", ""), Some(Direction::Neither));
         assert_eq!(direction_of("ratio", ""), None);
+    }
+
+    #[test]
+    fn more_of_what_is_bad_is_never_better() {
+        for (metric, unit) in [
+            ("errors", "1/s"),
+            ("deadlocks", "1/s"),
+            ("abort_rate", ""),
+            ("retries", "tx/s"),
+            ("error_rate", "%"),
+            ("failure_rate", "%"),
+            ("cache_miss_rate", "%"),
+            ("timeouts", "1/min"),
+            ("lock_waits", "waits/s"),
+            ("conflicts", "tps"),
+            ("rollbacks", "tx/s"),
+            ("replication_lag", "MiB"),
+            ("dropped", "packets/s"),
+            ("network", "errors/s"),
+            ("Retry Count", ""),
+            ("read stalls", "1/s"),
+        ] {
+            assert_eq!(direction_of(metric, unit), Some(Direction::Lower), "{metric} in {unit}");
+        }
+        for (metric, unit) in [
+            ("rate", ""),
+            ("hit_rate", "%"),
+            ("success rate", "%"),
+            ("time_between_failures", "h"),
+            ("error_free_share", "%"),
+            ("throughput_with_errors", "tx/s"),
+            ("uptime", "h"),
+        ] {
+            assert_eq!(direction_of(metric, unit), None, "{metric} in {unit}");
+        }
+        assert_eq!(direction_of("transaction_rate", "tx/s"), Some(Direction::Higher));
     }
 }

@@ -23,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+pub(crate) mod dimension;
 pub mod durations;
 pub mod error;
 pub mod experiment;
@@ -37,6 +38,7 @@ pub mod sysbench;
 pub mod task_log;
 pub mod text;
 pub mod tidy;
+mod told;
 
 pub use error::FormatError;
 pub use experiment::{Experiment, into_experiment};

@@ -9,12 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::csv::{quoted, unguarded};
-use model::{Direction, Facts, Mark, Measurement, Nature, Point, Reading, Role, TrialState, Value};
+use model::{Direction, Point, Reading, Role, Value};
 
-use crate::exported::is_told;
-use crate::imported::direction_of;
+use crate::FormatError;
 use crate::text::{number, shortened};
-use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
+
+mod import;
+
+pub use import::import;
 
 pub const BENCHMARK: &str = "imported";
 pub const MEASURED: &str = "measured";
@@ -24,10 +26,12 @@ pub const FACTOR: &str = "factor";
 /// Kind of rows with a system's passing facts.
 pub const CIRCUMSTANCE: &str = "circumstance";
 /// Kind of rows about a trial: metric [`ELAPSED`] with the measured seconds, [`BEGAN`] with Unix milliseconds, or the
-/// state of a trial without result with the reason.
+/// state of a trial without result with the reason, or [`REPEATED`].
 pub const TRIAL: &str = "trial";
 pub const ELAPSED: &str = "elapsed";
 pub const BEGAN: &str = "began";
+/// An attempt at a trial that failed and was repeated; its value is the reason.
+pub const REPEATED: &str = "repeated";
 /// Kind of rows with étalon's marks: metric is the mark's kind, value its detail.
 pub const MARK: &str = "mark";
 /// Precedes the reason.
@@ -444,163 +448,6 @@ fn role_word(role: Option<Role>) -> &'static str {
         Some(Role::Secondary) => "secondary",
         Some(Role::Diagnostic) => "diagnostic",
     }
-}
-
-/// System, benchmark, keys, repetition.
-type Place = (String, String, String, u32);
-
-/// Rows of one cell and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th.
-pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
-    let mut found: Vec<ImportedResult> = Vec::new();
-    let mut index: BTreeMap<Place, usize> = BTreeMap::new();
-    let mut lines: BTreeMap<(Place, String), u64> = BTreeMap::new();
-    let mut seen: BTreeMap<(String, String, String, String), u32> = BTreeMap::new();
-    let mut undirected = BTreeSet::new();
-    let measured: Vec<&Row> = table.rows.iter().filter(|row| is_measured(row)).collect();
-    for row in &measured {
-        let cell = place(row, 0);
-        let repetition = row.repetition.unwrap_or_else(|| {
-            let count = seen.entry((cell.0.clone(), cell.1.clone(), cell.2.clone(), row.metric.clone())).or_default();
-            *count += 1;
-            *count
-        });
-        let place: Place = (cell.0, cell.1, cell.2, repetition);
-        if let Some(earlier) = lines.insert((place.clone(), row.metric.clone()), row.line) {
-            let what =
-                format!("{} stands here again for the same cell and repetition as in line {earlier}", row.metric);
-            return Err(
-                FormatError::at(row.line, what).with_hint("number the repetitions, or add the key that differs")
-            );
-        }
-        let at = *index.entry(place.clone()).or_insert_with(|| {
-            let mut result = ImportedResult::new(&place.0, &place.1);
-            result.keys = row.point.clone();
-            result.repetition = Some(repetition);
-            found.push(result);
-            found.len() - 1
-        });
-        let direction = row.direction.or_else(|| direction_of(&row.metric, &row.unit)).unwrap_or_else(|| {
-            undirected.insert(row.metric.clone());
-            Direction::Neither
-        });
-        if let Some(result) = found.get_mut(at) {
-            result.measurements.push(Measurement::new(
-                &row.metric,
-                &row.unit,
-                direction,
-                row.role.unwrap_or(Role::Primary),
-                row.value.clone(),
-            ));
-        }
-    }
-    let of_kind = |kind: &'static str| table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind));
-    for row in of_kind(MARK) {
-        mark(row, &index, &mut found)?;
-    }
-    for row in of_kind(TRIAL) {
-        trial(row, &index, &mut found)?;
-    }
-    let rules = ExportedRules::read(&table.remarks);
-    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_told(remark)).cloned().collect();
-    let understood = [MARK, TRIAL, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(kind).count());
-    let others = table.rows.len() - measured.len() - understood.sum::<usize>();
-    if others > 0 {
-        notes.push(format!("{others} rows are of other kinds and no measurements"));
-    }
-    let unknown = match rules {
-        // An export of étalon's tells order and blocks.
-        Some(_) => Vec::new(),
-        None => left_open(table, &undirected),
-    };
-    let facts = facts(of_kind(FACTOR), of_kind(CIRCUMSTANCE));
-    let source = source.to_owned();
-    Ok(Imported { tool: Tool::Tidy, version: None, source, results: found, unknown, notes, rules, facts })
-}
-
-/// What the rows say of each system, and of the machine that made the load.
-fn facts<'a>(
-    factors: impl Iterator<Item = &'a Row>,
-    circumstances: impl Iterator<Item = &'a Row>,
-) -> BTreeMap<String, Facts> {
-    let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
-    let all = factors.map(|row| (row, Nature::Identity)).chain(circumstances.map(|row| (row, Nature::Passing)));
-    for (row, nature) in all {
-        let reading = match row.written.strip_prefix(REASON) {
-            Some(reason) => Err(reason.to_owned()),
-            None => Ok(row.written.clone()),
-        };
-        facts.entry(row.system.clone()).or_default().insert(&row.metric, reading, nature);
-    }
-    facts
-}
-
-fn trial(row: &Row, index: &BTreeMap<Place, usize>, found: &mut Vec<ImportedResult>) -> Result<(), FormatError> {
-    if let (ELAPSED, Reading::Value(elapsed_s)) = (row.metric.as_str(), &row.value) {
-        result_of(row, index, found)?.elapsed_s = Some(*elapsed_s);
-        return Ok(());
-    }
-    if row.metric == BEGAN {
-        let began = row.written.parse().map_err(|_| {
-            let what =
-                format!("{}: a trial began at a whole number of milliseconds since 1970", shortened(&row.written));
-            FormatError::at(row.line, what)
-        })?;
-        result_of(row, index, found)?.began_unix_ms = Some(began);
-        return Ok(());
-    }
-    let known = [TrialState::Failed, TrialState::Aborted].into_iter().find(|state| state.as_str() == row.metric);
-    let Some(state) = known else {
-        let what = format!(
-            "{}: of a trial it is told when it began, how long it took, or that it failed or was aborted",
-            shortened(&row.metric)
-        );
-        return Err(FormatError::at(row.line, what));
-    };
-    let (system, benchmark, ..) = place(row, 0);
-    let mut result = ImportedResult::new(&system, &benchmark);
-    result.keys = row.point.clone();
-    result.repetition = row.repetition;
-    result.dropped = Some((state, row.written.clone()));
-    found.push(result);
-    Ok(())
-}
-
-/// For a row that is no measurement.
-fn result_of<'a>(
-    row: &Row,
-    index: &BTreeMap<Place, usize>,
-    found: &'a mut [ImportedResult],
-) -> Result<&'a mut ImportedResult, FormatError> {
-    let at = index.get(&place(row, row.repetition.unwrap_or(1)));
-    at.and_then(|at| found.get_mut(*at)).ok_or_else(|| {
-        FormatError::at(row.line, format!("this {} is of no measurement in the table", row.kind.to_lowercase()))
-    })
-}
-
-/// Unknowns of a foreign table.
-fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
-    let column = |name: &&str| match *name {
-        REPETITION => "which rows belong to one repetition".to_owned(),
-        _ => "the units".to_owned(),
-    };
-    let mut open: Vec<String> = table.missing.iter().map(column).collect();
-    open.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
-    open.push("the order of the measurements".to_owned());
-    open
-}
-
-fn mark(row: &Row, index: &BTreeMap<Place, usize>, found: &mut [ImportedResult]) -> Result<(), FormatError> {
-    let kind = row
-        .metric
-        .parse()
-        .map_err(|()| FormatError::at(row.line, format!("{}: no such mark", shortened(&row.metric))))?;
-    result_of(row, index, found)?.marks.push(Mark { kind, detail: row.written.clone() });
-    Ok(())
-}
-
-fn place(row: &Row, repetition: u32) -> Place {
-    let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
-    (row.system.clone(), benchmark, format!("{:?}", row.point), repetition)
 }
 
 fn is_measured(row: &Row) -> bool {

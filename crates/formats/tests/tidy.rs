@@ -150,3 +150,177 @@ proptest! {
         }
     }
 }
+
+/// The results that became trials, as system, benchmark, keys, block, state and how many attempts were before.
+fn trials(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
+    let experiment = into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
+    let cells = experiment.plan.cells();
+    let all = experiment.trials.iter().map(|(planned, record)| {
+        let cell = &cells[planned.cell as usize];
+        let keys: Vec<String> = cell.point.values().map(ToString::to_string).collect();
+        let attempts = experiment.repeated.iter().filter(|(other, _)| other == planned).count();
+        let (system, benchmark) = (cell.system.clone(), cell.benchmark.clone());
+        (system, benchmark, keys.join(","), planned.block, record.state.as_str(), attempts)
+    });
+    all.collect()
+}
+
+fn refused(text: &str) -> String {
+    let error = import(&parse(text).unwrap(), "a.csv").unwrap_err();
+    format!("{error}; {}", error.hint().unwrap_or_default())
+}
+
+const RULES: &str = "# etalon: repetitions=blocks order=interleaved margin=0.03 level=0.95 seed=1 baseline=a\n";
+
+#[test]
+fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
+    let table = |reason: &str| {
+        format!(
+            "system,kind,repetition,metric,value\na,,1,x,5\na,trial,2,aborted,{reason}\na,trial,3,Failed,{reason}\n"
+        )
+    };
+    let states = |text: String| trials(&text).into_iter().map(|trial| trial.4).collect::<Vec<_>>();
+    for reason in ["it hung", "interrupted by the user", "the process ended in mid-trial"] {
+        assert_eq!(states(table(reason)), ["measured", "failed", "failed"], "{reason}");
+    }
+    for reason in ["interrupted by the user: connection lost", "the process ended in mid-trial"] {
+        assert_eq!(states(RULES.to_owned() + &table(reason)), ["measured", "aborted", "failed"], "{reason}");
+    }
+    assert_eq!(states(RULES.to_owned() + &table("it hung")), ["measured", "failed", "failed"]);
+}
+
+#[test]
+fn an_attempt_that_was_repeated_stands_before_the_one_that_counts() {
+    let text = "system,kind,repetition,metric,value\na,,1,x,5\na,trial,1,repeated,lost\na,trial,1,repeated,again\n\
+                a,trial,2,repeated,once\na,trial,2,failed,for good\n";
+    let found: Vec<_> = trials(text).into_iter().map(|trial| (trial.3, trial.4, trial.5)).collect();
+    assert_eq!(found, [(0, "measured", 2), (1, "failed", 1)]);
+    let alone = "system,kind,repetition,metric,value\na,,1,x,5\na,trial,2,repeated,lost\n";
+    let said = refused(alone);
+    assert!(said.starts_with("line 3: this trial is of no measurement in the table; a run that failed"), "{said}");
+    let twice = "system,kind,repetition,metric,value\na,,1,x,5\na,trial,1,failed,lost\n";
+    let said = refused(twice);
+    assert!(said.contains("line 3") && said.contains("metric `repeated`"), "{said}");
+}
+
+#[test]
+fn a_run_that_failed_before_it_told_its_cell_counts_in_each_that_it_may_have_been_of() {
+    let of = |system: &str, benchmark: &str, keys: &str, block, state| {
+        (system.to_owned(), benchmark.to_owned(), keys.to_owned(), block, state, 0)
+    };
+    let head = "system,benchmark,clients,kind,repetition,metric,value\na,tp,4,,1,x,5\na,tp,8,,1,x,5\na,read,4,,1,x,5\n";
+    let failed = |row: &str| -> Vec<_> {
+        trials(&format!("{head}{row}\n")).into_iter().filter(|trial| trial.4 == "failed").collect()
+    };
+    let all = [of("b", "tp", "4", 1, "failed"), of("b", "tp", "8", 1, "failed"), of("b", "read", "4", 1, "failed")];
+    assert_eq!(failed("b,,,trial,2,failed,lost"), all, "no benchmark");
+    assert_eq!(failed("b,tp,,trial,2,failed,lost"), all[..2], "no key");
+    assert_eq!(failed("b,,4,trial,2,failed,lost"), [all[0].clone(), all[2].clone()]);
+    assert_eq!(failed("b,tp,8,trial,2,failed,lost"), all[1..2], "all is told");
+    assert_eq!(failed("b,write,,trial,1,failed,lost"), [of("b", "write", "", 0, "failed")], "none agrees");
+    // A repetition that was measured does not hide it.
+    assert_eq!(failed("a,read,,trial,1,failed,lost"), [of("a", "read", "4", 1, "failed")]);
+    // Nothing names a benchmark.
+    let text = "system,clients,kind,repetition,metric,value\na,4,,1,x,5\na,8,,1,x,5\na,,trial,2,failed,lost\n";
+    let found: Vec<_> = trials(text).into_iter().filter(|trial| trial.4 == "failed").collect();
+    assert_eq!(found, [of("a", "imported", "4", 1, "failed"), of("a", "imported", "8", 1, "failed")]);
+}
+
+#[test]
+fn a_metric_has_one_unit_and_one_better_way() {
+    let text = |rows: &str| format!("system,benchmark,repetition,metric,unit,direction,value\n{rows}\n");
+    let made = text("a,tp,1,p99,ms,,100\nb,tp,1,p99,s,,0.1\nb,tp,2,p99,,,n/a\nb,ap,1,p99,min,,2");
+    let imported = import(&parse(&made).unwrap(), "a.csv").unwrap();
+    let found: Vec<_> = imported
+        .results
+        .iter()
+        .flat_map(|one| &one.measurements)
+        .map(|m| (m.metric.unit.as_str(), &m.reading))
+        .collect();
+    let n_a = Reading::Unavailable("the table says n/a".to_owned());
+    let (hundred, two) = (Reading::Value(100.0), Reading::Value(2.0));
+    assert_eq!(found, [("ms", &hundred), ("ms", &hundred), ("ms", &n_a), ("min", &two)]);
+    assert!(imported.notes.contains(&"p99: s were made ms".to_owned()), "{:?}", imported.notes);
+    for (rows, message) in [
+        ("a,tp,1,p99,ms,,100\nb,tp,1,p99,MB,,1", "line 3: p99 is in `MB` here, and in `ms` in line 2; "),
+        ("a,tp,1,p99,ms,,100\nb,tp,1,p99,,,1", "line 3: p99 is without a unit here, and in `ms` in line 2; "),
+        (
+            "a,tp,1,x,,higher,1\nb,tp,1,x,,lower,1",
+            "line 3: x is better when lower here, and better when higher in line 2; ",
+        ),
+    ] {
+        let said = refused(&text(rows));
+        assert!(said.starts_with(message) && said.contains("one unit and one better way"), "{said}");
+    }
+    // Where only one row tells the better way it holds for all.
+    let told = import(&parse(&text("a,tp,1,x,,,1\nb,tp,1,x,,higher,1")).unwrap(), "a.csv").unwrap();
+    assert!(told.results.iter().all(|one| one.measurements[0].metric.direction == Direction::Higher));
+    // Of two tables.
+    let two = |first: &str, second: &str| {
+        let read = |rows: &str, source: &str| import(&parse(&text(rows)).unwrap(), source).unwrap();
+        into_experiment("x", &[read(first, "a.csv"), read(second, "b.csv")])
+    };
+    let experiment = two("a,tp,1,p99,ms,,100", "b,tp,1,p99,s,,0.1").unwrap();
+    let records: Vec<_> = experiment.trials.iter().map(|(_, record)| &record.measurements[0]).collect();
+    assert_eq!((&records[0].reading, records[0].metric.unit.as_str()), (&Reading::Value(100.0), "ms"));
+    assert_eq!(records[0], records[1]);
+    assert!(experiment.trials[1].1.marks.iter().any(|mark| mark.detail == "p99: s were made ms"));
+    let error = two("a,tp,1,p99,ms,,100", "b,tp,1,p99,MB,,1").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "p99 of tp is in `MB` in b.csv (b, no keys, repetition 1), and in `ms` in a.csv (a, no keys, repetition 1)"
+    );
+}
+
+#[test]
+fn a_share_of_failures_is_a_percentage() {
+    let text =
+        |unit: &str, value: &str| format!("system,repetition,metric,unit,value\na,1,failed_share,{unit},{value}\n");
+    for (unit, value, message) in [
+        ("", "0.4", "line 2: failed_share is in `%`, and not in ``"),
+        ("fraction", "0.4", "line 2: failed_share is in `%`, and not in `fraction`"),
+        ("%", "-1", "line 2: failed_share is -1 %, which is no share"),
+        ("%", "100.5", "line 2: failed_share is 100.5 %, which is no share"),
+    ] {
+        let said = refused(&text(unit, value));
+        assert!(said.starts_with(message) && said.contains("in percent of all that ended"), "{said}");
+    }
+    for (unit, value) in [("%", "0"), ("%", "100"), ("", "n/a")] {
+        assert!(import(&parse(&text(unit, value)).unwrap(), "a").is_ok(), "{value} {unit}");
+    }
+    let higher = "system,repetition,direction,metric,unit,value\na,1,higher,failed_share,%,4\n";
+    assert!(refused(higher).contains("better when lower"));
+}
+
+#[test]
+fn a_state_that_stands_as_a_kind_is_refused() {
+    for (kind, hint) in [
+        ("failed", "`trial` as its kind"),
+        ("Aborted", "`trial` as its kind"),
+        ("failure", "`trial` as its kind"),
+        ("trail", "is it `trial`?"),
+        ("mesured", "is it `measured`?"),
+    ] {
+        let said = refused(&format!("system,kind,repetition,metric,value\na,,1,x,5\na,{kind},2,x,6\n"));
+        assert!(said.starts_with(&format!("line 3: {kind}: no such kind of row; ")) && said.contains(hint), "{said}");
+    }
+    let other = parse("system,kind,metric,value\na,,x,5\na,printed,x,5\na,comment,x,6\n").unwrap();
+    assert_eq!(import(&other, "a").unwrap().notes, ["2 rows are of other kinds and no measurements"]);
+}
+
+#[test]
+fn gaps_among_the_repetitions_of_a_side_are_told() {
+    let rows = |system: &str, step: usize| -> String {
+        (1..=30).step_by(1).filter(|n| n % step == 0).map(|n| format!("{system},{n},x,5\n")).collect()
+    };
+    let text = |of_b: &str| format!("system,repetition,metric,value\n{}{of_b}", rows("a", 1));
+    let made = |text: &str| into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
+    let gaps = made(&text(&rows("b", 3)));
+    let note = "b lacks 20 of 30 repetitions of imported (no keys): 1, 2, 4, 5, 7, 8, 10, 11, 13, 14 and 10 more; \
+                if they failed, say so in the table";
+    assert_eq!(gaps.notes, [note]);
+    let told = gaps.trials.iter().filter(|(_, record)| record.marks.iter().any(|mark| mark.detail == note)).count();
+    assert_eq!(told, 10, "each trial of b");
+    let fewer: String = rows("b", 1).lines().take(10).map(|line| format!("{line}\n")).collect();
+    assert!(made(&text(&fewer)).notes.is_empty(), "fewer are no gap");
+}

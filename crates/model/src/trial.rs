@@ -7,6 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::metric::Measurement;
 
+/// Begins the reason of a trial that the user stopped.
+pub const INTERRUPTED: &str = "interrupted by the user";
+/// Reason of a trial that ended with the process.
+pub const PROCESS_ENDED: &str = "the process ended in mid-trial";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialState {

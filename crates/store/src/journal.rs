@@ -149,10 +149,11 @@ impl Store {
     }
 
     /// Stores finished trials in one transaction, as an import needs: a million trials must not wait for the disk a
-    /// million times. `started_unix_ms` stands in where a record has no time.
+    /// million times. `started_unix_ms` stands in where a record has no time. What follows a trial that failed or was
+    /// aborted at its place is another attempt.
     ///
     /// # Errors
-    /// [`StoreError::NotPlanned`] when a trial is not in the order or no longer to come; otherwise as
+    /// [`StoreError::NotPlanned`] when a trial is not in the order or was measured; otherwise as
     /// [`Store::finish_trial`].
     pub fn store_trials(&mut self, trials: &[(PlannedTrial, TrialRecord)], started_unix_ms: i64) -> Result<()> {
         let tried = "record imported trials";
@@ -162,11 +163,14 @@ impl Store {
         self.write(tried, |tx, path| {
             for (planned, record) in trials {
                 let last = last_attempt(tx, planned.position).tried(path, tried)?;
-                let to_come = last.filter(|last| last.planned == *planned && last.state == TrialState::Planned);
-                let Some(last) = to_come else {
-                    return Err(StoreError::NotPlanned { path: path.to_owned(), planned: *planned });
+                let id = match last.filter(|last| last.planned == *planned) {
+                    Some(last) if last.state == TrialState::Planned => restart(tx, last.id, started_unix_ms),
+                    Some(last) if matches!(last.state, TrialState::Failed | TrialState::Aborted) => {
+                        repeat(tx, &last, started_unix_ms)
+                    }
+                    _ => return Err(StoreError::NotPlanned { path: path.to_owned(), planned: *planned }),
                 };
-                let id = restart(tx, last.id, started_unix_ms).tried(path, tried)?;
+                let id = id.tried(path, tried)?;
                 write_record(tx, id, record).tried(path, tried)?;
             }
             Ok(())

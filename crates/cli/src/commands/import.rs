@@ -310,6 +310,7 @@ fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<
     for (system, facts) in &experiment.facts {
         store.put_facts(system, facts, now_unix_ms)?;
     }
+    store.store_trials(&experiment.repeated, now_unix_ms)?;
     store.store_trials(&experiment.trials, now_unix_ms)
 }
 
@@ -324,7 +325,7 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
         });
         let document = serde_json::json!({
             "schema_version": 1, "store": path.display().to_string(), "systems": systems,
-            "trials": experiment.trials.len(), "sources": sources.collect::<Vec<_>>(),
+            "trials": experiment.trials.len(), "notes": experiment.notes, "sources": sources.collect::<Vec<_>>(),
         });
         printer.out(&document.to_string());
         return;
@@ -334,6 +335,10 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
         let results = count(import.results.len(), "result");
         printer.note(&format!("{}: {results} of {} {version}", import.source, import.tool.as_str()));
         import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
+    }
+    experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.note(&format!("note: {note}")));
+    if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
+        printer.note(&format!("note: {more} more cells lack repetitions"));
     }
     let trials = count(experiment.trials.len(), "trial");
     printer.note(&format!("{trials} of {}: {}", count(systems.len(), "system"), systems.join(", ")));

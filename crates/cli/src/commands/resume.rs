@@ -23,7 +23,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::open(&args.store)?;
     let loaded = plan_of(store.header(), &registry, printer)?;
     leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
-    let aborted = store.abort_running("the process ended in mid-trial")?;
+    let aborted = store.abort_running(model::trial::PROCESS_ENDED)?;
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "trial")));
     }

@@ -1,12 +1,13 @@
 //! An experiment as a tidy table that `etalon import tidy` reads back without loss for a comparison.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use formats::experiment::{IMPORTED, PAIRING};
-use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, Row, TRIAL, Table};
+use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, Row, TRIAL, Table};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
 use model::{Benchmark, Cell, Facts, MarkKind, Nature, Point, Reading, TrialState};
 use report::Evidence;
+use store::StoredTrial;
 
 /// Prefix of an import's facts.
 const OF_IMPORT: &str = "imported.";
@@ -80,7 +81,7 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
 
 fn trials(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.trial_id).collect();
-    let told = |trial: &store::StoredTrial| match trial.state {
+    let told = |trial: &StoredTrial| match trial.state {
         // A trial without measurement has no place in the table.
         TrialState::Measured if measured.contains(&trial.id) => {
             let began = evidence.began_unix_ms(trial).map(|instant| (BEGAN, "ms", instant.to_string()));
@@ -95,11 +96,19 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
     let mut last = evidence.last_attempts();
     // In the order of the measurements.
     last.sort_by_key(|trial| (trial.planned.block, trial.planned.cell));
+    let mut attempts: BTreeMap<u32, Vec<&StoredTrial>> = BTreeMap::new();
+    for trial in evidence.trials.iter().filter(|trial| has_ended_without_result(trial)) {
+        attempts.entry(trial.planned.position).or_default().push(trial);
+    }
     let mut rows = Vec::new();
     for trial in last {
         let Some(cell) = evidence.cell(trial.planned.cell) else { continue };
         let repetition = Some(trial.planned.block + 1);
-        rows.extend(told(trial).into_iter().map(|(metric, unit, written)| Row {
+        let is_there = measured.contains(&trial.id) || has_ended_without_result(trial);
+        let attempts = attempts.remove(&trial.planned.position).filter(|_| is_there).unwrap_or_default();
+        let repeated = attempts.into_iter().filter(|attempt| attempt.id != trial.id);
+        let repeated = repeated.map(|attempt| (REPEATED, "", attempt.reason.clone().unwrap_or_default()));
+        rows.extend(repeated.chain(told(trial)).map(|(metric, unit, written)| Row {
             repetition,
             unit: unit.to_owned(),
             kind: TRIAL.to_owned(),
@@ -108,6 +117,10 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
         }));
     }
     rows
+}
+
+fn has_ended_without_result(trial: &StoredTrial) -> bool {
+    matches!(trial.state, TrialState::Failed | TrialState::Aborted)
 }
 
 /// An import's own note would pile up with each round trip.

@@ -1,0 +1,186 @@
+//! Units and better ways of metrics, which must be the same in all trials that are compared.
+
+use std::collections::BTreeMap;
+
+use model::Direction;
+
+type Sizes = &'static [(&'static str, f64)];
+
+const TIMES: Sizes = &[
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("µs", 1e3),
+    ("μs", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("sec", 1e9),
+    ("min", 6e10),
+    ("h", 3.6e12),
+];
+const BINARY: Sizes = &[
+    ("B", 1.0),
+    ("bytes", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+];
+/// Apart from [`BINARY`], since many tools print MB and mean MiB.
+const DECIMAL: Sizes = &[("B", 1.0), ("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+/// Short names of rates.
+const SHORT: [(&str, &str); 5] =
+    [("tps", "tx/s"), ("tpm", "tx/min"), ("qps", "queries/s"), ("iops", "io/s"), ("IOPS", "io/s")];
+
+/// A value in one unit, times the first and divided by the second, is the value in the other; one of them is 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio(f64, f64);
+
+impl Ratio {
+    /// Of units that are the same or of one family; `None` for others.
+    pub fn between(from: &str, to: &str) -> Option<Ratio> {
+        let long = |unit: &str| {
+            let unit = unit.trim();
+            SHORT.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long).to_owned()
+        };
+        let (from, to) = (long(from), long(to));
+        if from == to {
+            return Some(Ratio(1.0, 1.0));
+        }
+        let (of, to_of, per, to_per) = match (from.split_once('/'), to.split_once('/')) {
+            (Some((of, per)), Some((to_of, to_per))) => (of, to_of, per, to_per),
+            (None, None) => (from.as_str(), to.as_str(), "", ""),
+            _ => return None,
+        };
+        let (large, small) = sizes(of, to_of)?;
+        let (divides, multiplies) = sizes(per, to_per)?;
+        let (times, by) = (large * multiplies, small * divides);
+        Some(if times >= by { Ratio(times / by, 1.0) } else { Ratio(1.0, by / times) })
+    }
+
+    pub fn apply(self, value: f64) -> f64 {
+        value * self.0 / self.1
+    }
+}
+
+/// How large two units of one family are, in the smallest of it.
+fn sizes(one: &str, other: &str) -> Option<(f64, f64)> {
+    if one == other {
+        return Some((1.0, 1.0));
+    }
+    [TIMES, BINARY, DECIMAL].into_iter().find_map(|family| {
+        let size = |unit: &str| family.iter().find(|(name, _)| *name == unit).map(|(_, size)| *size);
+        size(one).zip(size(other))
+    })
+}
+
+/// What two places tell of one metric, in words, and the earlier place.
+#[derive(Debug)]
+pub struct Clash<P> {
+    pub here: String,
+    pub there: String,
+    pub place: P,
+}
+
+impl<P> Clash<P> {
+    pub const HINT: &str =
+        "a metric of a benchmark has one unit and one better way: write the same, or give what differs its own name";
+}
+
+#[derive(Debug)]
+struct Dimension<'a, P> {
+    unit: Option<(&'a str, P)>,
+    direction: Option<(Direction, P)>,
+}
+
+/// By benchmark and metric, as the first place told them.
+#[derive(Debug)]
+pub struct Dimensions<'a, P>(BTreeMap<(&'a str, &'a str), Dimension<'a, P>>);
+
+impl<P> Default for Dimensions<'_, P> {
+    fn default() -> Self {
+        Dimensions(BTreeMap::new())
+    }
+}
+
+impl<'a, P: Copy> Dimensions<'a, P> {
+    /// `unit` is `None` where there is no value that would need one.
+    ///
+    /// # Errors
+    /// An earlier place told a unit of another family or another direction.
+    pub fn learn(
+        &mut self,
+        (benchmark, metric): (&'a str, &'a str),
+        unit: Option<&'a str>,
+        direction: Option<Direction>,
+        place: P,
+    ) -> Result<(), Clash<P>> {
+        let known = self.0.entry((benchmark, metric)).or_insert(Dimension { unit: None, direction: None });
+        if let Some(unit) = unit {
+            let (first, there) = *known.unit.get_or_insert((unit, place));
+            if Ratio::between(unit, first).is_none() {
+                return Err(Clash { here: in_unit(unit), there: in_unit(first), place: there });
+            }
+        }
+        if let Some(direction) = direction {
+            let (first, there) = *known.direction.get_or_insert((direction, place));
+            if direction != first {
+                return Err(Clash {
+                    here: better(direction).to_owned(),
+                    there: better(first).to_owned(),
+                    place: there,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub fn unit(&self, benchmark: &str, metric: &str) -> Option<&'a str> {
+        Some(self.0.get(&(benchmark, metric))?.unit.as_ref()?.0)
+    }
+
+    pub fn direction(&self, benchmark: &str, metric: &str) -> Option<Direction> {
+        Some(self.0.get(&(benchmark, metric))?.direction.as_ref()?.0)
+    }
+}
+
+fn in_unit(unit: &str) -> String {
+    if unit.trim().is_empty() { "without a unit".to_owned() } else { format!("in `{}`", unit.trim()) }
+}
+
+fn better(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Higher => "better when higher",
+        Direction::Lower => "better when lower",
+        Direction::Neither => "without a better way",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_one_family_are_converted_and_others_are_not() {
+        let converted = |value: f64, from: &str, to: &str| Ratio::between(from, to).map(|ratio| ratio.apply(value));
+        for (value, from, to, wanted) in [
+            (0.1, "s", "ms", 100.0),
+            (100.0, "ms", "s", 0.1),
+            (1500.0, "µs", "ms", 1.5),
+            (2.0, "h", "min", 120.0),
+            (3.0, "GiB", "MiB", 3072.0),
+            (2.0, "MB", "kB", 2000.0),
+            (1.0, "KiB", "B", 1024.0),
+            (6000.0, "tx/min", "tx/s", 100.0),
+            (100.0, "tps", "tx/min", 6000.0),
+            (7.0, "tps", "tx/s", 7.0),
+            (1.0, "MiB/s", "KiB/min", 61_440.0),
+            (1.0, "s/GiB", "ms/MiB", 1000.0 / 1024.0),
+            (0.3, "%", " % ", 0.3),
+        ] {
+            assert_eq!(converted(value, from, to), Some(wanted), "{value} {from} in {to}");
+        }
+        for (from, to) in [("ms", ""), ("MB", "MiB"), ("ms", "MB"), ("tx/s", "s"), ("tx/s", "queries/s"), ("%", "")] {
+            assert_eq!(converted(1.0, from, to), None, "{from} in {to}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Makes results of a tidy table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::metric::FAILED_SHARE;
+use model::trial::{INTERRUPTED, PROCESS_ENDED};
+use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, TrialState};
+
+use super::{
+    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, REPETITION, Row, TRIAL, Table,
+    is_measured,
+};
+use crate::dimension::{Clash, Dimensions, Ratio};
+use crate::exported::is_told;
+use crate::imported::{UNTOLD, direction_of};
+use crate::text::shortened;
+use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
+
+/// Kinds that rows of other programs may have.
+const PRINTED: &str = "printed";
+/// What a row about a trial may have for its kind by mistake.
+const STATES: [&str; 17] = [
+    "aborted",
+    "cancelled",
+    "crashed",
+    "dropped",
+    "error",
+    "fail",
+    "failed",
+    "failure",
+    "interrupted",
+    "killed",
+    "lost",
+    "planned",
+    "repeated",
+    "running",
+    "skipped",
+    "superseded",
+    "timeout",
+];
+const HOW_TO_FAIL: &str = "a run that failed is a row with `trial` as its kind, `failed` as its metric and the reason as its value; \
+     an attempt that was repeated has the metric `repeated`";
+
+/// System, benchmark, keys, repetition.
+type Place = (String, String, String, u32);
+
+/// Rows of one cell and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th. Units
+/// of one family become that of the metric's first row.
+///
+/// # Errors
+/// A row stands twice, is of nothing in the table, has a kind that looks like a trial's state, or a metric of one benchmark has
+/// units that étalon cannot convert, or two better ways; or a share of failures is no percentage.
+pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
+    table.rows.iter().try_for_each(check_kind)?;
+    let measured: Vec<&Row> = table.rows.iter().filter(|row| is_measured(row)).collect();
+    let dimensions = dimensions(&measured)?;
+    let mut results = Results::default();
+    for row in &measured {
+        results.measure(row, &dimensions)?;
+    }
+    let of_kind = |kind: &'static str| table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind));
+    for row in of_kind(MARK) {
+        results.mark(row)?;
+    }
+    let rules = ExportedRules::read(&table.remarks);
+    let names_benchmarks = measured.iter().any(|row| row.benchmark.is_some());
+    for row in of_kind(TRIAL) {
+        results.end(row, rules.is_some(), names_benchmarks)?;
+    }
+    for row in of_kind(TRIAL) {
+        results.trial(row, rules.is_some())?;
+    }
+    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_told(remark)).cloned().collect();
+    notes.extend(results.converted.iter().map(|((metric, from), to)| format!("{metric}: {from} were made {to}")));
+    let understood = [MARK, TRIAL, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(kind).count());
+    let others = table.rows.len() - measured.len() - understood.sum::<usize>();
+    if others > 0 {
+        notes.push(format!("{others} rows are of other kinds and no measurements"));
+    }
+    let unknown = match rules {
+        // An export of étalon's tells order and blocks.
+        Some(_) => Vec::new(),
+        None => left_open(table, &results.undirected),
+    };
+    let facts = facts(of_kind(FACTOR), of_kind(CIRCUMSTANCE));
+    let source = source.to_owned();
+    Ok(Imported { tool: Tool::Tidy, version: None, source, results: results.found, unknown, notes, rules, facts })
+}
+
+/// Refuses what was meant as another kind, since rows of unknown kinds count for nothing.
+fn check_kind(row: &Row) -> Result<(), FormatError> {
+    let known = [MEASURED, MARK, TRIAL, FACTOR, CIRCUMSTANCE, PRINTED];
+    let kind = row.kind.trim().to_lowercase();
+    if kind.is_empty() || known.contains(&kind.as_str()) {
+        return Ok(());
+    }
+    let wrong = || FormatError::at(row.line, format!("{}: no such kind of row", shortened(&row.kind)));
+    if STATES.contains(&kind.as_str()) || model::nearest(&kind, ["failed", "aborted", REPEATED]).is_some() {
+        return Err(wrong().with_hint(HOW_TO_FAIL));
+    }
+    match model::nearest(&kind, known) {
+        Some(meant) => Err(wrong().with_hint(format!("is it `{meant}`?"))),
+        None => Ok(()),
+    }
+}
+
+/// What the rows tell of each metric's unit and better way.
+fn dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, FormatError> {
+    let mut dimensions = Dimensions::default();
+    for row in measured {
+        check_share(row)?;
+        let benchmark = row.benchmark.as_deref().unwrap_or(BENCHMARK);
+        let has_value = matches!(row.value, Reading::Value(_));
+        let unit = (has_value || !row.unit.trim().is_empty()).then_some(row.unit.as_str());
+        // What is not available has a unit that the others have, or none that matters.
+        let unit = unit.filter(|_| has_value || dimensions.unit(benchmark, &row.metric).is_none());
+        dimensions.learn((benchmark, &row.metric), unit, row.direction, row.line).map_err(|clash| {
+            let Clash { here, there, place } = clash;
+            let what = format!("{} is {here} here, and {there} in line {place}", shortened(&row.metric));
+            FormatError::at(row.line, what).with_hint(Clash::<u64>::HINT)
+        })?;
+    }
+    Ok(dimensions)
+}
+
+/// A share of failures voids rows by its percentage.
+fn check_share(row: &Row) -> Result<(), FormatError> {
+    if row.metric != FAILED_SHARE {
+        return Ok(());
+    }
+    let wrong = |what: String| {
+        let hint = "write failures in percent of all that ended, from 0 to 100, with `%` as the unit";
+        Err(FormatError::at(row.line, what).with_hint(hint))
+    };
+    if row.direction.is_some_and(|direction| direction != Direction::Lower) {
+        return wrong(format!("{FAILED_SHARE} is better when lower"));
+    }
+    match row.value {
+        Reading::Value(_) if row.unit.trim() != "%" => {
+            wrong(format!("{FAILED_SHARE} is in `%`, and not in `{}`", shortened(row.unit.trim())))
+        }
+        Reading::Value(value) if !(0.0..=100.0).contains(&value) => {
+            wrong(format!("{FAILED_SHARE} is {value} %, which is no share"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[derive(Default)]
+struct Results {
+    found: Vec<ImportedResult>,
+    /// Where results stand in `found`.
+    index: BTreeMap<Place, usize>,
+    lines: BTreeMap<(Place, String), u64>,
+    /// How many rows a metric has had, where nothing numbers them.
+    seen: BTreeMap<(String, String, String, String), u32>,
+    /// Metrics of which nothing tells the better way.
+    undirected: BTreeSet<String>,
+    /// Metric and unit of rows, and the unit that their values have now.
+    converted: BTreeMap<(String, String), String>,
+}
+
+impl Results {
+    fn measure(&mut self, row: &Row, dimensions: &Dimensions<'_, u64>) -> Result<(), FormatError> {
+        let cell = place(row, 0);
+        let repetition = row.repetition.unwrap_or_else(|| {
+            let place = (cell.0.clone(), cell.1.clone(), cell.2.clone(), row.metric.clone());
+            let count = self.seen.entry(place).or_default();
+            *count += 1;
+            *count
+        });
+        let place: Place = (cell.0, cell.1, cell.2, repetition);
+        if let Some(earlier) = self.lines.insert((place.clone(), row.metric.clone()), row.line) {
+            let what =
+                format!("{} stands here again for the same cell and repetition as in line {earlier}", row.metric);
+            return Err(
+                FormatError::at(row.line, what).with_hint("number the repetitions, or add the key that differs")
+            );
+        }
+        let measurement = self.measurement(row, &place.1, dimensions);
+        let found = &mut self.found;
+        let at = *self.index.entry(place).or_insert_with_key(|(system, benchmark, _, _)| {
+            let mut result = ImportedResult::new(system, benchmark);
+            result.keys = row.point.clone();
+            result.repetition = Some(repetition);
+            found.push(result);
+            found.len() - 1
+        });
+        if let Some(result) = self.found.get_mut(at) {
+            result.measurements.push(measurement);
+        }
+        Ok(())
+    }
+
+    /// In the unit and with the better way that the table tells of the metric.
+    fn measurement(&mut self, row: &Row, benchmark: &str, dimensions: &Dimensions<'_, u64>) -> Measurement {
+        let unit = dimensions.unit(benchmark, &row.metric).unwrap_or(&row.unit);
+        let told = dimensions.direction(benchmark, &row.metric);
+        let direction = told.or_else(|| direction_of(&row.metric, unit)).unwrap_or_else(|| {
+            self.undirected.insert(row.metric.clone());
+            Direction::Neither
+        });
+        let reading = match (&row.value, Ratio::between(&row.unit, unit)) {
+            (Reading::Value(value), Some(ratio)) => {
+                if row.unit.trim() != unit.trim() {
+                    self.converted.insert((row.metric.clone(), row.unit.clone()), unit.to_owned());
+                }
+                Reading::Value(ratio.apply(*value))
+            }
+            (reading, _) => reading.clone(),
+        };
+        Measurement::new(&row.metric, unit, direction, row.role.unwrap_or(Role::Primary), reading)
+    }
+
+    /// Of a row that is no measurement.
+    fn result_of(&mut self, row: &Row) -> Result<&mut ImportedResult, FormatError> {
+        let at = self.index.get(&place(row, row.repetition.unwrap_or(1)));
+        at.and_then(|at| self.found.get_mut(*at)).ok_or_else(|| {
+            let what = format!("this {} is of no measurement in the table", row.kind.to_lowercase());
+            FormatError::at(row.line, what).with_hint(HOW_TO_FAIL)
+        })
+    }
+
+    fn mark(&mut self, row: &Row) -> Result<(), FormatError> {
+        let kind = row
+            .metric
+            .parse()
+            .map_err(|()| FormatError::at(row.line, format!("{}: no such mark", shortened(&row.metric))))?;
+        self.result_of(row)?.marks.push(Mark { kind, detail: row.written.clone() });
+        Ok(())
+    }
+
+    /// Takes a trial without a result. Where the table names benchmarks, one that is not named may be any.
+    fn end(&mut self, row: &Row, is_ours: bool, names_benchmarks: bool) -> Result<(), FormatError> {
+        if !is_state(&row.metric, TrialState::Failed) && !is_state(&row.metric, TrialState::Aborted) {
+            return Ok(());
+        }
+        let place = place(row, row.repetition.unwrap_or(0));
+        if self.index.contains_key(&place) {
+            let what = "this repetition ended without a result here, and stands in the table before";
+            return Err(FormatError::at(row.line, what).with_hint(format!(
+                "an attempt that was repeated is a row of kind `{TRIAL}` with metric `{REPEATED}`"
+            )));
+        }
+        let is_untold = names_benchmarks && row.benchmark.is_none();
+        let mut result = ImportedResult::new(&row.system, if is_untold { UNTOLD } else { &place.1 });
+        result.keys = row.point.clone();
+        result.repetition = row.repetition;
+        result.dropped = Some(without_result(row, is_ours));
+        if row.repetition.is_some() {
+            self.index.insert(place, self.found.len());
+        }
+        self.found.push(result);
+        Ok(())
+    }
+
+    /// Takes what else is told of a trial.
+    fn trial(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
+        match (row.metric.as_str(), &row.value) {
+            (ELAPSED, Reading::Value(elapsed_s)) => self.result_of(row)?.elapsed_s = Some(*elapsed_s),
+            (BEGAN, _) => {
+                let began = row.written.parse().map_err(|_| {
+                    let what = format!(
+                        "{}: a trial began at a whole number of milliseconds since 1970",
+                        shortened(&row.written)
+                    );
+                    FormatError::at(row.line, what)
+                })?;
+                self.result_of(row)?.began_unix_ms = Some(began);
+            }
+            (metric, _) if metric.eq_ignore_ascii_case(REPEATED) => {
+                let ended = without_result(row, is_ours);
+                self.result_of(row)?.repeated.push(ended);
+            }
+            (metric, _) if is_state(metric, TrialState::Failed) || is_state(metric, TrialState::Aborted) => {}
+            (metric, _) => {
+                let what = format!(
+                    "{}: of a trial it is told when it began, how long it took, or that it failed, was aborted or repeated",
+                    shortened(metric)
+                );
+                return Err(FormatError::at(row.line, what).with_hint(HOW_TO_FAIL));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_state(metric: &str, state: TrialState) -> bool {
+    metric.eq_ignore_ascii_case(state.as_str())
+}
+
+/// State and reason of an attempt. What another's run was aborted for is not known, so it failed; étalon's own was stopped by
+/// its user, or with its process, which tells nothing of the system.
+fn without_result(row: &Row, is_ours: bool) -> (TrialState, String) {
+    let was_stopped = [INTERRUPTED, PROCESS_ENDED].iter().any(|why| row.written.starts_with(why));
+    let is_failed = is_state(&row.metric, TrialState::Failed);
+    let state = if is_ours && was_stopped && !is_failed { TrialState::Aborted } else { TrialState::Failed };
+    (state, row.written.clone())
+}
+
+/// What the rows say of each system, and of the machine that made the load.
+fn facts<'a>(
+    factors: impl Iterator<Item = &'a Row>,
+    circumstances: impl Iterator<Item = &'a Row>,
+) -> BTreeMap<String, Facts> {
+    let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
+    let all = factors.map(|row| (row, Nature::Identity)).chain(circumstances.map(|row| (row, Nature::Passing)));
+    for (row, nature) in all {
+        let reading = match row.written.strip_prefix(REASON) {
+            Some(reason) => Err(reason.to_owned()),
+            None => Ok(row.written.clone()),
+        };
+        facts.entry(row.system.clone()).or_default().insert(&row.metric, reading, nature);
+    }
+    facts
+}
+
+/// Unknowns of a foreign table.
+fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
+    let column = |name: &&str| match *name {
+        REPETITION => "which rows belong to one repetition".to_owned(),
+        _ => "the units".to_owned(),
+    };
+    let mut open: Vec<String> = table.missing.iter().map(column).collect();
+    open.extend(undirected.iter().map(|metric| format!("which way is better for {metric}")));
+    open.push("the order of the measurements".to_owned());
+    open
+}
+
+fn place(row: &Row, repetition: u32) -> Place {
+    let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
+    (row.system.clone(), benchmark, format!("{:?}", row.point), repetition)
+}
