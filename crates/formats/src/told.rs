@@ -17,6 +17,8 @@ const MOST_RESULTS: u64 = 1_000_000;
 pub type Told<'a> = (&'a Imported, Cow<'a, ImportedResult>);
 /// A benchmark with a point of it.
 type CellKey<'a> = (&'a str, &'a Point);
+/// Source or system, benchmark and known keys.
+type Asked<'a> = (Option<&'a str>, Option<&'a str>, &'a str, String);
 /// Each by a text that is the same for equal points only.
 type Cells<'a> = IndexMap<(&'a str, String), &'a Point>;
 
@@ -85,8 +87,8 @@ struct ToldCells<'a> {
     by_source: BTreeMap<&'a str, Cells<'a>>,
     by_system: BTreeMap<&'a str, Cells<'a>>,
     all: Cells<'a>,
-    /// What was found already, by source or system, benchmark and known keys.
-    found: BTreeMap<(Option<&'a str>, Option<&'a str>, &'a str, String), Vec<CellKey<'a>>>,
+    /// What was found already.
+    found: BTreeMap<Asked<'a>, Vec<CellKey<'a>>>,
 }
 
 impl<'a> ToldCells<'a> {

@@ -1,6 +1,10 @@
 //! Exports, and that nothing is lost on the way back.
 
+use std::collections::BTreeSet;
+
+use model::{PlannedTrial, TrialRecord, TrialState};
 use serde_json::Value;
+use store::{Store, StoredTrial};
 
 use crate::scene::Scene;
 
@@ -156,6 +160,45 @@ fn what_was_dropped_survives_the_way_there_and_back() {
     let before = circumstances(&scene, &store);
     assert_eq!(before["dropped"].as_array().unwrap().len(), 6, "{before}");
     assert_eq!(before, circumstances(&scene, "again.etalon"));
+}
+
+/// A copy of a store in which the first trials of a system failed and were repeated, each once.
+fn repeated(scene: &Scene, store: &str, system: &str, attempts: usize) {
+    let from = Store::open_read_only(std::path::Path::new(store)).unwrap();
+    let all = from.trials().unwrap();
+    let order: Vec<PlannedTrial> = all.iter().map(|trial| trial.planned).collect();
+    let mut to = Store::create(&scene.path().join("repeated.etalon"), from.header(), &order).unwrap();
+    let measurements = from.measurements().unwrap();
+    let of_system = |trial: &&StoredTrial| from.cells()[trial.planned.cell as usize].system == system;
+    let lost: BTreeSet<i64> = all.iter().filter(of_system).take(attempts).map(|trial| trial.id).collect();
+    for trial in &all {
+        let mut record = TrialRecord::without_result(TrialState::Failed, "the connection was lost");
+        if lost.contains(&trial.id) {
+            to.store_trials(&[(trial.planned, record.clone())], 1).unwrap();
+        }
+        (record.state, record.reason) = (trial.state, trial.reason.clone());
+        (record.began_unix_ms, record.elapsed_s) = (trial.started_unix_ms, trial.elapsed_s);
+        let own = measurements.iter().filter(|stored| stored.trial_id == trial.id);
+        record.measurements = own.map(|stored| stored.measurement.clone()).collect();
+        to.store_trials(&[(trial.planned, record)], 1).unwrap();
+    }
+    to.close().unwrap();
+}
+
+#[test]
+fn attempts_that_were_repeated_survive_the_way_there_and_back() {
+    let scene = Scene::new();
+    let store = run(&scene);
+    repeated(&scene, &store, "slow, er", 3);
+    there_and_back(&scene, "repeated.etalon");
+    let compare = |store: &str| judged(&scene.etalon(&["--json", "compare", store, "--metrics", "all"]).stdout);
+    let before = compare("repeated.etalon");
+    let is_void = |row: &Value| row["no_verdict"].as_str().is_some_and(|why| why.contains("failed and were repeated"));
+    assert!(before.iter().any(is_void) && !compare(&store).iter().any(is_void));
+    assert_eq!(before, compare("again.etalon"));
+    let dropped = circumstances(&scene, "again.etalon");
+    assert_eq!(dropped["dropped"].as_array().unwrap().len(), 3, "{dropped}");
+    assert_eq!(dropped, circumstances(&scene, "repeated.etalon"));
 }
 
 #[test]

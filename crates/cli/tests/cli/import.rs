@@ -113,3 +113,75 @@ fn a_file_that_is_not_of_its_format_leaves_no_store() {
         assert!(!scene.path().join("s.etalon").exists(), "{args:?}");
     }
 }
+
+/// A tidy table of two systems whose trials took these figures; `None` is a row of its own kind.
+fn table(scene: &Scene, name: &str, a: &[f64], b: &[f64], rest: &str) {
+    let rows = |system: &str, values: &[f64]| -> String {
+        (1..).zip(values).map(|(n, value)| format!("{system},tp,{n},throughput,tx/s,,{value}\n")).collect()
+    };
+    let head = "system,benchmark,repetition,metric,unit,kind,value";
+    scene.write(name, &format!("{head}\n{}{}{rest}", rows("a", a), rows("b", b)));
+}
+
+fn steady(at: f64, trials: usize) -> Vec<f64> {
+    (0..trials).map(|n| at * (1.0 + (n % 5) as f64 / 500.0)).collect()
+}
+
+/// What the comparison prints of an imported table.
+fn compared(scene: &Scene, name: &str) -> (i32, String) {
+    let store = format!("{name}.etalon");
+    scene.etalon(&["import", "tidy", &format!("{name}.csv"), "-o", name]).says(0, &[]);
+    let gate = scene.etalon(&["gate", &store]);
+    (gate.code, scene.etalon(&["compare", &store]).stdout)
+}
+
+#[test]
+fn what_failed_in_a_table_takes_its_verdict() {
+    let scene = Scene::new();
+    let (a, b) = (steady(100.0, 30), steady(110.0, 12));
+    table(&scene, "whole.csv", &a, &b, "");
+    let (code, text) = compared(&scene, "whole");
+    assert!(code == 0 && text.contains("faster"), "{code} {text}");
+    for (name, benchmark, state) in [("failed", "tp", "failed"), ("aborted", "tp", "aborted"), ("untold", "", "failed")]
+    {
+        let lost: String = (13..=30).map(|n| format!("b,{benchmark},{n},{state},,trial,lock wait timeout\n")).collect();
+        table(&scene, &format!("{name}.csv"), &a, &b, &lost);
+        let (code, text) = compared(&scene, name);
+        assert!(code == 1 && !text.contains("faster"), "{name}: {code} {text}");
+    }
+    let repeated: String = (1..=3).map(|n| format!("b,tp,{n},repeated,,trial,the connection was lost\n")).collect();
+    table(&scene, "repeated.csv", &steady(100.0, 8), &steady(120.0, 8), &repeated);
+    let (code, text) = compared(&scene, "repeated");
+    assert!(code == 1 && !text.contains("faster"), "{code} {text}");
+}
+
+#[test]
+fn equal_times_in_two_units_are_equal() {
+    let scene = Scene::new();
+    let rows = |system: &str, unit: &str, at: f64| -> String {
+        let all = steady(at, 8);
+        (1..).zip(all).map(|(n, value)| format!("{system},{n},response_p99,{unit},{value}\n")).collect()
+    };
+    let text = |b: &str| format!("system,repetition,metric,unit,value\n{}{b}", rows("a", "ms", 100.0));
+    scene.write("units.csv", &text(&rows("b", "s", 0.1)));
+    let (_, told) = compared(&scene, "units");
+    assert!(told.contains("equivalent") && told.contains("response_p99: s were made ms"), "{told}");
+    scene.write("other.csv", &text(&rows("b", "MB", 0.1)));
+    let refused = scene.etalon(&["import", "tidy", "other.csv", "-o", "other"]);
+    refused.says(2, &["other.csv: line 10: response_p99 is in `MB` here, and in `ms` in line 2", "hint:"]);
+}
+
+#[test]
+fn more_errors_a_second_are_no_gain() {
+    let scene = Scene::new();
+    for (metric, unit) in [("errors", "1/s"), ("retries", "tx/s"), ("failure_rate", "%")] {
+        let rows = |system: &str, at: f64| -> String {
+            let all = steady(at, 8);
+            (1..).zip(all).map(|(n, value)| format!("{system},{n},{metric},{unit},{value}\n")).collect()
+        };
+        let text = format!("system,repetition,metric,unit,value\n{}{}", rows("a", 10.0), rows("b", 20.0));
+        scene.write(&format!("{metric}.csv"), &text);
+        let (code, told) = compared(&scene, metric);
+        assert_eq!(code, 1, "{metric}: {told}");
+    }
+}
