@@ -6,6 +6,9 @@ use anyhow::{Context, Result};
 
 use super::Finding;
 
+/// The document with the drawing.
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
+
 /// Every crate under `crates/` and what it knows. `xtask` knows none.
 const ROOMS: &[(&str, &[&str])] = &[
     ("model", &[]),
@@ -40,7 +43,21 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
             findings.extend(check(path, room, &text)?);
         }
     }
+    let text = std::fs::read_to_string(root.join(ARCHITECTURE)).context(ARCHITECTURE)?;
+    if !text.contains(&drawing()) {
+        let advice = format!("the drawing of the rooms is\n{}", drawing());
+        findings.push(Finding { path: ARCHITECTURE.into(), line: 1, rule: "rooms", item: "drawing".into(), advice });
+    }
     Ok(findings)
+}
+
+/// The rooms with what they know, as the document has them.
+fn drawing() -> String {
+    let line = |(room, knows): &(&str, &[&str])| match knows {
+        [] => format!("{room:<8} ─▶ nothing\n"),
+        knows => format!("{room:<8} ─▶ {}\n", knows.join(" ")),
+    };
+    format!("```rooms\n{}```\n", ROOMS.iter().rev().map(line).collect::<String>())
 }
 
 fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
@@ -104,6 +121,18 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_arrow_leads_upwards() {
+        for (place, (room, knows)) in ROOMS.iter().enumerate() {
+            for known in *knows {
+                assert!(
+                    ROOMS[..place].iter().any(|(name, _)| name == known),
+                    "{room} knows {known}, which is above it"
+                );
+            }
+        }
+    }
 
     #[test]
     fn a_dependency_against_the_direction_is_found_in_every_kind_of_table() {
