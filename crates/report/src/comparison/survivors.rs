@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::trial::INTERRUPTED;
 use model::{Direction, Metric, TrialState};
 use stats::{Sample, TrialValue};
 
@@ -11,9 +12,6 @@ use super::matching::Matched;
 use super::row::{Estimate, NoVerdict, SideLetter};
 use super::set::Rules;
 use crate::evidence::Evidence;
-
-/// What an interrupted trial says of itself: nothing that its system did.
-const BY_THE_USER: &str = "interrupted by the user";
 
 /// How the trials of one cell ended.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +33,7 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
         measured.extend((last.state == TrialState::Measured).then_some(last.planned.position));
     }
     for trial in evidence.trials.iter().filter(|trial| measured.contains(&trial.planned.position)) {
-        let by_the_user = trial.reason.as_ref().is_some_and(|reason| reason.starts_with(BY_THE_USER));
+        let by_the_user = trial.reason.as_ref().is_some_and(|reason| reason.starts_with(INTERRUPTED));
         if trial.state == TrialState::Failed || (trial.state == TrialState::Aborted && !by_the_user) {
             ends.entry(trial.planned.cell).or_default().repeated.insert(trial.planned.block);
         }
