@@ -33,8 +33,9 @@ pub struct FileShape {
 pub enum Marker {
     /// In its first 100 bytes, which this function is given. The engine must write it before there is a companion.
     Within(fn(&[u8]) -> bool),
-    /// In a file beside it, `NAME.etalon-made`, since its own has no room for one. Étalon writes it before the database and
-    /// removes it before the database: killed in between, it leaves a file that the user must remove, and never takes one.
+    /// In a file beside it, `NAME.etalon-made`, since its own has no room for one. It is written before the database and
+    /// removed before the database. An étalon that was killed in between leaves the mark alone, or the database without one;
+    /// what somebody puts beside a mark that was left is taken for étalon's. An engine that can mark its own file does so.
     Beside,
 }
 
