@@ -153,6 +153,18 @@ fn what_a_verdict_owes_to_repetitions_is_none() {
 }
 
 #[test]
+fn a_point_of_which_a_trial_failed_has_no_place_on_a_curve() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
+    let mut made = Builder { systems, clients: vec![4, 8], blocks: 6, ..Builder::default() }.build();
+    made.fail(made.position_of("b"), "server closed the connection");
+    let set = set(&made);
+    let of = |system: &str| set.clients[0].curves.iter().find(|curve| curve.system == system).unwrap();
+    let points = |system: &str| of(system).points.iter().filter(|point| point.mean().is_some()).count();
+    assert_eq!((points("a"), points("b")), (2, 1));
+    assert!(of("b").points.iter().any(|point| point.void.is_some()));
+}
+
+#[test]
 fn values_in_other_units_are_not_compared() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
     let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();

@@ -151,6 +151,17 @@ fn the_published_conclusions_are_recomputed() {
 }
 
 #[test]
+fn a_side_of_which_a_trial_failed_wins_nothing() {
+    let mut evidence = published();
+    let lost = evidence.trials.iter_mut().find(|trial| trial.planned.cell == 1).unwrap();
+    lost.state = TrialState::Failed;
+    let id = lost.id;
+    evidence.measurements.retain(|stored| stored.trial_id != id);
+    let text = render(&evidence, None, 200).unwrap();
+    assert!(!text.contains("(linux)") && !text.contains("(windows)"), "{text}");
+}
+
+#[test]
 fn what_an_engine_does_not_count_is_said_and_not_zero() {
     let mut evidence = published();
     for stored in &mut evidence.measurements {

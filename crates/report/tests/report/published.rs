@@ -131,6 +131,18 @@ fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
 }
 
 #[test]
+fn a_side_of_which_a_trial_failed_is_faster_in_no_query() {
+    let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
+    let faster = |made: &Made| {
+        let text = report::spatial::render(&made.evidence, None).unwrap();
+        text.replace("\n  ", " ").contains("wal is faster than rollback-journal in 1 of 1 queries")
+    };
+    assert!(faster(&made));
+    made.fail(made.position_of("wal"), "the server closed the connection");
+    assert!(!faster(&made));
+}
+
+#[test]
 fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     let wrong = "wrong answer: pairs: expected 56, got 53";
     let asked = [
