@@ -290,11 +290,13 @@ fn an_answer_that_turns_wrong_while_it_is_timed_is_caught() {
 }
 
 #[test]
-fn a_query_that_is_refused_is_unsupported_with_the_engine_s_words() {
+fn a_query_that_is_refused_is_unsupported_and_another_has_failed_with_the_engine_s_words() {
     let suite = suite(1, 1);
-    let fault = Fault::Refuse(Query::Departments, FailureKind::Other);
-    let record = trial(&Parrot::new(DIALECTS[1], fault), &suite).unwrap();
-    assert_caught(&record, Query::Departments, "unsupported: FUNCTION does not exist");
+    for (kind, said) in [(FailureKind::Unsupported, "unsupported"), (FailureKind::Other, "failed")] {
+        let fault = Fault::Refuse(Query::Departments, kind);
+        let record = trial(&Parrot::new(DIALECTS[1], fault), &suite).unwrap();
+        assert_caught(&record, Query::Departments, &format!("{said}: FUNCTION does not exist"));
+    }
     let fault = Fault::Refuse(Query::Departments, FailureKind::ConnectionLost);
     let failure = trial(&Parrot::new(DIALECTS[1], fault), &suite).unwrap_err();
     assert_eq!(failure.kind, FailureKind::ConnectionLost);

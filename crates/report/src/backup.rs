@@ -205,14 +205,15 @@ fn row(evidence: &Evidence, (index, cell): (u32, &Cell), own: &[Measured], basel
     }
 }
 
-/// One per block in which both have the metric.
+/// One per block in which both were measured; none at all if a trial of these lacks the metric, since the others would stand
+/// for it.
 pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
     let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
     let of_block = |trial: &Measured| {
         let other = baseline.iter().find(|other| other.block == trial.block)?;
-        Some(of(trial)? / of(other)?)
+        Some(of(trial).zip(of(other)).map(|(own, other)| own / other))
     };
-    own.iter().filter_map(of_block).collect()
+    own.iter().filter_map(of_block).collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
 
 /// Median, lowest, highest.

@@ -98,7 +98,10 @@ fn is_alone(cell: &Cell, other: &Cell) -> bool {
 }
 
 fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
-    let middle = |id: &str| median(own.iter().filter_map(|trial| trial.values.get(id).and_then(value)));
+    let middle = |id: &str| {
+        let all: Option<Vec<f64>> = own.iter().map(|trial| trial.values.get(id).and_then(value)).collect();
+        median(all?.into_iter())
+    };
     let varying = evidence.header.plan.varying_keys(&cell.benchmark);
     let clients = cell.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };

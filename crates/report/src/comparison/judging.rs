@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Cell, MarkKind, Metric, Quantity, Reading, Role, TrialState};
+use model::{Cell, Length, MarkKind, Metric, Quantity, Reading, Role, TrialState};
 use stats::{Sample, TrialValue, Verdict};
 
 use super::failures;
@@ -155,7 +155,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         true => share_estimate(&matched.a, &matched.b, rules, seed),
         false => estimate(&matched.a, &matched.b, rules, seed),
     };
-    let failures = failures::of(index, (cells.a, cells.b), metric, rules, seed);
+    let failures = failures::of(evidence, index, (cells.a, cells.b), metric, (rules, seed));
     let mut warnings = cells.warnings.clone();
     warnings.extend(failures.unknown);
     warnings.extend(missing_values(&side_a, SideLetter::A));
@@ -221,13 +221,20 @@ fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -
     let is_imported = evidence.header.build == IMPORTED;
     // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
     let is_counted = Quantity::of(&metric.unit) == Quantity::Size || failures::is_share(metric);
-    let is_rounded = if is_imported { !is_counted } else { is_time(&metric.unit) };
+    let is_own = is_time(&metric.unit) || Quantity::of(&metric.unit) == Quantity::Rate;
+    let is_rounded = if is_imported { !is_counted } else { is_own };
     if metric.role == Role::Diagnostic || !is_rounded || a.n() == 0 || b.n() == 0 {
         return None;
     }
     let step = stats::rounding_step(a.values(), b.values())?;
     let largest = a.values().iter().chain(b.values()).copied().fold(0.0, f64::max);
-    Some(if is_imported { step } else { step.min(OWN * largest) })
+    let own = match (is_time(&metric.unit), evidence.header.plan.schedule.length) {
+        (true, _) => OWN * largest,
+        // One operation in the measured part.
+        (false, Length::Duration(length)) => 1.0 / length.as_secs_f64(),
+        (false, Length::Transactions(_)) => return None,
+    };
+    Some(if is_imported { step } else { step.min(own) })
 }
 
 /// The estimate with an interval that holds what both sides may be off by rounding to a step.

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::trial::INTERRUPTED;
+use model::trial::{INTERRUPTED, PROCESS_ENDED};
 use model::{Direction, Metric, TrialState};
 use stats::{Sample, TrialValue};
 
+use super::failures::{self, SHARE_MARGIN};
 use super::judging::{Index, RowCells, estimate};
 use super::matching::Matched;
 use super::row::{Estimate, NoVerdict, SideLetter};
@@ -33,8 +34,14 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
         measured.extend((last.state == TrialState::Measured).then_some(last.planned.position));
     }
     for trial in evidence.trials.iter().filter(|trial| measured.contains(&trial.planned.position)) {
-        let by_the_user = trial.reason.as_ref().is_some_and(|reason| reason.starts_with(INTERRUPTED));
-        if trial.state == TrialState::Failed || (trial.state == TrialState::Aborted && !by_the_user) {
+        // Étalon's own end is no doing of the system's.
+        let is_own = |reason: &String| [INTERRUPTED, PROCESS_ENDED].iter().any(|own| reason.starts_with(own));
+        let is_lost = match trial.state {
+            TrialState::Failed => true,
+            TrialState::Aborted => !trial.reason.as_ref().is_some_and(is_own),
+            _ => false,
+        };
+        if is_lost {
             ends.entry(trial.planned.cell).or_default().repeated.insert(trial.planned.block);
         }
     }
@@ -69,7 +76,7 @@ pub fn lacking(index: &Index, cells: &RowCells<'_>, metric: &Metric) -> Option<N
     worse.map(|(_, found)| found)
 }
 
-/// One trial in so many may be repeated on a side beyond those of the other.
+/// One trial in so many, or just one, may be repeated on a side beyond those of the other.
 const MOST_REPEATED: usize = 10;
 
 /// Whether too much was repeated on one side, or the row would say something else if what was had been as bad as the
@@ -86,26 +93,30 @@ pub fn repeated(
         cells.iter().filter_map(|cell| index.ends.get(cell)).flat_map(|ends| &ends.repeated).copied().collect()
     };
     let (of_a, of_b) = (blocks(cells.a), blocks(cells.b));
+    if of_a.is_empty() && of_b.is_empty() {
+        return None;
+    }
+    let (side, trials, beyond) = match of_b.len() >= of_a.len() {
+        true => (SideLetter::B, of_b.len(), of_b.len() - of_a.len()),
+        false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
+    };
+    let no_verdict = Some(NoVerdict::Repeated { side, trials });
+    if beyond > (found.blocks as usize / MOST_REPEATED).max(1) {
+        return no_verdict;
+    }
     let values = matched.a.values().iter().chain(matched.b.values()).copied();
     let worst = match metric.direction {
         Direction::Higher => values.fold(f64::INFINITY, f64::min),
         Direction::Lower => values.fold(f64::NEG_INFINITY, f64::max),
         Direction::Neither => return None,
     };
-    if of_a.is_empty() && of_b.is_empty() {
-        return None;
-    }
     let at_worst = |sample: &Sample, repeated: &BTreeSet<u32>| {
         let value = |trial: &TrialValue| if repeated.contains(&trial.block) { worst } else { trial.value };
         Sample::from_trials(sample.trials().iter().map(|trial| TrialValue { block: trial.block, value: value(trial) }))
     };
     let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, seed);
-    let (low, high) = stats::margin_bounds(rules.margin);
+    let margin = if failures::is_share(metric) { SHARE_MARGIN } else { rules.margin };
+    let (low, high) = stats::margin_bounds(margin);
     let says = |e: &Estimate| (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high);
-    let (side, trials, beyond) = match of_b.len() >= of_a.len() {
-        true => (SideLetter::B, of_b.len(), of_b.len() - of_a.len()),
-        false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
-    };
-    let is_too_much = beyond * MOST_REPEATED > found.blocks as usize;
-    (is_too_much || otherwise.as_ref().map(says) != Some(says(found))).then_some(NoVerdict::Repeated { side, trials })
+    no_verdict.filter(|_| otherwise.as_ref().map(says) != Some(says(found)))
 }

@@ -165,6 +165,32 @@ fn a_point_of_which_a_trial_failed_has_no_place_on_a_curve() {
 }
 
 #[test]
+fn what_ended_with_etalon_is_no_failure_of_its_system() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
+    let mut made = Builder { systems, clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    made.repeat("b", 2, model::trial::PROCESS_ENDED);
+    for trial in made.evidence.trials.iter_mut().filter(|trial| trial.state == model::TrialState::Failed) {
+        trial.state = model::TrialState::Aborted;
+    }
+    assert!(set(&made).rows().all(|row| row.verdict().is_some()));
+}
+
+#[test]
+fn one_transaction_more_or_less_is_no_difference_of_a_rate() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
+    let mut made = Builder { systems, clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    let model::Length::Duration(length) = made.evidence.header.plan.schedule.length else { panic!("it has a length") };
+    let step = 1.0 / length.as_secs_f64();
+    made.change("a", "throughput", |_, _| 25.0 * step);
+    made.change("b", "throughput", |_, _| 24.0 * step);
+    assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&NoVerdict::UnderClockStep));
+    made.change("b", "throughput", |_, _| 25.0 * step);
+    assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&NoVerdict::UnderClockStep), "a step is 4 %");
+    made.change("b", "throughput", |_, _| 20.0 * step);
+    assert!(row(&set(&made), "throughput").verdict().is_some());
+}
+
+#[test]
 fn values_in_other_units_are_not_compared() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
     let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
