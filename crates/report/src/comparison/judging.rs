@@ -175,6 +175,13 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     warnings.extend(matched.left_out.clone());
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
+    let repeated = match &estimate {
+        Some(found) => survivors::repeated(index, cells, metric, &matched, (found, rules, seed)),
+        None => Ok(None),
+    };
+    // The verdict rests on the worse of both, adjusted with the other rows.
+    let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
+    let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
     let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
     let no_verdict = failures
         .no_verdict
@@ -183,7 +190,7 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
         .or_else(|| survivors::lacking(index, cells, metric))
         .or_else(|| index.conflict(evidence, cells, metric))
         .or(refusal)
-        .or_else(|| survivors::repeated(index, cells, metric, &matched, (estimate.as_ref()?, rules, seed)))
+        .or_else(|| repeated.err())
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cells.no_verdict.clone());

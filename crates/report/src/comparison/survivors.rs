@@ -79,36 +79,36 @@ pub fn lacking(index: &Index, cells: &RowCells<'_>, metric: &Metric) -> Option<N
 /// One trial in so many, or just one, may be repeated on a side beyond those of the other.
 const MOST_REPEATED: usize = 10;
 
-/// Whether too much was repeated on one side, or the row would say something else if what was had been as bad as the
-/// worst trial of both sides. A connection that was lost once changes little; a server that is asked again until it lives,
-/// much.
+/// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
+/// as bad as the worst trial of both sides; else the p of a t test of just that, if anything was repeated. A connection that
+/// was lost once changes little; a server that is asked again until it lives, much.
 pub fn repeated(
     index: &Index,
     cells: &RowCells<'_>,
     metric: &Metric,
     matched: &Matched,
     (found, rules, seed): (&Estimate, &Rules, u64),
-) -> Option<NoVerdict> {
+) -> Result<Option<f64>, NoVerdict> {
     let blocks = |cells: &[u32]| -> BTreeSet<u32> {
         cells.iter().filter_map(|cell| index.ends.get(cell)).flat_map(|ends| &ends.repeated).copied().collect()
     };
     let (of_a, of_b) = (blocks(cells.a), blocks(cells.b));
     if of_a.is_empty() && of_b.is_empty() {
-        return None;
+        return Ok(None);
     }
     let (side, trials, beyond) = match of_b.len() >= of_a.len() {
         true => (SideLetter::B, of_b.len(), of_b.len() - of_a.len()),
         false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
     };
-    let no_verdict = Some(NoVerdict::Repeated { side, trials });
+    let no_verdict = NoVerdict::Repeated { side, trials };
     if beyond > (found.blocks as usize / MOST_REPEATED).max(1) {
-        return no_verdict;
+        return Err(no_verdict);
     }
     let values = matched.a.values().iter().chain(matched.b.values()).copied();
     let worst = match metric.direction {
         Direction::Higher => values.fold(f64::INFINITY, f64::min),
         Direction::Lower => values.fold(f64::NEG_INFINITY, f64::max),
-        Direction::Neither => return None,
+        Direction::Neither => return Ok(None),
     };
     let at_worst = |sample: &Sample, repeated: &BTreeSet<u32>| {
         let value = |trial: &TrialValue| if repeated.contains(&trial.block) { worst } else { trial.value };
@@ -118,5 +118,8 @@ pub fn repeated(
     let margin = if failures::is_share(metric) { SHARE_MARGIN } else { rules.margin };
     let (low, high) = stats::margin_bounds(margin);
     let says = |e: &Estimate| (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high);
-    no_verdict.filter(|_| otherwise.as_ref().map(says) != Some(says(found)))
+    match otherwise {
+        Some(otherwise) if says(&otherwise) == says(found) => Ok(Some(otherwise.p_t)),
+        _ => Err(no_verdict),
+    }
 }

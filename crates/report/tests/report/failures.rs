@@ -144,8 +144,12 @@ fn what_a_verdict_owes_to_repetitions_is_none() {
         let mut made = Builder { systems, clients: vec![4], blocks: 30, noise: 0.02, ..Builder::default() }.build();
         made.repeat("b", count, "server closed the connection");
         let set = set(&made);
-        row(&set, "throughput").outcome.clone()
+        let row = row(&set, "throughput");
+        (row.outcome.clone(), row.estimate.unwrap().p_t)
     };
+    let p = |count| of_b(|_| 1_300.0, count).1;
+    assert!(p(2) > 10.0 * p(0), "it rests on the worse of both: {} and {}", p(2), p(0));
+    let of_b = |rate, count| of_b(rate, count).0;
     let none = |trials| report::comparison::Outcome::None(NoVerdict::Repeated { side: SideLetter::B, trials });
     assert_eq!(of_b(|_| 1_300.0, 2), report::comparison::Outcome::Verdict(stats::Verdict::Faster), "it stands anyway");
     assert_eq!(of_b(|_| 1_300.0, 8), none(8), "it died too often");
