@@ -91,6 +91,11 @@ fn the_tables_of_others_stay(subject: &Subject) {
     let open =
         || subject.engine.open(&OpenRequest { tables: Tables::None, ..OpenRequest::new(&others, Consent::OwnOnly) });
     let missing = open().map(drop).unwrap_err();
+    if missing.kind == FailureKind::Unsupported {
+        // Nobody else's file can be read, such as one whose key étalon draws itself.
+        assert!(missing.hint.is_some(), "{missing}");
+        return;
+    }
     assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
     let target = subject.open_another(&own).unwrap();
     target.prepare(&rows(3)).unwrap();
