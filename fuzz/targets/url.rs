@@ -1,7 +1,7 @@
 //! URLs of systems, by each engine's own reader, under the permits of an agent that allows nothing.
 //!
-//! Seeds: docs/tls.md crates/engine/src/targets/postgres/url.rs crates/engine/src/targets/mysql/url.rs
-//! Seeds: crates/engine/src/targets/sqlserver/url.rs
+//! Seeds: docs/tls.md crates/engine/src/systems/postgres/url.rs crates/engine/src/systems/mysql/url.rs
+//! Seeds: crates/engine/src/systems/sqlserver/url.rs
 
 #![no_main]
 

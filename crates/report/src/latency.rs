@@ -6,6 +6,9 @@ use model::{Reading, Series};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
 
+/// Significant digits of étalon's histograms.
+const DIGITS: u32 = 3;
+
 /// Latencies in nanoseconds.
 #[derive(Clone, Debug)]
 pub struct Latency {
@@ -17,6 +20,11 @@ pub struct Latency {
 impl Latency {
     /// From a stored series.
     pub fn read(part: &Series) -> Result<Latency, String> {
+        // HdrHistogram V2 has the digits there. More of them take a hundred times the memory, however few bytes are stored.
+        let digits = part.histogram.get(12..16).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+        if let Some(digits) = digits.filter(|digits| *digits > DIGITS) {
+            return Err(format!("it claims {digits} digits, and étalon's have {DIGITS}"));
+        }
         let mut succeeded: Histogram<u64> =
             Deserializer::new().deserialize(&mut part.histogram.as_slice()).map_err(|error| error.to_string())?;
         // Merged ones may be wider.

@@ -148,6 +148,15 @@ fn a_damaged_histogram_is_an_error_that_names_its_trial() {
 }
 
 #[test]
+fn a_histogram_that_would_fill_the_memory_is_refused() {
+    let mut made = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
+    made.series.get_mut(&1).unwrap()[0].histogram[12..16].copy_from_slice(&5_u32.to_be_bytes());
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
+    assert!(error.contains("it claims 5 digits"), "{error}");
+}
+
+#[test]
 fn the_same_evidence_gives_the_same_page() {
     let made = Builder { blocks: 6, ..Builder::default() }.build();
     assert_eq!(page(&made), page(&made));
