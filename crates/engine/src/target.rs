@@ -189,7 +189,6 @@ impl Counters {
         self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
     }
 
-    /// With the reason.
     pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
         self.counts.insert(name.into(), Counter { reading: Reading::Unavailable(reason.into()), unit: unit.into() });
     }

@@ -18,7 +18,6 @@ pub const ETALON: &str = "etalon";
 pub struct Values(BTreeMap<String, String>);
 
 impl Values {
-    /// Sets one.
     pub fn add(&mut self, name: &str, value: impl Display) {
         self.0.insert(name.to_owned(), value.to_string());
     }
@@ -55,7 +54,6 @@ impl Values {
     }
 }
 
-/// The file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -92,7 +90,6 @@ pub struct Part {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Its name.
     pub name: String,
     /// Whom root starts it as; nobody else if there is none.
     pub user: Option<String>,
@@ -151,13 +148,11 @@ fn one_view() -> Vec<String> {
 pub struct Counted {
     /// What the rate is called: as the tool tells it, else the counter's difference over the seconds.
     pub metric: String,
-    /// Its unit.
     pub unit: String,
     /// The command that prints the counter.
     pub command: String,
 }
 
-/// One process.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Side {
@@ -185,7 +180,6 @@ fn one() -> f64 {
 pub struct Bar {
     metric: String,
     side: String,
-    /// What of it.
     #[serde(default)]
     of: Of,
     /// The keys of the case that it holds for.
@@ -203,7 +197,6 @@ enum Of {
     /// Its ratio to the baseline.
     #[default]
     Ratio,
-    /// Its median.
     Value,
 }
 
@@ -219,11 +212,9 @@ fn highest() -> f64 {
 #[derive(Clone, Debug)]
 pub struct Run<'p> {
     part: &'p Part,
-    /// The comparison.
     pub comparison: &'p Comparison,
     case: &'p BTreeMap<String, toml::Value>,
     name: &'p str,
-    /// The side.
     pub side: &'p Side,
 }
 
@@ -268,7 +259,6 @@ impl Part {
 }
 
 impl Comparison {
-    /// Its metrics.
     pub fn metrics(&self) -> impl Iterator<Item = &str> {
         self.metrics.split(',')
     }

@@ -26,7 +26,6 @@ pub enum Content {
     File {
         /// Relative to the document's folder.
         name: String,
-        /// All of it.
         text: String,
     },
     /// A plan that nothing else uses.

@@ -11,7 +11,7 @@ use super::set::Rules;
 use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use crate::evidence::{Evidence, IMPORTED};
-use crate::number::is_time;
+use crate::number::{count, is_time};
 
 const RESAMPLES: u32 = 1_999;
 
@@ -312,7 +312,10 @@ pub fn point(evidence: &Evidence, index: &Index, system: &str, cell: u32, metric
     let (side, _) = side(evidence, index, system, &[cell], metric, rules);
     match evidence.failed(cell) {
         0 => side,
-        _ => Side { summary: None, estimate: None, half_width: None, ..side },
+        failed => {
+            let unavailable = vec![(format!("{} failed", count(failed, "trial")), failed)];
+            Side { summary: None, estimate: None, half_width: None, unavailable, ..side }
+        }
     }
 }
 

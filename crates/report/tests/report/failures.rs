@@ -165,7 +165,8 @@ fn a_point_of_which_a_trial_failed_has_no_place_on_a_curve() {
     let of = |system: &str| set.clients[0].curves.iter().find(|curve| curve.system == system).unwrap();
     let points = |system: &str| of(system).points.iter().filter(|point| point.mean().is_some()).count();
     assert_eq!((points("a"), points("b")), (2, 1));
-    assert!(of("b").points.iter().any(|point| point.void.is_some()));
+    let lost = of("b").points.iter().find(|point| point.void.is_some()).unwrap();
+    assert_eq!(lost.rate.unavailable, [("1 trial failed".to_owned(), 1)]);
 }
 
 #[test]

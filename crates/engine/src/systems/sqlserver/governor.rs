@@ -37,7 +37,6 @@ pub(super) struct Governed {
     holds: bool,
 }
 
-/// Of all processors.
 fn percent(cores: f64, processors: f64) -> u32 {
     (100.0 * cores / processors.max(1.0)).round().clamp(1.0, 100.0) as u32
 }

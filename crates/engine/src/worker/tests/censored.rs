@@ -19,7 +19,6 @@ fn record(model: Model, script: &str, load: &Load) -> TrialRecord {
     record_of(SimLane::new(model, 1, clock.clone()), &compile(script, &[]).unwrap(), load, &clock)
 }
 
-/// On a lane.
 fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load, clock: &VirtualClock) -> TrialRecord {
     let (tally, intervals) = load.run(lane, program, clock);
     let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);

@@ -8,7 +8,6 @@ use crate::error::{Failure, FailureKind};
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Default.
 const DEFAULT_SIZE_MB: u64 = 1_024;
 const MOST_MB: u64 = 1_000_000_000;
 /// Default: the smallest allocation of ext4 and XFS.

@@ -28,7 +28,6 @@ impl FileClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     Reads,
-    /// Bytes read.
     ReadBytes,
     /// Time waited in reads, in milliseconds.
     ReadStall,
