@@ -9,9 +9,9 @@ use engine::crew::Share;
 use engine::series::Latencies;
 use engine::worker::TaskLog;
 use etalon_fuzz::{chosen, seed};
-use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCell, Wanted, name_is_fit};
+use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, Wanted, name_is_fit};
 use libfuzzer_sys::fuzz_target;
-use model::{Cell, Point, SystemPlan, TrialRecord, TrialState};
+use model::{Case, Point, SystemPlan, TrialRecord, TrialState};
 
 fuzz_target!(init: seeds(), |data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
@@ -40,8 +40,8 @@ fuzz_target!(init: seeds(), |data: &[u8]| {
 
 /// Messages that are whole: nobody guesses so many names of fields.
 fn seeds() {
-    let cell = Cell { benchmark: "b".into(), workload: "w".into(), system: "s".into(), point: Point::default() };
-    let sent = SentCell { cell: cell.clone(), texts: Default::default() };
+    let case = Case { benchmark: "b".into(), workload: "w".into(), system: "s".into(), point: Point::default() };
+    let sent = SentCase { case: case.clone(), texts: Default::default() };
     let system = SystemPlan {
         name: "s".into(),
         engine: "sim".into(),
@@ -53,8 +53,8 @@ fn seeds() {
     };
     let asks = [
         Ask::Open { system: system.clone(), wanted: Wanted::Whole, own_tables: true },
-        Ask::Scalar { system: "s".into(), cell: sent.clone(), sql: "SELECT 1".into() },
-        Ask::SystemFacts { system: "s".into(), cells: vec![sent] },
+        Ask::Scalar { system: "s".into(), case: sent.clone(), sql: "SELECT 1".into() },
+        Ask::SystemFacts { system: "s".into(), cases: vec![sent] },
         Ask::Start { of: 1, at_ns: 2 },
     ];
     for ask in asks {
@@ -69,7 +69,7 @@ fn seeds() {
     plant(
         2,
         &Outcome::Record(Box::new(Recorded {
-            cell,
+            case,
             seed: 1,
             began_unix_ms: 1,
             published_unix_ms: 2,

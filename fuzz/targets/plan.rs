@@ -1,4 +1,4 @@
-//! Plans, `--set` arguments, and the tasks of a plan's cells, which name no file that is there.
+//! Plans, `--set` arguments, and the tasks of a plan's cases, which name no file that is there.
 //!
 //! Seeds: plans docs/plan.md crates/model/src/plan crates/engine/src/workloads/transactions/keys.rs
 
@@ -15,8 +15,8 @@ use model::plan::{Changes, Form, redact_text};
 use model::{Catalog, Plan};
 
 static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Registry::built_in().catalog());
-/// More cells than this are left: making a task of each is the same work again.
-const MOST_CELLS: usize = 8;
+/// More cases than this are left: making a task of each is the same work again.
+const MOST_CASES: usize = 8;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
@@ -34,15 +34,15 @@ fuzz_target!(|data: &[u8]| {
         }
     };
     let _ = (redact_text(text, &plan), plan.redacted().hash());
-    let cells = plan.cells();
-    if cells.len() <= 1000 {
-        assert_eq!(plan.order().len(), cells.len() * plan.schedule.blocks as usize);
+    let cases = plan.cases();
+    if cases.len() <= 1000 {
+        assert_eq!(plan.order().len(), cases.len() * plan.schedule.blocks as usize);
     }
     let registry = Registry::built_in();
     let grants = Grants { texts: Texts::sent(Default::default()), ..Grants::default() };
-    // Its built-in scripts make 90,000 rows for each cell, and other scripts are `smack`'s.
-    for cell in cells.iter().filter(|cell| cell.workload != SuperSmack.spec().name).take(MOST_CELLS) {
-        let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point, &grants));
+    // Its built-in scripts make 90,000 rows for each case, and other scripts are `smack`'s.
+    for case in cases.iter().filter(|case| case.workload != SuperSmack.spec().name).take(MOST_CASES) {
+        let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, &grants));
         if let Ok(task) = task {
             let _ = task.check(&plan.schedule);
         }

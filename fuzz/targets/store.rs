@@ -1,4 +1,4 @@
-//! A store that somebody has changed: its cells, plan, measurements and histograms, or any of its bytes; and every report
+//! A store that somebody has changed: its cases, plan, measurements and histograms, or any of its bytes; and every report
 //! of it.
 //!
 //! Seeds: crates/store/src/schema_v1.sql

@@ -51,7 +51,7 @@ pub enum Command {
     Run(RunArgs),
     /// Go on with an experiment that was interrupted
     Resume(ResumeArgs),
-    /// Check a plan; show its cells, their order, time, disk space, and what would be dropped
+    /// Check a plan; show its cases, their order, time, disk space, and what would be dropped
     Plan(PlanArgs),
     /// Compare the systems of an experiment
     Compare(CompareArgs),
@@ -167,7 +167,7 @@ pub enum ResultFormat {
     /// The comparison, as tables
     #[default]
     Text,
-    /// super-smack's Query Barrel Report of each cell
+    /// super-smack's Query Barrel Report of each case
     SuperSmack,
     /// Page inserts as they were published: counters by file, mean latencies, gains
     Pages,
@@ -420,7 +420,7 @@ pub enum ExportFormat {
     Markdown,
     /// For each trial what pgbench prints at its end
     Pgbench,
-    /// super-smack's Query Barrel Report of each cell
+    /// super-smack's Query Barrel Report of each case
     SuperSmack,
     /// The report's charts, a file each
     Svg,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::worker::TaskLog;
 use engine::{Observer, Progress as HowFar, Registry, StepProgress, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Cell, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Case, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
 use report::number::count;
 
@@ -39,8 +39,8 @@ impl<'a> Progress<'a> {
         Progress { printer, registry, plan, bar, running, rate_unit, task_logs, reactor, reason }
     }
 
-    fn label(&self, cell: &Cell) -> String {
-        cell.label(&self.plan.varying_keys(&cell.benchmark))
+    fn label(&self, case: &Case) -> String {
+        case.label(&self.plan.varying_keys(&case.benchmark))
     }
 
     pub fn finish(&self) {
@@ -74,9 +74,9 @@ impl Observer for Progress<'_> {
         ));
     }
 
-    fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: HowFar) {
-        self.running = self.label(cell);
-        self.rate_unit = self.registry.workload(&cell.workload).map_or("", |workload| workload.spec().rate_unit);
+    fn trial_started(&mut self, trial: &PlannedTrial, case: &Case, progress: HowFar) {
+        self.running = self.label(case);
+        self.rate_unit = self.registry.workload(&case.workload).map_or("", |workload| workload.spec().rate_unit);
         if let Some(logs) = &mut self.task_logs {
             logs.trial_started(*trial, &self.running);
         }
@@ -106,20 +106,20 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn trial_ended(&mut self, trial: &PlannedTrial, cell: &Cell, record: &TrialRecord) {
+    fn trial_ended(&mut self, trial: &PlannedTrial, case: &Case, record: &TrialRecord) {
         let text = match (&self.bar, record.state) {
             (Some(_), TrialState::Measured) => return,
             (None, TrialState::Measured) => {
                 let marks: Vec<&str> =
                     record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-                format!("block {}: {}: {}{marks}", trial.block + 1, self.label(cell), headline(&record.measurements))
+                format!("block {}: {}: {}{marks}", trial.block + 1, self.label(case), headline(&record.measurements))
             }
             (_, state) => {
                 let reason = record.reason.as_deref().unwrap_or("no reason was given");
                 let said = self.reason.replace(reason.to_owned()).is_some_and(|before| before == reason);
                 let reason = if said { "as before" } else { reason };
-                format!("block {}: {}: {state}: {reason}", trial.block + 1, self.label(cell))
+                format!("block {}: {}: {state}: {reason}", trial.block + 1, self.label(case))
             }
         };
         self.say(&text);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
 use model::{
-    Cell, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
+    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
 };
 use store::{Rest, Store};
 
@@ -158,14 +158,14 @@ pub struct Conductor<'a> {
     /// Systems that did not answer last: asking them again must not block for ever.
     silent: BTreeSet<String>,
     tasks: Vec<Task>,
-    cells: Vec<Cell>,
+    cases: Vec<Case>,
     done: usize,
     preparing: Duration,
 }
 
 impl<'a> Conductor<'a> {
     pub fn new(registry: &'a Registry, plan: &'a Plan, store: &'a mut Store, options: Options) -> Conductor<'a> {
-        let cells = plan.cells();
+        let cases = plan.cases();
         Conductor {
             registry,
             plan,
@@ -174,7 +174,7 @@ impl<'a> Conductor<'a> {
             sites: BTreeMap::new(),
             silent: BTreeSet::new(),
             tasks: Vec::new(),
-            cells,
+            cases,
             done: 0,
             preparing: Duration::ZERO,
         }
@@ -214,11 +214,11 @@ impl<'a> Conductor<'a> {
 
     fn compile(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let mut told = BTreeSet::new();
-        for cell in &self.cells {
-            let workload = self.registry.workload(&cell.workload);
-            let task = workload.and_then(|workload| workload.task(&cell.point, &self.options.grants));
+        for case in &self.cases {
+            let workload = self.registry.workload(&case.workload);
+            let task = workload.and_then(|workload| workload.task(&case.point, &self.options.grants));
             let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
-            let benchmark = cell.benchmark.clone();
+            let benchmark = case.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
             if let Action::Stream(StreamTask { work: Work::Statements(program), .. }) = &task.action {
                 for note in program.notes.iter().filter(|note| !told.contains(*note)) {
@@ -269,10 +269,10 @@ impl<'a> Conductor<'a> {
     }
 
     fn refuse_other_loads(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
-        let of_system = |(cell, _): &(&Cell, &Task)| self.name_of(&cell.system) == system;
-        let mut cells = self.cells.iter().zip(&self.tasks).filter(of_system);
-        let Some((cell, task)) = cells.find(|(_, task)| task.load_kind() != site.carries()) else { return Ok(()) };
-        let tried = format!("run the benchmark `{}`", cell.benchmark);
+        let of_system = |(case, _): &(&Case, &Task)| self.name_of(&case.system) == system;
+        let mut cases = self.cases.iter().zip(&self.tasks).filter(of_system);
+        let Some((case, task)) = cases.find(|(_, task)| task.load_kind() != site.carries()) else { return Ok(()) };
+        let tried = format!("run the benchmark `{}`", case.benchmark);
         let (cause, hint) = match task.load_kind() {
             LoadKind::Blocks => (
                 "it reads and writes blocks, and the system answers statements",
@@ -314,10 +314,10 @@ impl<'a> Conductor<'a> {
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
         let of_hosts = self.options.places.as_ref().map(|places| places.facts()).transpose();
         taken.extend(of_hosts.map_err(ExperimentError::Fleet)?.unwrap_or_default());
-        let cells: Vec<(&Cell, &Task)> = self.cells.iter().zip(&self.tasks).collect();
+        let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
         for system in &self.plan.systems {
             let failed = |failure| system_error(&system.name, failure);
-            let mut facts = self.site(&system.name)?.facts(&cells).map_err(failed)?;
+            let mut facts = self.site(&system.name)?.facts(&cases).map_err(failed)?;
             let (engine, _) = self.registry.resolve(system).map_err(failed)?;
             for caution in engine.spec().cautions {
                 facts.passing(caution.fact(), caution.text());
@@ -371,12 +371,12 @@ impl<'a> Conductor<'a> {
             let is_measured =
                 |position| trials.iter().any(|t| t.planned.position == position && t.state == TrialState::Measured);
             for trial in self.store.pending()?.into_iter().filter(|trial| !is_measured(trial.position)) {
-                let cell = self.cells[trial.cell as usize].clone();
-                let Some(record) = places.left_over(&self.job(trial, &cell), observer) else { continue };
+                let case = self.cases[trial.case as usize].clone();
+                let Some(record) = places.left_over(&self.job(trial, &case), observer) else { continue };
                 let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
                 self.store.finish_trial(id, &record)?;
                 places.committed();
-                observer.trial_ended(&trial, &cell, &record);
+                observer.trial_ended(&trial, &case, &record);
             }
         }
         let again = self.store.plan_rest(self.options.rest)?;
@@ -386,10 +386,10 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    fn job<'j>(&'j self, trial: PlannedTrial, cell: &'j Cell) -> Job<'j> {
-        let task = &self.tasks[trial.cell as usize];
-        let seed = seed::of_trial(self.plan, &self.cells, task, trial);
-        Job { cell, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
+    fn job<'j>(&'j self, trial: PlannedTrial, case: &'j Case) -> Job<'j> {
+        let task = &self.tasks[trial.case as usize];
+        let seed = seed::of_trial(self.plan, &self.cases, task, trial);
+        Job { case, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
     }
 
     fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
@@ -451,8 +451,8 @@ impl<'a> Conductor<'a> {
     }
 
     fn why(&self, trial: PlannedTrial, failure: &Failure) -> String {
-        let cell = &self.cells[trial.cell as usize];
-        let label = cell.label(&self.plan.varying_keys(&cell.benchmark));
+        let case = &self.cases[trial.case as usize];
+        let label = case.label(&self.plan.varying_keys(&case.benchmark));
         let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         format!("block {}, {label}: {failure}{hint}", trial.block + 1)
     }
@@ -473,7 +473,7 @@ impl<'a> Conductor<'a> {
             if is_last || !(failure.may_pass() || is_empty) {
                 return Ok(ended);
             }
-            let system = self.cells[trial.cell as usize].system.clone();
+            let system = self.cases[trial.case as usize].system.clone();
             let why = self.why(trial, failure);
             if is_empty {
                 observer.warning(&format!("{why}; the trial is repeated"));
@@ -495,7 +495,7 @@ impl<'a> Conductor<'a> {
         progress: Progress,
         observer: &mut dyn Observer,
     ) -> Result<Trialed, ExperimentError> {
-        let system = self.cells[trial.cell as usize].system.clone();
+        let system = self.cases[trial.case as usize].system.clone();
         if !self.silent.contains(self.name_of(&system)) || self.wait_for(&system)? {
             return self.run_one(trial, progress, observer);
         }
@@ -504,7 +504,7 @@ impl<'a> Conductor<'a> {
         let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
         let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
         self.store.finish_trial(id, &record)?;
-        observer.trial_ended(&trial, &self.cells[trial.cell as usize], &record);
+        observer.trial_ended(&trial, &self.cases[trial.case as usize], &record);
         Ok(Trialed::Failed(failure))
     }
 
@@ -539,11 +539,11 @@ impl<'a> Conductor<'a> {
         progress: Progress,
         observer: &mut dyn Observer,
     ) -> Result<Trialed, ExperimentError> {
-        let cell = self.cells[trial.cell as usize].clone();
-        observer.trial_started(&trial, &cell, progress);
+        let case = self.cases[trial.case as usize].clone();
+        observer.trial_started(&trial, &case, progress);
         let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
         let started = Instant::now();
-        let (record, ended) = match self.prepare_and_run(trial, &cell, observer) {
+        let (record, ended) = match self.prepare_and_run(trial, &case, observer) {
             Ok(record) if record.state == TrialState::Aborted => (record, Trialed::Aborted),
             Ok(record) => (record, Trialed::Measured),
             // Interrupted preparation has not failed.
@@ -562,7 +562,7 @@ impl<'a> Conductor<'a> {
         }
         self.done += 1;
         self.preparing += started.elapsed().saturating_sub(self.measured_part());
-        observer.trial_ended(&trial, &cell, &record);
+        observer.trial_ended(&trial, &case, &record);
         Ok(ended)
     }
 
@@ -576,13 +576,13 @@ impl<'a> Conductor<'a> {
     fn prepare_and_run(
         &self,
         trial: PlannedTrial,
-        cell: &Cell,
+        case: &Case,
         observer: &mut dyn Observer,
     ) -> Result<TrialRecord, Failure> {
         let site = &**self
-            .site(&cell.system)
-            .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", cell.system), error))?;
-        let job = self.job(trial, cell);
+            .site(&case.system)
+            .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error))?;
+        let job = self.job(trial, case);
         let places = self.options.places.as_ref();
         let crew = places.map(|places| places.crew(&job, site)).transpose()?.flatten();
         let started = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Cell, Facts, PlannedTrial, TrialRecord};
+use model::{Case, Facts, PlannedTrial, TrialRecord};
 
 use crate::worker::TaskLog;
 
@@ -50,7 +50,7 @@ pub trait Observer {
     /// Before its first trial.
     fn block_started(&mut self, _block: u32, _blocks: u32) {}
 
-    fn trial_started(&mut self, _trial: &PlannedTrial, _cell: &Cell, _progress: Progress) {}
+    fn trial_started(&mut self, _trial: &PlannedTrial, _case: &Case, _progress: Progress) {}
 
     fn tick(&mut self, _tick: Tick) {}
 
@@ -61,7 +61,7 @@ pub trait Observer {
     fn step(&mut self, _progress: StepProgress<'_>) {}
 
     /// And is stored.
-    fn trial_ended(&mut self, _trial: &PlannedTrial, _cell: &Cell, _record: &TrialRecord) {}
+    fn trial_ended(&mut self, _trial: &PlannedTrial, _case: &Case, _record: &TrialRecord) {}
 
     /// Something that the user should know.
     fn warning(&mut self, _text: &str) {}

@@ -1,24 +1,24 @@
 //! The seed of a trial's random streams.
 
-use model::{Cell, Plan, PlannedTrial, SystemPlan};
+use model::{Case, Plan, PlannedTrial, SystemPlan};
 
 use crate::rng::Rng;
 use crate::workloads::{Action, StreamTask, Task, Work};
 
-/// A block's trials draw equal keys on all systems. Blocks of files are drawn per cell, since caches could serve one
-/// trial's data to the next; both systems of a cell draw equal ones, unless they share the place, as in an A/A
+/// A block's trials draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
+/// trial's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A
 /// experiment.
-pub(crate) fn of_trial(plan: &Plan, cells: &[Cell], task: &Task, trial: PlannedTrial) -> u64 {
+pub(crate) fn of_trial(plan: &Plan, cases: &[Case], task: &Task, trial: PlannedTrial) -> u64 {
     let stream = match &task.action {
-        Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => stream_of_blocks(&plan.systems, cells, trial.cell),
+        Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => stream_of_blocks(&plan.systems, cases, trial.case),
         _ => 0,
     };
     Rng::of_transaction(plan.schedule.seed, trial.block, stream).next_u64()
 }
 
-fn stream_of_blocks(systems: &[SystemPlan], cells: &[Cell], cell: u32) -> u64 {
-    let Some(this) = cells.get(cell as usize) else { return 0 };
-    let first = cells.iter().position(|other| other.same_but_system(this)).unwrap_or_default();
+fn stream_of_blocks(systems: &[SystemPlan], cases: &[Case], case: u32) -> u64 {
+    let Some(this) = cases.get(case as usize) else { return 0 };
+    let first = cases.iter().position(|other| other.same_but_system(this)).unwrap_or_default();
     let Some(system) = systems.iter().position(|system| system.name == this.system) else { return first as u64 };
     let before = systems[..system].iter().filter(|other| share_a_place(other, &systems[system])).count();
     (before as u64) << 32 | first as u64
@@ -42,14 +42,14 @@ mod tests {
         SystemPlan { name: name.to_owned(), url: url.to_owned(), alias_of, ..SystemPlan::default() }
     }
 
-    /// Each depth and size on each system, as a plan's cells are.
-    fn cells(systems: &[SystemPlan]) -> Vec<Cell> {
-        let mut cells = Vec::new();
+    /// Each depth and size on each system, as a plan's cases are.
+    fn cases(systems: &[SystemPlan]) -> Vec<Case> {
+        let mut cases = Vec::new();
         for (depth, block) in [(1, 8), (1, 64), (16, 8), (16, 64)] {
             for system in systems {
                 let point: Point =
                     [("depth", depth), ("block", block)].map(|(key, n)| (key.to_owned(), Value::Int(n))).into();
-                cells.push(Cell {
+                cases.push(Case {
                     benchmark: "reads".to_owned(),
                     workload: "disk".to_owned(),
                     system: system.name.clone(),
@@ -57,21 +57,21 @@ mod tests {
                 });
             }
         }
-        cells
+        cases
     }
 
     fn streams(systems: &[SystemPlan]) -> Vec<u64> {
-        let cells = cells(systems);
-        (0..cells.len() as u32).map(|cell| stream_of_blocks(systems, &cells, cell)).collect()
+        let cases = cases(systems);
+        (0..cases.len() as u32).map(|case| stream_of_blocks(systems, &cases, case)).collect()
     }
 
     #[test]
-    fn every_cell_draws_blocks_of_its_own_and_both_systems_the_same() {
+    fn every_case_draws_blocks_of_its_own_and_both_systems_the_same() {
         let streams = streams(&[system("a", "disk:/mnt/a", None), system("b", "disk:/mnt/b", None)]);
-        assert!(streams.chunks(2).all(|of_cell| of_cell[0] == of_cell[1]), "{streams:?}");
-        let mut of_cells: Vec<u64> = streams.chunks(2).map(|of_cell| of_cell[0]).collect();
-        of_cells.dedup();
-        assert_eq!(of_cells.len(), 4, "{streams:?}");
+        assert!(streams.chunks(2).all(|of_case| of_case[0] == of_case[1]), "{streams:?}");
+        let mut of_cases: Vec<u64> = streams.chunks(2).map(|of_case| of_case[0]).collect();
+        of_cases.dedup();
+        assert_eq!(of_cases.len(), 4, "{streams:?}");
     }
 
     #[test]

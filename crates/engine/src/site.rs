@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::{Cell, Facts, Schedule, SystemPlan, TrialRecord};
+use model::{Case, Facts, Schedule, SystemPlan, TrialRecord};
 
 use crate::crew::{Crew, Local, Order};
 use crate::dataset::Tables;
@@ -18,7 +18,7 @@ use crate::workloads::{Action, StreamTask, Task};
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// Other hosts compile the task from it.
-    pub cell: &'a Cell,
+    pub case: &'a Case,
     pub task: &'a Task,
     pub schedule: &'a Schedule,
     /// Equal for all systems of a block.
@@ -40,7 +40,7 @@ pub trait Site: Send + Sync {
     fn files_per_client(&self) -> u64;
 
     /// With those that the tasks need.
-    fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure>;
+    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
@@ -99,13 +99,13 @@ impl Site for Here {
         self.target.files_per_client()
     }
 
-    fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure> {
+    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
         let target = &*self.target;
         let mut facts = target.facts()?;
-        for kind in session_kinds(cells) {
+        for kind in session_kinds(cases) {
             facts.absorb("session", target.session_facts(kind)?);
         }
-        for (_, task) in cells {
+        for (_, task) in cases {
             if let Action::Step(procedure) = &task.action {
                 facts.absorb("program", procedure.facts(target));
             }
@@ -154,12 +154,12 @@ impl Site for Here {
     }
 }
 
-fn session_kinds(cells: &[(&Cell, &Task)]) -> Vec<SessionKind> {
+fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {
     let kind = |task: &Task| match &task.action {
         Action::Step(procedure) => Some(procedure.session_kind()),
         Action::Stream(_) => None,
     };
-    let mut kinds: Vec<SessionKind> = cells.iter().filter_map(|(_, task)| kind(task)).collect();
+    let mut kinds: Vec<SessionKind> = cases.iter().filter_map(|(_, task)| kind(task)).collect();
     kinds.sort_unstable();
     kinds.dedup();
     kinds

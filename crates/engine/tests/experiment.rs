@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Progress, Registry, Silent};
-use model::{Cell, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Case, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 use store::Store;
 use stored::create;
 
@@ -42,12 +42,12 @@ fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Resul
 }
 
 fn values(store: &Store, plan: &Plan, system: &str, metric: &str) -> Vec<f64> {
-    let cells = plan.cells();
+    let cases = plan.cases();
     store
         .measurements()
         .unwrap()
         .into_iter()
-        .filter(|row| cells[row.cell as usize].system == system && row.measurement.metric.id == metric)
+        .filter(|row| cases[row.case as usize].system == system && row.measurement.metric.id == metric)
         .filter_map(|row| match row.measurement.reading {
             Reading::Value(value) => Some(value),
             Reading::Unavailable(_) => None,
@@ -193,16 +193,16 @@ struct Order {
 }
 
 impl Observer for Order {
-    fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, _progress: Progress) {
-        self.started.push((trial.block, cell.system.clone()));
+    fn trial_started(&mut self, trial: &PlannedTrial, case: &Case, _progress: Progress) {
+        self.started.push((trial.block, case.system.clone()));
     }
-    fn trial_ended(&mut self, _trial: &PlannedTrial, _cell: &Cell, record: &TrialRecord) {
+    fn trial_ended(&mut self, _trial: &PlannedTrial, _case: &Case, record: &TrialRecord) {
         self.ended.push(record.state);
     }
 }
 
 #[test]
-fn every_block_holds_every_cell_once_and_a_resume_keeps_the_order() {
+fn every_block_holds_every_case_once_and_a_resume_keeps_the_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sim.etalon");
     let plan = sim("", "", "blocks = 8\nduration = \"100ms\"");

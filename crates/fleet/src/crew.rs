@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use engine::crew::{Crew, Loaded, Order, Share, segments};
 use engine::worker::TaskLog;
 use engine::{Failure, FailureKind, Observer, Tick};
-use model::{Cell, SystemPlan};
+use model::{Case, SystemPlan};
 
 use crate::clock::Clock;
 use crate::fleet::Shared;
 use crate::link::Waiting;
-use crate::protocol::{Answer, Ask, Outcome, Progress, SentCell, SentTick, Wanted};
+use crate::protocol::{Answer, Ask, Outcome, Progress, SentCase, SentTick, Wanted};
 use crate::remote::{stopped, unexpected};
 
 /// Time for an agent to start after hearing of it, beside the round trip.
@@ -27,7 +27,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(1);
 pub(crate) struct FleetCrew<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) agents: Vec<String>,
-    pub(crate) cell: &'a Cell,
+    pub(crate) case: &'a Case,
     /// As the agents reach it.
     pub(crate) system: SystemPlan,
     pub(crate) own_tables: bool,
@@ -68,10 +68,10 @@ fn each<T: Send>(
 
 impl Crew for FleetCrew<'_> {
     fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
-        let cell = self.shared.sent(self.cell)?;
-        let members = self.members(order, &cell)?;
+        let case = self.shared.sent(self.case)?;
+        let members = self.members(order, &case)?;
         let asked_ns = host::clock::now_ns();
-        let done = self.prepare(&members, &cell).and_then(|clocks| {
+        let done = self.prepare(&members, &case).and_then(|clocks| {
             let start_ns = self.start(&members, &clocks)?;
             let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
             let began = Began { took_ns: start_ns.saturating_sub(asked_ns), slowest_ns };
@@ -102,13 +102,13 @@ impl Crew for FleetCrew<'_> {
 }
 
 impl FleetCrew<'_> {
-    fn members(&self, order: &Order<'_>, cell: &SentCell) -> Result<Vec<Member<'_>>, Failure> {
+    fn members(&self, order: &Order<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(order.task, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
         for (agent, part) in self.agents.iter().zip(parts) {
             let ask = Ask::Share {
                 system: self.system.name.clone(),
-                cell: cell.clone(),
+                case: case.clone(),
                 schedule: order.schedule.clone(),
                 seed: order.seed,
                 segment: (part.start, part.end),
@@ -119,12 +119,12 @@ impl FleetCrew<'_> {
     }
 
     /// Every agent connects and waits; then their clocks are read.
-    fn prepare(&self, members: &[Member<'_>], cell: &SentCell) -> Result<Vec<Clock>, Failure> {
+    fn prepare(&self, members: &[Member<'_>], case: &SentCase) -> Result<Vec<Clock>, Failure> {
         let link = &self.shared.link;
         each(members, |_, member| {
             let open = Ask::Open { system: self.system.clone(), wanted: Wanted::Load, own_tables: self.own_tables };
             link.call(member.agent, &open)?;
-            self.shared.supply(member.agent, cell)?;
+            self.shared.supply(member.agent, case)?;
             let ready = &mut |progress: &Progress| progress.ready;
             match link.until(member.agent, member.job, &member.ask, Waiting::Patiently, ready)? {
                 None => Ok(()),

@@ -14,14 +14,14 @@ use engine::target::OpenRequest;
 use engine::worker::TaskLog;
 use engine::workloads::{Action, Grants, Texts};
 use engine::{Failure, FailureKind, Observer, Registry};
-use model::{Cell, Facts, Mark, MarkKind, Plan, TrialRecord};
+use model::{Case, Facts, Mark, MarkKind, Plan, TrialRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
 use crate::crew::FleetCrew;
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCell, Wanted, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, Wanted, prefix};
 use crate::remote::{Remote, unexpected};
 use crate::texts::{Shelf, TextId};
 
@@ -63,22 +63,22 @@ pub(crate) struct Shared {
     registry: Registry,
     agents: BTreeSet<String>,
     ended: AtomicBool,
-    /// Cells with their texts, since each is sent many times.
-    sent: Mutex<Vec<SentCell>>,
+    /// Cases with their texts, since each is sent many times.
+    sent: Mutex<Vec<SentCase>>,
     texts: Shelf,
 }
 
 impl Shared {
-    /// A cell with the texts of the files that compiling it reads.
-    pub(crate) fn sent(&self, cell: &Cell) -> Result<SentCell, Failure> {
+    /// A case with the texts of the files that compiling it reads.
+    pub(crate) fn sent(&self, case: &Case) -> Result<SentCase, Failure> {
         let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sent) = known.iter().find(|sent| sent.cell == *cell) {
+        if let Some(sent) = known.iter().find(|sent| sent.case == *case) {
             return Ok(sent.clone());
         }
         let texts = Texts::noting();
         let grants = Grants { texts: texts.clone(), ..Grants::default() };
-        self.registry.workload(&cell.workload)?.task(&cell.point, &grants)?;
-        let sent = SentCell { cell: cell.clone(), texts: self.texts.keep(texts.noted()) };
+        self.registry.workload(&case.workload)?.task(&case.point, &grants)?;
+        let sent = SentCase { case: case.clone(), texts: self.texts.keep(texts.noted()) };
         known.push(sent.clone());
         Ok(sent)
     }
@@ -95,9 +95,9 @@ impl Shared {
         }
     }
 
-    /// Sends the cell's texts that the agent lacks.
-    pub(crate) fn supply(&self, agent: &str, cell: &SentCell) -> Result<(), Failure> {
-        let of: Vec<TextId> = cell.texts.values().cloned().collect();
+    /// Sends the case's texts that the agent lacks.
+    pub(crate) fn supply(&self, agent: &str, case: &SentCase) -> Result<(), Failure> {
+        let of: Vec<TextId> = case.texts.values().cloned().collect();
         if of.is_empty() {
             return Ok(());
         }
@@ -124,17 +124,17 @@ fn failed(tried: &str, error: BusError) -> Failure {
 }
 
 /// Empty where the load is made at the system itself.
-fn clients_of(cell: &Cell) -> Vec<String> {
-    let named = cell.point.get(model::CLIENTS_ON).and_then(model::Value::as_text).unwrap_or_default();
+fn clients_of(case: &Case) -> Vec<String> {
+    let named = case.point.get(model::CLIENTS_ON).and_then(model::Value::as_text).unwrap_or_default();
     named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The agents that make load on each system that is opened.
 fn loads_of(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
     let mut loads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for cell in plan.cells() {
-        let original = plan.system(&cell.system).and_then(|system| system.alias_of.clone());
-        loads.entry(original.unwrap_or(cell.system.clone())).or_default().extend(clients_of(&cell));
+    for case in plan.cases() {
+        let original = plan.system(&case.system).and_then(|system| system.alias_of.clone());
+        loads.entry(original.unwrap_or(case.system.clone())).or_default().extend(clients_of(&case));
     }
     loads
 }
@@ -148,7 +148,7 @@ impl Fleet {
         let session = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inbox = Inbox::open(&bus, &options.experiment, &session)
             .map_err(|error| failed("receive the fleet's results", error))?;
-        let clients: BTreeSet<String> = plan.cells().iter().flat_map(clients_of).collect();
+        let clients: BTreeSet<String> = plan.cases().iter().flat_map(clients_of).collect();
         let hosts = plan.fleet.as_ref().map(|fleet| fleet.hosts.clone()).unwrap_or_default();
         let agents: BTreeSet<String> = clients.iter().chain(hosts.values()).cloned().collect();
         let link = Link {
@@ -163,8 +163,8 @@ impl Fleet {
         let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
         // Read all texts now, so that every trial has the same. The conductor reports errors.
-        for cell in plan.cells() {
-            let _ = shared.sent(&cell);
+        for case in plan.cases() {
+            let _ = shared.sent(&case);
         }
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew(&renewed));
@@ -239,13 +239,13 @@ impl Places for Fleet {
     }
 
     fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure> {
-        let agents = clients_of(job.cell);
+        let agents = clients_of(job.case);
         if agents.is_empty() || !matches!(job.task.action, Action::Stream(_)) {
             return Ok(None);
         }
         let system = site.reach()?;
         let own_tables = job.task.tables() == Tables::Own;
-        Ok(Some(Box::new(FleetCrew { shared: &self.shared, agents, cell: job.cell, system, own_tables })))
+        Ok(Some(Box::new(FleetCrew { shared: &self.shared, agents, case: job.case, system, own_tables })))
     }
 
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
@@ -257,8 +257,8 @@ impl Places for Fleet {
     }
 
     fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord> {
-        let agent = self.hosts.get(&job.cell.system)?;
-        let recorded = self.shared.inbox.left_over(agent, job.cell, job.seed)?;
+        let agent = self.hosts.get(&job.case.system)?;
+        let recorded = self.shared.inbox.left_over(agent, job.case, job.seed)?;
         let link = &self.shared.link;
         // Its clock may show anything; only differences count.
         let ahead_ms = Clock::read(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);

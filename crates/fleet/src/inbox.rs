@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::{Failure, FailureKind};
-use model::Cell;
+use model::Case;
 
 use crate::bus::{ACK_WAIT, Bus, BusError, Delivery, Results};
 use crate::parts;
@@ -86,11 +86,11 @@ impl Inbox {
         Ok(())
     }
 
-    /// The trial of that cell and seed, if an earlier run had that agent measure it. Returned once, with times of day
+    /// The trial of that case and seed, if an earlier run had that agent measure it. Returned once, with times of day
     /// moved to this host's clock.
-    pub(crate) fn left_over(&self, agent: &str, cell: &Cell, seed: u64) -> Option<Recorded> {
+    pub(crate) fn left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
         let mut held = self.lock();
-        let is_it = |left: &Left| left.agent == agent && left.recorded.seed == seed && left.recorded.cell == *cell;
+        let is_it = |left: &Left| left.agent == agent && left.recorded.seed == seed && left.recorded.case == *case;
         let place = held.left.iter().position(is_it)?;
         let Left { recorded, deliveries, .. } = held.left.remove(place);
         held.deliveries.extend(deliveries);

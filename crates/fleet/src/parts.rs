@@ -70,7 +70,7 @@ pub fn join(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
 mod tests {
     use super::*;
     use crate::protocol::Recorded;
-    use model::{Cell, Point, TrialRecord, TrialState};
+    use model::{Case, Point, TrialRecord, TrialState};
 
     #[test]
     fn pieces_make_the_whole_again() {
@@ -83,13 +83,13 @@ mod tests {
         .take(100_000)
         .collect();
         let record = TrialRecord::without_result(TrialState::Failed, reason);
-        let cell = Cell {
+        let case = Case {
             benchmark: "b".to_owned(),
             workload: "w".to_owned(),
             system: "s".to_owned(),
             point: Point::default(),
         };
-        let recorded = Recorded { cell, seed: 7, began_unix_ms: 0, published_unix_ms: 0, record, tasks: Vec::new() };
+        let recorded = Recorded { case, seed: 7, began_unix_ms: 0, published_unix_ms: 0, record, tasks: Vec::new() };
         let pieces = split(&Outcome::Record(Box::new(recorded.clone())), 20_000).unwrap();
         assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= 20_000));
         let Outcome::Record(read) = join(&pieces).unwrap() else { panic!() };

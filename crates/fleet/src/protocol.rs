@@ -10,7 +10,7 @@ use engine::crew::Share;
 use engine::target::{Counters, LoadKind, Placement};
 use engine::worker::TaskLog;
 use engine::{Failure, Tick};
-use model::{Cell, Facts, Reading, Schedule, SystemPlan, TrialRecord};
+use model::{Case, Facts, Reading, Schedule, SystemPlan, TrialRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::texts::{TextId, TextPiece};
@@ -45,8 +45,8 @@ pub struct Request {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SentCell {
-    pub cell: Cell,
+pub struct SentCase {
+    pub case: Case,
     /// By the scripts' names; already sent.
     pub texts: BTreeMap<String, TextId>,
 }
@@ -75,10 +75,10 @@ pub enum Ask {
     },
     /// Kept for the session.
     Text(TextPiece),
-    /// The facts of a system, with those that cells ask for.
+    /// The facts of a system, with those that cases ask for.
     SystemFacts {
         system: String,
-        cells: Vec<SentCell>,
+        cases: Vec<SentCase>,
     },
     /// The facts of the agent's machine.
     HostFacts,
@@ -86,20 +86,20 @@ pub enum Ask {
     Ledger {
         system: String,
     },
-    /// The number by which a cell's work is verified. No other query is run.
+    /// The number by which a case's work is verified. No other query is run.
     Scalar {
         system: String,
-        cell: SentCell,
+        case: SentCase,
         sql: String,
     },
     /// How other hosts reach a system.
     Reach {
         system: String,
     },
-    /// Make the tables of a cell.
+    /// Make the tables of a case.
     Tables {
         system: String,
-        cell: SentCell,
+        case: SentCase,
     },
     /// Let background work finish.
     Settle {
@@ -119,14 +119,14 @@ pub enum Ask {
     /// Runs a whole trial and publishes its record.
     Whole {
         system: String,
-        cell: SentCell,
+        case: SentCase,
         schedule: Schedule,
         seed: u64,
     },
     /// Connects a segment of a trial's clients, waits for [`Ask::Start`], makes the load and publishes its share.
     Share {
         system: String,
-        cell: SentCell,
+        case: SentCase,
         schedule: Schedule,
         seed: u64,
         /// First client, and the one after the last.
@@ -257,10 +257,10 @@ impl Outcome {
     }
 }
 
-/// Identified by experiment, cell and seed.
+/// Identified by experiment, case and seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recorded {
-    pub cell: Cell,
+    pub case: Case,
     pub seed: u64,
     /// [Shifted](Outcome::shift) with its tasks.
     pub began_unix_ms: i64,

@@ -9,11 +9,11 @@ use engine::target::{Counters, LoadKind, Placement};
 use engine::trial::{Ledger, Trial};
 use engine::workloads::{Action, Task, Work};
 use engine::{Failure, FailureKind, Observer, Tick};
-use model::{Cell, Facts, Reading, SystemPlan, TrialRecord, TrialState};
+use model::{Case, Facts, Reading, SystemPlan, TrialRecord, TrialState};
 
 use crate::fleet::Shared;
 use crate::link::Waiting;
-use crate::protocol::{Account, Answer, Ask, Outcome, Progress, SentCell, Wanted};
+use crate::protocol::{Account, Answer, Ask, Outcome, Progress, SentCase, Wanted};
 
 pub(crate) struct Remote {
     pub(crate) shared: Arc<Shared>,
@@ -71,8 +71,8 @@ impl Remote {
     }
 
     /// First sends missing texts.
-    fn sent(&self, cell: &Cell) -> Result<SentCell, Failure> {
-        let sent = self.shared.sent(cell)?;
+    fn sent(&self, case: &Case) -> Result<SentCase, Failure> {
+        let sent = self.shared.sent(case)?;
         self.shared.supply(&self.agent, &sent)?;
         Ok(sent)
     }
@@ -85,7 +85,7 @@ impl Remote {
         let link = &self.shared.link;
         let ask = Ask::Whole {
             system: self.name(),
-            cell: self.shared.sent(job.cell)?,
+            case: self.shared.sent(job.case)?,
             schedule: job.schedule.clone(),
             seed: job.seed,
         };
@@ -143,9 +143,9 @@ impl Site for Remote {
         0
     }
 
-    fn facts(&self, cells: &[(&Cell, &Task)]) -> Result<Facts, Failure> {
-        let cells: Vec<SentCell> = cells.iter().map(|(cell, _)| self.sent(cell)).collect::<Result<_, _>>()?;
-        match self.call(&Ask::SystemFacts { system: self.name(), cells })? {
+    fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
+        let cases: Vec<SentCase> = cases.iter().map(|(case, _)| self.sent(case)).collect::<Result<_, _>>()?;
+        match self.call(&Ask::SystemFacts { system: self.name(), cases })? {
             Answer::Facts(facts) => Ok(facts),
             other => Err(unexpected(&self.agent, &other)),
         }
@@ -153,14 +153,14 @@ impl Site for Remote {
 
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure> {
         self.reopen()?;
-        self.simply(&Ask::Tables { system: self.name(), cell: self.sent(job.cell)? })
+        self.simply(&Ask::Tables { system: self.name(), case: self.sent(job.case)? })
     }
 
     fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
         match (crew, &job.task.action) {
             (Some(crew), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
                 self.simply(&Ask::Settle { system: self.name() })?;
-                let ledger = RemoteLedger { remote: self, cell: self.shared.sent(job.cell)? };
+                let ledger = RemoteLedger { remote: self, case: self.shared.sent(job.case)? };
                 Trial { ledger: &ledger, crew, order: job.order(stream) }.run(observer)
             }
             _ => self.run_whole(job, observer),
@@ -191,7 +191,7 @@ impl Site for Remote {
 
 struct RemoteLedger<'a> {
     remote: &'a Remote,
-    cell: SentCell,
+    case: SentCase,
 }
 
 impl RemoteLedger<'_> {
@@ -216,7 +216,7 @@ impl Ledger for RemoteLedger<'_> {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        let ask = Ask::Scalar { system: self.remote.name(), cell: self.cell.clone(), sql: sql.to_owned() };
+        let ask = Ask::Scalar { system: self.remote.name(), case: self.case.clone(), sql: sql.to_owned() };
         match self.remote.call(&ask)? {
             Answer::Number(number) => Ok(number),
             other => Err(unexpected(&self.remote.agent, &other)),

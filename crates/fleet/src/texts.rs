@@ -1,6 +1,6 @@
 //! The texts of a plan's files on their way to agents, by hash, once per session.
 //!
-//! An agent opens no file for a conductor. A script's words may be larger than a message, so texts go ahead of cells,
+//! An agent opens no file for a conductor. A script's words may be larger than a message, so texts go ahead of cases,
 //! packed and in pieces.
 
 use std::collections::BTreeMap;

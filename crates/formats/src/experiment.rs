@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use model::plan::{MAX_BLOCKS, MAX_CELLS};
+use model::plan::{MAX_BLOCKS, MAX_CASES};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedTrial, Point,
     Reading, Schedule, SystemPlan, TrialRecord, TrialState, Value,
@@ -41,13 +41,13 @@ pub struct Experiment {
     pub facts: BTreeMap<String, Facts>,
 }
 
-/// Makes an experiment of imported results. A cell is a benchmark with its keys; its repetitions become blocks, which
+/// Makes an experiment of imported results. A case is a benchmark with its keys; its repetitions become blocks, which
 /// share only their number and are compared unpaired, unless a single table says that they are blocks (those of two
 /// tables were not run together). Each trial carries a note with its source and unknowns.
 ///
 /// # Errors
 /// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
-/// finite, a metric of a benchmark has units that are not of one family, or two better ways, or there are too many cells or
+/// finite, a metric of a benchmark has units that are not of one family, or two better ways, or there are too many cases or
 /// repetitions.
 pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
     let all = results(imports)?;
@@ -64,23 +64,23 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     let mut taken: BTreeMap<u32, Taken> = BTreeMap::new();
     let mut placed = Vec::new();
     for (import, result) in &all {
-        let cell = shape.cell(result);
-        let blocks = taken.entry(cell).or_default();
+        let case = shape.case(result);
+        let blocks = taken.entry(case).or_default();
         let block = free_block(result, blocks)?;
         blocks.blocks.insert(block);
-        placed.push((block, cell, record(import, result, &dimensions), &result.repeated));
+        placed.push((block, case, record(import, result, &dimensions), &result.repeated));
     }
     let gaps = shape.gaps(&taken);
-    for (_, cell, record, _) in &mut placed {
-        record.marks.extend(gaps.get(cell).map(|detail| Mark { kind: MarkKind::Note, detail: detail.clone() }));
+    for (_, case, record, _) in &mut placed {
+        record.marks.extend(gaps.get(case).map(|detail| Mark { kind: MarkKind::Note, detail: detail.clone() }));
     }
     // Stable: a block's results keep their order.
-    placed.sort_by_key(|(block, cell, ..)| (*block, *cell));
+    placed.sort_by_key(|(block, case, ..)| (*block, *case));
     let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
     let blocks = placed.iter().map(|(block, ..)| block + 1).max().unwrap_or(0);
     let (mut trials, mut repeated) = (Vec::new(), Vec::new());
-    for (position, (block, cell, record, attempts)) in (0..).zip(placed) {
-        let planned = PlannedTrial { position, block, cell };
+    for (position, (block, case, record, attempts)) in (0..).zip(placed) {
+        let planned = PlannedTrial { position, block, case };
         let attempt = |(state, reason): &(TrialState, String)| TrialRecord::without_result(*state, reason.as_str());
         repeated.extend(attempts.iter().map(|ended| (planned, attempt(ended))));
         trials.push((planned, record));
@@ -139,14 +139,14 @@ fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
 /// When the trials of a system began, in milliseconds since 1970: the first, the last, and how many there were.
 type Begins<'a> = BTreeMap<&'a str, (i64, i64, u32)>;
 
-/// Whether all trials of a system began before any of another, in a cell or over all of them.
+/// Whether all trials of a system began before any of another, in a case or over all of them.
 fn one_side_was_first(all: &[Told<'_>]) -> bool {
-    let mut cells: BTreeMap<(&str, String), Begins<'_>> = BTreeMap::new();
+    let mut cases: BTreeMap<(&str, String), Begins<'_>> = BTreeMap::new();
     let mut whole = Begins::new();
     for (_, result) in all {
         let Some(began) = result.began_unix_ms else { continue };
-        let cell = cells.entry((&result.benchmark, identity(&result.keys))).or_default();
-        for begins in [cell, &mut whole] {
+        let case = cases.entry((&result.benchmark, identity(&result.keys))).or_default();
+        for begins in [case, &mut whole] {
             let (first, last, count) = begins.entry(&result.system).or_insert((began, began, 0));
             (*first, *last, *count) = (began.min(*first), began.max(*last), *count + 1);
         }
@@ -157,7 +157,7 @@ fn one_side_was_first(all: &[Told<'_>]) -> bool {
         let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
         latest.zip(earliest).is_some_and(|(latest_first, earliest_last)| latest_first > earliest_last)
     };
-    are_apart(&whole) || cells.values().any(are_apart)
+    are_apart(&whole) || cases.values().any(are_apart)
 }
 
 /// In the order of first mention.
@@ -190,10 +190,10 @@ impl Shape {
             benchmark.before = points;
             points += benchmark.points.len();
         }
-        let cells = points as u64 * self.systems.len() as u64;
-        if cells > MAX_CELLS {
+        let cases = points as u64 * self.systems.len() as u64;
+        if cases > MAX_CASES {
             let what = format!(
-                "{points} points of {} systems are {cells} cells, and a plan may have {MAX_CELLS}",
+                "{points} points of {} systems are {cases} cases, and a plan may have {MAX_CASES}",
                 self.systems.len()
             );
             return Err(
@@ -203,8 +203,8 @@ impl Shape {
         Ok(())
     }
 
-    /// In [`Plan::cells`].
-    fn cell(&self, result: &ImportedResult) -> u32 {
+    /// In [`Plan::cases`].
+    fn case(&self, result: &ImportedResult) -> u32 {
         let benchmark = self.benchmarks.get(&result.benchmark);
         let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&identity(&result.keys))?));
         let system = self.systems.get_index_of(&result.system).unwrap_or(0);
@@ -212,24 +212,24 @@ impl Shape {
         (point.unwrap_or(0) * self.systems.len() + system) as u32
     }
 
-    /// By cell: which repetitions it lacks among its own, where others have one.
+    /// By case: which repetitions it lacks among its own, where others have one.
     fn gaps(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
         let mut of_point: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let systems = self.systems.len() as u32;
-        for (cell, blocks) in taken {
-            of_point.entry(cell / systems).or_default().extend(&blocks.blocks);
+        for (case, blocks) in taken {
+            of_point.entry(case / systems).or_default().extend(&blocks.blocks);
         }
-        let lacking = taken.iter().filter_map(|(cell, own)| {
+        let lacking = taken.iter().filter_map(|(case, own)| {
             let last = *own.blocks.last()?;
-            let all = of_point.get(&(cell / systems))?;
+            let all = of_point.get(&(case / systems))?;
             let lacks: Vec<u32> = all.range(..last).filter(|block| !own.blocks.contains(block)).copied().collect();
-            (!lacks.is_empty()).then(|| (*cell, self.gap(*cell, &lacks, all.len())))
+            (!lacks.is_empty()).then(|| (*case, self.gap(*case, &lacks, all.len())))
         });
         lacking.collect()
     }
 
-    fn gap(&self, cell: u32, lacks: &[u32], of: usize) -> String {
-        let (point, system) = (cell as usize / self.systems.len(), cell as usize % self.systems.len());
+    fn gap(&self, case: u32, lacks: &[u32], of: usize) -> String {
+        let (point, system) = (case as usize / self.systems.len(), case as usize % self.systems.len());
         let system = self.systems.get_index(system).map_or("", String::as_str);
         let benchmark = self.benchmarks.iter().rfind(|(_, points)| points.before <= point);
         let place = benchmark.and_then(|(name, points)| {
@@ -356,7 +356,7 @@ fn describe(import: &Imported) -> String {
     }
 }
 
-/// The blocks of a cell that have a result.
+/// The blocks of a case that have a result.
 #[derive(Debug, Default)]
 struct Taken {
     blocks: BTreeSet<u32>,
@@ -473,16 +473,16 @@ mod tests {
     }
 
     #[test]
-    fn each_result_finds_its_cell_and_block() {
+    fn each_result_finds_its_case_and_block() {
         let results = vec![result("A", 8, None), result("A", 8, None), result("B", 64, Some(2)), result("B", 8, None)];
         let experiment = into_experiment("t", &[import(results)]).unwrap();
-        let cells = experiment.plan.cells();
+        let cases = experiment.plan.cases();
         let found: Vec<_> = experiment
             .trials
             .iter()
             .map(|(planned, _)| {
-                let cell = &cells[planned.cell as usize];
-                (planned.position, planned.block, cell.system.as_str(), cell.point["block_kb"].as_int())
+                let case = &cases[planned.case as usize];
+                (planned.position, planned.block, case.system.as_str(), case.point["block_kb"].as_int())
             })
             .collect();
         assert_eq!(found, [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]);
@@ -502,7 +502,7 @@ mod tests {
         double.measurements.push(double.measurements[0].clone());
         assert_eq!(refused(vec![double]), "metric \"iops\" stands twice in disk on A (block_kb=8)");
         let many = (0..10_001).map(|kb| result("A", kb, None)).collect();
-        assert!(refused(many).contains("cells"));
+        assert!(refused(many).contains("cases"));
         assert!(refused(vec![result("A", 8, Some(u32::MAX))]).contains("beyond"));
     }
 
@@ -552,9 +552,9 @@ mod tests {
         assert_eq!(told(of(days), [interleaved(), interleaved()]), known);
         assert_eq!(told([of(days).concat(), Vec::new()], [None, None]), known);
         assert_eq!(told(of(turns), [interleaved(), interleaved()]), unknown);
-        // Cell by cell one after the other, as a sequential plan runs.
-        let cells = [of([0, 1, 2, 3]), of([4, 5, 6, 7])].map(|one| one.concat());
-        let [first, mut second] = cells;
+        // Case by case one after the other, as a sequential plan runs.
+        let cases = [of([0, 1, 2, 3]), of([4, 5, 6, 7])].map(|one| one.concat());
+        let [first, mut second] = cases;
         second.iter_mut().for_each(|one| drop(one.keys.insert("block_kb".to_owned(), Value::Int(64))));
         assert_eq!(told([first, second], [None, None]), known);
     }
@@ -565,7 +565,7 @@ mod tests {
         bare.keys.clear();
         let experiment = into_experiment("t", &[import(vec![result("A", 8, None), bare])]).unwrap();
         let values: Vec<String> =
-            experiment.plan.cells().iter().map(|cell| cell.point["block_kb"].to_string()).collect();
+            experiment.plan.cases().iter().map(|case| case.point["block_kb"].to_string()).collect();
         assert_eq!(values, ["8", "unknown"]);
     }
 }

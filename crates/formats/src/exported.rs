@@ -46,7 +46,7 @@ pub struct ExportedRules {
 pub struct ExportedBenchmark {
     pub name: String,
     pub workload: String,
-    /// The published test that its cells repeat.
+    /// The published test that its cases repeat.
     pub stands_for: Option<String>,
 }
 

@@ -298,7 +298,7 @@ impl Document {
     }
 }
 
-/// fio options that distinguish cells.
+/// fio options that distinguish cases.
 const KEYS: &[&str] = &[
     "rw",
     "bs",

@@ -10,7 +10,7 @@ use crate::exported::ExportedRules;
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
 /// The benchmark of a run that failed before it told what it ran. Its keys are those that are known all the same. As any
-/// that failed and is of no cell that others tell, it counts in every cell that it may have been of.
+/// that failed and is of no case that others tell, it counts in every case that it may have been of.
 pub(crate) const UNTOLD: &str = "";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,7 @@ pub struct Imported {
     pub version: Option<String>,
     /// As named to the reader.
     pub source: String,
-    /// One per execution of a cell.
+    /// One per execution of a case.
     pub results: Vec<ImportedResult>,
     /// What a comparison needs and the file lacks, as noun phrases.
     pub unknown: Vec<String>,
@@ -65,9 +65,9 @@ pub struct Imported {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedResult {
     pub system: String,
-    /// Cells of one benchmark can be compared.
+    /// Cases of one benchmark can be compared.
     pub benchmark: String,
-    /// Distinguish the cells of a benchmark.
+    /// Distinguish the cases of a benchmark.
     pub keys: Point,
     /// From 1; `None` when the file only has an order.
     pub repetition: Option<u32>,

@@ -1,7 +1,7 @@
 //! Tidy CSV: one figure a row.
 //!
 //! Columns: `system`, `metric` and `value`; if there, `repetition`, `unit`, `direction` (`higher`, `lower`, `neither`),
-//! `role` (`primary`, `secondary`, `diagnostic`), `kind` and `benchmark`; every other column is a key of the cell. Fields are separated as in the heading by commas,
+//! `role` (`primary`, `secondary`, `diagnostic`), `kind` and `benchmark`; every other column is a key of the case. Fields are separated as in the heading by commas,
 //! semicolons or tabs, and quoted as in RFC 4180; lines that begin with `#` are remarks. A value is a number with a
 //! point; an empty one, `n/a` or `n/a: reason` is not available. Rows whose kind is neither empty nor `measured` (`printed` ones, which an
 //! audit checks) are no measurements: their value may be any text, and their repetition may be empty.

@@ -1,4 +1,4 @@
-//! The cells of which results were told, and those that a run that failed may have been of.
+//! The cases of which results were told, and those that a run that failed may have been of.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,34 +10,34 @@ use crate::experiment::identity;
 use crate::imported::UNTOLD;
 use crate::{FormatError, Imported, ImportedResult};
 
-/// No more results are made where one that failed counts in several cells.
+/// No more results are made where one that failed counts in several cases.
 const MOST_RESULTS: u64 = 1_000_000;
 
 /// A result with the import that it is of.
 pub type Told<'a> = (&'a Imported, Cow<'a, ImportedResult>);
 /// A benchmark with a point of it.
-type CellKey<'a> = (&'a str, &'a Point);
+type CaseKey<'a> = (&'a str, &'a Point);
 /// Source or system, benchmark and known keys.
 type Asked<'a> = (Option<&'a str>, Option<&'a str>, &'a str, String);
 /// Each by a text that is the same for equal points only.
-type Cells<'a> = IndexMap<(&'a str, String), &'a Point>;
+type Cases<'a> = IndexMap<(&'a str, String), &'a Point>;
 
-/// The results of all imports. One that failed and is of no cell that others tell stands in each cell that it may have been of: at its
+/// The results of all imports. One that failed and is of no case that others tell stands in each case that it may have been of: at its
 /// repetition, or behind all others where that has a result.
 ///
 /// # Errors
 /// Nothing tells what was run, or there are too many results.
 pub fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
     let all = || imports.iter().flat_map(|import| import.results.iter().map(move |result| (import, result)));
-    let mut told = ToldCells::default();
+    let mut told = ToldCases::default();
     all().filter(|(_, result)| result.dropped.is_none()).for_each(|(import, result)| told.learn(import, result));
-    // What failed makes a cell where nothing else may be meant.
+    // What failed makes a case where nothing else may be meant.
     for (import, result) in all().filter(|(_, result)| result.dropped.is_some() && result.benchmark != UNTOLD) {
-        if !told.has(result) && told.cells_of(import, result).is_empty() {
+        if !told.has(result) && told.cases_of(import, result).is_empty() {
             told.learn(import, result);
         }
     }
-    let is_told = |told: &ToldCells<'_>, result: &ImportedResult| result.dropped.is_none() || told.has(result);
+    let is_told = |told: &ToldCases<'_>, result: &ImportedResult| result.dropped.is_none() || told.has(result);
     let known = all().filter(|(_, result)| is_told(&told, result));
     let mut taken: BTreeSet<_> =
         known.filter_map(|(_, result)| place(result, &result.benchmark, &result.keys)).collect();
@@ -47,23 +47,23 @@ pub fn results(imports: &[Imported]) -> Result<Vec<Told<'_>>, FormatError> {
             results.push((import, Cow::Borrowed(result)));
             continue;
         }
-        let mut cells = told.cells_of(import, result);
+        let mut cases = told.cases_of(import, result);
         if told.by_source.is_empty() {
             let reason = result.dropped.as_ref().map_or("", |(_, reason)| reason.as_str());
             return Err(FormatError::whole(format!("nothing tells what was run, since all of it failed: {reason}")));
         }
-        if cells.is_empty() {
-            cells.push((import.tool.as_str(), &result.keys));
+        if cases.is_empty() {
+            cases.push((import.tool.as_str(), &result.keys));
         }
-        if (results.len() + behind.len() + cells.len()) as u64 > MOST_RESULTS {
+        if (results.len() + behind.len() + cases.len()) as u64 > MOST_RESULTS {
             let what = format!(
-                "there are more than {MOST_RESULTS} results, since nothing tells of which cells those are that failed"
+                "there are more than {MOST_RESULTS} results, since nothing tells of which cases those are that failed"
             );
             return Err(FormatError::whole(what).with_hint("leave out what failed before it said what it runs"));
         }
-        let note = format!("nothing tells which of {} cells failed: it counts in each", cells.len());
-        let notes: Vec<String> = (cells.len() > 1).then_some(note).into_iter().collect();
-        for (benchmark, keys) in cells {
+        let note = format!("nothing tells which of {} cases failed: it counts in each", cases.len());
+        let notes: Vec<String> = (cases.len() > 1).then_some(note).into_iter().collect();
+        for (benchmark, keys) in cases {
             let is_free = place(result, benchmark, keys).is_none_or(|place| taken.insert(place));
             let (benchmark, keys, notes) = (benchmark.to_owned(), keys.clone(), notes.clone());
             let one = ImportedResult { benchmark, keys, notes, ..result.clone() };
@@ -83,40 +83,40 @@ fn place<'a>(result: &'a ImportedResult, benchmark: &'a str, keys: &Point) -> Op
 }
 
 #[derive(Default)]
-struct ToldCells<'a> {
-    by_source: BTreeMap<&'a str, Cells<'a>>,
-    by_system: BTreeMap<&'a str, Cells<'a>>,
-    all: Cells<'a>,
+struct ToldCases<'a> {
+    by_source: BTreeMap<&'a str, Cases<'a>>,
+    by_system: BTreeMap<&'a str, Cases<'a>>,
+    all: Cases<'a>,
     /// What was found already.
-    found: BTreeMap<Asked<'a>, Vec<CellKey<'a>>>,
+    found: BTreeMap<Asked<'a>, Vec<CaseKey<'a>>>,
 }
 
-impl<'a> ToldCells<'a> {
+impl<'a> ToldCases<'a> {
     fn learn(&mut self, import: &'a Imported, result: &'a ImportedResult) {
         let of_source = self.by_source.entry(&import.source).or_default();
         let of_system = self.by_system.entry(&result.system).or_default();
-        for cells in [of_source, of_system, &mut self.all] {
-            cells.entry((&result.benchmark, identity(&result.keys))).or_insert(&result.keys);
+        for cases in [of_source, of_system, &mut self.all] {
+            cases.entry((&result.benchmark, identity(&result.keys))).or_insert(&result.keys);
         }
     }
 
-    /// Whether the very cell was told, of any system.
+    /// Whether the very case was told, of any system.
     fn has(&self, result: &'a ImportedResult) -> bool {
         self.all.contains_key(&(result.benchmark.as_str(), identity(&result.keys)))
     }
 
-    /// The cells that a result may be of: those of its source that have its keys and its benchmark, or else of its system, or
+    /// The cases that a result may be of: those of its source that have its keys and its benchmark, or else of its system, or
     /// else of any.
-    fn cells_of(&mut self, import: &'a Imported, result: &'a ImportedResult) -> Vec<CellKey<'a>> {
+    fn cases_of(&mut self, import: &'a Imported, result: &'a ImportedResult) -> Vec<CaseKey<'a>> {
         let (source, system) = (import.source.as_str(), result.system.as_str());
         let of_source = (self.by_source.get(source), Some(source), None);
         let of_system = (self.by_system.get(system), None, Some(system));
-        for (cells, source, system) in [of_source, of_system, (Some(&self.all), None, None)] {
+        for (cases, source, system) in [of_source, of_system, (Some(&self.all), None, None)] {
             let known = (source, system, result.benchmark.as_str(), identity(&result.keys));
             let found = self.found.entry(known).or_insert_with(|| {
                 let agrees = |keys: &Point| result.keys.iter().all(|(key, value)| keys.get(key) == Some(value));
                 let is_it = |benchmark: &str| result.benchmark == UNTOLD || benchmark == result.benchmark;
-                let all = cells.into_iter().flatten().map(|((benchmark, _), keys)| (*benchmark, *keys));
+                let all = cases.into_iter().flatten().map(|((benchmark, _), keys)| (*benchmark, *keys));
                 all.filter(|(benchmark, keys)| is_it(benchmark) && agrees(keys)).collect()
             });
             if !found.is_empty() {

@@ -81,7 +81,7 @@ fn a_session_tells_by_its_commands_what_is_of_which_job() {
     assert!(imported.results[2].dropped.is_some(), "{imported:?}");
     let trials = into_experiment("x", &[imported]).unwrap().trials;
     assert_eq!(
-        trials.iter().map(|(planned, _)| (planned.block, planned.cell)).collect::<Vec<_>>(),
+        trials.iter().map(|(planned, _)| (planned.block, planned.case)).collect::<Vec<_>>(),
         [(0, 0), (1, 0), (2, 0)]
     );
     assert_eq!(output.jobs[0].timings, []);

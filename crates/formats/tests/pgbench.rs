@@ -379,12 +379,12 @@ fn a_run_that_was_aborted_failed_and_keeps_its_place() {
     let select: Vec<(u32, bool)> = experiment
         .trials
         .iter()
-        .filter(|(planned, _)| planned.cell == 0)
+        .filter(|(planned, _)| planned.case == 0)
         .map(|(planned, record)| (planned.block, record.reason.is_some()))
         .collect();
     // The one without a server may have been of either script, and counts in both.
     assert_eq!(select, [(0, false), (1, true), (2, true), (3, false)]);
-    assert_eq!(experiment.trials.iter().filter(|(planned, _)| planned.cell == 1).count(), 2);
+    assert_eq!(experiment.trials.iter().filter(|(planned, _)| planned.case == 1).count(), 2);
 }
 
 #[test]

@@ -234,13 +234,13 @@ fn a_run_that_was_cut_has_no_figures_and_failed() {
     assert!(imported.notes[1].starts_with("1 of 2 results"), "{:?}", imported.notes);
     let trials = into_experiment("x", &[imported]).unwrap().trials;
     let places: Vec<(u32, u32, bool)> =
-        trials.iter().map(|(planned, record)| (planned.block, planned.cell, record.reason.is_some())).collect();
+        trials.iter().map(|(planned, record)| (planned.block, planned.case, record.reason.is_some())).collect();
     assert_eq!(places, [(0, 0, true), (1, 0, false)]);
-    // One that was cut before it told what it does has been of the only cell there is.
+    // One that was cut before it told what it does has been of the only case there is.
     let early: String = BLOG_2013.lines().take(4).map(|line| format!("{line}\n")).collect();
     let imported = import(&read(format!("{BLOG_2013}{early}").as_bytes()), "4 KB", "a.txt");
     let trials = into_experiment("x", &[imported]).unwrap().trials;
-    assert_eq!(trials.iter().map(|(planned, _)| (planned.block, planned.cell)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
+    assert_eq!(trials.iter().map(|(planned, _)| (planned.block, planned.case)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 
 #[test]

@@ -70,10 +70,10 @@ fn a_run_that_an_error_ended_keeps_its_place() {
     assert!(lock.ends_with("PQexecPrepared() failed: 7 canceling statement due to lock timeout"), "{lock}");
     assert!(server.contains("Connection to database failed") && script.contains("Cannot find benchmark"), "{server}");
     assert!(imported.notes[0].starts_with("1 of 6 calls of sysbench were no run"), "{:?}", imported.notes);
-    // What told no threads has been of the one cell that there is.
+    // What told no threads has been of the one case that there is.
     let experiment = into_experiment("x", &[imported]).unwrap();
-    assert_eq!(experiment.plan.cells().len(), 1);
-    assert_eq!(experiment.plan.cells()[0].point["threads"], Value::Int(2));
+    assert_eq!(experiment.plan.cases().len(), 1);
+    assert_eq!(experiment.plan.cases()[0].point["threads"], Value::Int(2));
     let states: Vec<TrialState> = experiment.trials.iter().map(|(_, record)| record.state).collect();
     let failed = TrialState::Failed;
     assert_eq!(states, [TrialState::Measured, failed, failed, failed, TrialState::Measured]);
@@ -86,7 +86,7 @@ fn a_run_that_an_error_ended_keeps_its_place() {
 }
 
 #[test]
-fn what_failed_untold_counts_in_every_cell_that_it_may_have_been_of() {
+fn what_failed_untold_counts_in_every_case_that_it_may_have_been_of() {
     let more = OLTP.replace("Number of threads: 2", "Number of threads: 4");
     let untold = "sysbench 1.0.20 (x)\nFATAL: no\n";
     let imports = [
@@ -95,12 +95,12 @@ fn what_failed_untold_counts_in_every_cell_that_it_may_have_been_of() {
     ];
     let experiment = into_experiment("x", &imports).unwrap();
     let found: Vec<(u32, u32, TrialState)> =
-        experiment.trials.iter().map(|(planned, record)| (planned.block, planned.cell, record.state)).collect();
+        experiment.trials.iter().map(|(planned, record)| (planned.block, planned.case, record.state)).collect();
     let (good, failed) = (TrialState::Measured, TrialState::Failed);
     let b = [(0, 1, failed), (0, 3, failed)];
     assert_eq!(found, [(0, 0, good), b[0], (0, 2, good), b[1], (1, 0, failed), (1, 2, failed)]);
     let note = &experiment.trials[1].1.marks.last().unwrap().detail;
-    assert_eq!(note, "nothing tells which of 2 cells failed: it counts in each");
+    assert_eq!(note, "nothing tells which of 2 cases failed: it counts in each");
 }
 
 proptest! {

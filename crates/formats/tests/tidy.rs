@@ -82,7 +82,7 @@ fn errors_name_line_and_column() {
     }
     let twice = parse("system,repetition,metric,value\na,1,b,5\na,1,b,6\n").unwrap();
     let error = import(&twice, "a.csv").unwrap_err();
-    assert_eq!(error.to_string(), "line 3: b stands here again for the same cell and repetition as in line 2");
+    assert_eq!(error.to_string(), "line 3: b stands here again for the same case and repetition as in line 2");
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -154,12 +154,12 @@ proptest! {
 /// The results that became trials, as system, benchmark, keys, block, state and how many attempts were before.
 fn trials(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
     let experiment = into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
-    let cells = experiment.plan.cells();
+    let cases = experiment.plan.cases();
     let all = experiment.trials.iter().map(|(planned, record)| {
-        let cell = &cells[planned.cell as usize];
-        let keys: Vec<String> = cell.point.values().map(ToString::to_string).collect();
+        let case = &cases[planned.case as usize];
+        let keys: Vec<String> = case.point.values().map(ToString::to_string).collect();
         let attempts = experiment.repeated.iter().filter(|(other, _)| other == planned).count();
-        let (system, benchmark) = (cell.system.clone(), cell.benchmark.clone());
+        let (system, benchmark) = (case.system.clone(), case.benchmark.clone());
         (system, benchmark, keys.join(","), planned.block, record.state.as_str(), attempts)
     });
     all.collect()
@@ -204,7 +204,7 @@ fn an_attempt_that_was_repeated_stands_before_the_one_that_counts() {
 }
 
 #[test]
-fn a_run_that_failed_before_it_told_its_cell_counts_in_each_that_it_may_have_been_of() {
+fn a_run_that_failed_before_it_told_its_case_counts_in_each_that_it_may_have_been_of() {
     let of = |system: &str, benchmark: &str, keys: &str, block, state| {
         (system.to_owned(), benchmark.to_owned(), keys.to_owned(), block, state, 0)
     };

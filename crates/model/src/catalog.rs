@@ -13,7 +13,7 @@ pub enum Literal {
     Float(f64),
     Text(&'static str),
     /// The key may be left out, and a point of the sweep then has no value for it. So keys that few plans write are
-    /// not in every cell, and plans written before the key came keep their hash.
+    /// not in every case, and plans written before the key came keep their hash.
     Absent,
 }
 

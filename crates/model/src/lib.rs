@@ -1,10 +1,10 @@
-//! The nouns of Étalon: plan, system, workload, cell, block, trial, measurement, facts. No I/O.
+//! The nouns of Étalon: plan, system, workload, case, block, trial, measurement, facts. No I/O.
 
 #![forbid(unsafe_code)]
 
 pub mod backup;
+pub mod case;
 pub mod catalog;
-pub mod cell;
 pub mod csv;
 pub mod durability;
 pub mod duration;
@@ -16,8 +16,8 @@ pub mod schedule;
 pub mod trial;
 pub mod value;
 
+pub use case::Case;
 pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, no_idle_keys};
-pub use cell::Cell;
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
 pub use metric::{Direction, Measurement, Metric, Quantity, Reading, Role};

@@ -14,9 +14,9 @@ pub enum Length {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Blocks: every cell once, in a random order drawn anew for each block from the recorded seed.
+    /// Blocks: every case once, in a random order drawn anew for each block from the recorded seed.
     Interleaved,
-    /// All trials of a cell, then the next: drift fools this order; kept to repeat old results.
+    /// All trials of a case, then the next: drift fools this order; kept to repeat old results.
     Sequential,
 }
 
@@ -31,7 +31,7 @@ pub enum OnError {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Each cell runs once per block.
+    /// Each case runs once per block.
     pub blocks: u32,
     /// Load before the measured part.
     pub warmup: Duration,

@@ -1,4 +1,4 @@
-//! The trial: one execution of a cell, the unit of replication.
+//! The trial: one execution of a case, the unit of replication.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,8 +66,8 @@ pub struct PlannedTrial {
     pub position: u32,
     /// From 0.
     pub block: u32,
-    /// In [`crate::Plan::cells`].
-    pub cell: u32,
+    /// In [`crate::Plan::cases`].
+    pub case: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ pub enum Value {
     Text(String),
 }
 
-/// The workload's keys with their values in this cell.
+/// The workload's keys with their values in this case.
 pub type Point = BTreeMap<String, Value>;
 
 impl Value {

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Cell, MarkKind, Reading, TrialState, Value};
+use model::{Case, MarkKind, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
 use crate::number::{Script, count, fixed, median, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
-/// The workload whose cells these are.
+/// The workload whose cases these are.
 const WORKLOAD: &str = "backup";
-/// How it was compressed; cells that agree otherwise are compared with the one without a codec.
+/// How it was compressed; cases that agree otherwise are compared with the one without a codec.
 pub(crate) const CODEC_KEYS: [&str; 4] = ["codec", "level", "workers", "where"];
 /// What level 0 means, as in the codecs' own programs.
 const USUAL_LEVELS: [(&str, i64); 3] = [("gzip", 6), ("lz4", 1), ("zstd", 3)];
@@ -58,26 +58,26 @@ pub(crate) fn value(reading: &Reading) -> Option<f64> {
 /// In the plan's order; empty without backups.
 pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     let backed_up =
-        |cell: &Cell| cell.workload == WORKLOAD && cell.point.get("method").and_then(Value::as_text) != Some("none");
-    let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(|(_, cell)| backed_up(cell)).collect();
-    let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
+        |case: &Case| case.workload == WORKLOAD && case.point.get("method").and_then(Value::as_text) != Some("none");
+    let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(|(_, case)| backed_up(case)).collect();
+    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows = Vec::new();
-    for ((index, cell), own) in cells.iter().zip(&measured) {
+    for ((index, case), own) in cases.iter().zip(&measured) {
         if own.is_empty() {
             continue;
         }
-        let baseline = cells.iter().zip(&measured).find(|((_, other), _)| is_baseline(cell, other));
+        let baseline = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline(case, other));
         let is_whole = |index: usize| evidence.failed(index as u32) == 0;
         let baseline = baseline.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
-        let baseline = baseline.map(|(_, trials)| trials.as_slice()).filter(|_| codec_of(cell) != "none");
-        rows.push(row(evidence, (*index as u32, cell), own, baseline));
+        let baseline = baseline.map(|(_, trials)| trials.as_slice()).filter(|_| codec_of(case) != "none");
+        rows.push(row(evidence, (*index as u32, case), own, baseline));
     }
     rows
 }
 
-pub(crate) fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
+pub(crate) fn trials(evidence: &Evidence, case: usize) -> Vec<Measured> {
     let last = evidence.last_attempts();
-    let own = last.iter().filter(|t| t.planned.cell as usize == cell && t.state == TrialState::Measured);
+    let own = last.iter().filter(|t| t.planned.case as usize == case && t.state == TrialState::Measured);
     own.map(|trial| Measured {
         trial: trial.id,
         block: trial.planned.block,
@@ -91,22 +91,22 @@ pub(crate) fn trials(evidence: &Evidence, cell: usize) -> Vec<Measured> {
     .collect()
 }
 
-fn is_baseline(cell: &Cell, other: &Cell) -> bool {
-    let same = |key: &String| CODEC_KEYS.contains(&key.as_str()) || cell.point.get(key) == other.point.get(key);
-    other.system == cell.system
-        && other.benchmark == cell.benchmark
+fn is_baseline(case: &Case, other: &Case) -> bool {
+    let same = |key: &String| CODEC_KEYS.contains(&key.as_str()) || case.point.get(key) == other.point.get(key);
+    other.system == case.system
+        && other.benchmark == case.benchmark
         && codec_of(other) == "none"
-        && cell.point.keys().all(same)
+        && case.point.keys().all(same)
 }
 
-fn codec_of(cell: &Cell) -> &str {
-    cell.point.get("codec").and_then(Value::as_text).unwrap_or("none")
+fn codec_of(case: &Case) -> &str {
+    case.point.get("codec").and_then(Value::as_text).unwrap_or("none")
 }
 
 /// `zstd-3, 2 workers, at the server`: what is not usual is said.
-pub(crate) fn codec_label(cell: &Cell) -> String {
-    let codec = codec_of(cell);
-    let int = |key: &str| cell.point.get(key).and_then(Value::as_int).unwrap_or(0);
+pub(crate) fn codec_label(case: &Case) -> String {
+    let codec = codec_of(case);
+    let int = |key: &str| case.point.get(key).and_then(Value::as_int).unwrap_or(0);
     let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
     if codec == "none" {
         return codec.to_owned();
@@ -119,7 +119,7 @@ pub(crate) fn codec_label(cell: &Cell) -> String {
     if int("workers") > 0 {
         let _ = write!(label, " ×{}", int("workers"));
     }
-    match cell.point.get("where").and_then(Value::as_text) {
+    match case.point.get("where").and_then(Value::as_text) {
         Some("server") => label.push_str(" at the server"),
         Some("client") => label.push_str(" at the client"),
         _ => {}
@@ -155,15 +155,15 @@ pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) ->
     notes.iter().map(told).collect()
 }
 
-fn row(evidence: &Evidence, (index, cell): (u32, &Cell), own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
+fn row(evidence: &Evidence, (index, case): (u32, &Case), own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
     let failed = evidence.failed(index);
-    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+    let varying = evidence.header.plan.varying_keys(&case.benchmark);
     // Beside `none`, which has no row here, `native` says nothing.
-    let is_usual = |key: &str| key == "method" && cell.point.get(key).and_then(Value::as_text) == Some("native");
+    let is_usual = |key: &str| key == "method" && case.point.get(key).and_then(Value::as_text) == Some("native");
     let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()) && !is_usual(key));
-    let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))).collect();
+    let mut group: Vec<String> = keys.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))).collect();
     if evidence.header.plan.benchmarks.len() > 1 {
-        group.insert(0, cell.benchmark.clone());
+        group.insert(0, case.benchmark.clone());
     }
     let mut ids: Vec<&String> = own.iter().flat_map(|trial| trial.values.keys()).collect();
     ids.sort();
@@ -192,9 +192,9 @@ fn row(evidence: &Evidence, (index, cell): (u32, &Cell), own: &[Measured], basel
         .filter_map(|percent| Some((percent as f64 / 100.0, *figures.get(&format!("backup_file/{percent:03}"))?)));
     let against = |metric| baseline.map_or_else(Vec::new, |baseline| ratios(own, baseline, metric));
     BackupRow {
-        system: cell.system.clone(),
+        system: case.system.clone(),
         group: group.join(", "),
-        codec: codec_label(cell),
+        codec: codec_label(case),
         time_ratio: summary(&against("backup_time")),
         time_ratios: against("backup_time").len(),
         restore_ratio: summary(&against("restore_time")),
@@ -284,8 +284,8 @@ fn published(rows: &[&BackupRow]) -> String {
     for row in coded {
         let figures = ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"];
         let figures = figures.map(|metric| more(rows, row, metric, Script::Plain));
-        let cells = std::iter::once(row.codec.clone()).chain(figures);
-        grid.push(GridLine::Cells(cells.map(GridCell::new).collect()));
+        let cases = std::iter::once(row.codec.clone()).chain(figures);
+        grid.push(GridLine::Cells(cases.map(GridCell::new).collect()));
     }
     format!("  against none, in percent as published\n{}", indented(&grid.render(Style::Plain)))
 }

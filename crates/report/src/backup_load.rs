@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use model::backup::OF_THE_BACKUP;
-use model::{Cell, Value};
+use model::{Case, Value};
 
 use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, said, summary, trials, value};
 use crate::evidence::Evidence;
@@ -46,22 +46,22 @@ pub struct LoadRow {
     pub p99_ratio: Option<[f64; 3]>,
 }
 
-fn text<'c>(cell: &'c Cell, key: &str) -> Option<&'c str> {
-    cell.point.get(key).and_then(Value::as_text)
+fn text<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
+    case.point.get(key).and_then(Value::as_text)
 }
 
 /// In the plan's order; empty without loads.
 pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
-    let loaded = |(_, cell): &(usize, &Cell)| cell.workload == "backup" && text(cell, SCRIPT).is_some();
-    let cells: Vec<(usize, &Cell)> = evidence.cells.iter().enumerate().filter(loaded).collect();
-    let measured: Vec<Vec<Measured>> = cells.iter().map(|(index, _)| trials(evidence, *index)).collect();
+    let loaded = |(_, case): &(usize, &Case)| case.workload == "backup" && text(case, SCRIPT).is_some();
+    let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(loaded).collect();
+    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| trials(evidence, *index)).collect();
     let mut rows: Vec<LoadRow> = Vec::new();
-    for ((index, cell), own) in cells.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
-        let alone = cells.iter().zip(&measured).find(|((_, other), _)| is_alone(cell, other));
+    for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
+        let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_alone(case, other));
         let is_whole = |index: usize| evidence.failed(index as u32) == 0;
         let alone = alone.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
-        let alone = alone.map(|(_, trials)| trials.as_slice()).filter(|_| !is_none(cell));
-        rows.push(row(evidence, cell, own, alone));
+        let alone = alone.map(|(_, trials)| trials.as_slice()).filter(|_| !is_none(case));
+        rows.push(row(evidence, case, own, alone));
     }
     rows
 }
@@ -88,31 +88,31 @@ pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
     }
 }
 
-fn is_none(cell: &Cell) -> bool {
-    text(cell, METHOD) == Some("none")
+fn is_none(case: &Case) -> bool {
+    text(case, METHOD) == Some("none")
 }
 
-fn is_alone(cell: &Cell, other: &Cell) -> bool {
-    let same = |key: &String| is_of_the_backup(key) || cell.point.get(key) == other.point.get(key);
-    is_none(other) && other.system == cell.system && other.benchmark == cell.benchmark && cell.point.keys().all(same)
+fn is_alone(case: &Case, other: &Case) -> bool {
+    let same = |key: &String| is_of_the_backup(key) || case.point.get(key) == other.point.get(key);
+    is_none(other) && other.system == case.system && other.benchmark == case.benchmark && case.point.keys().all(same)
 }
 
-fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
+fn row(evidence: &Evidence, case: &Case, own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
     let middle = |id: &str| {
         let all: Option<Vec<f64>> = own.iter().map(|trial| trial.values.get(id).and_then(value)).collect();
         median(all?.into_iter())
     };
-    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let clients = cell.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
+    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+    let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
-    let mut load = vec![text(cell, SCRIPT).unwrap_or_default().to_owned(), clients];
+    let mut load = vec![text(case, SCRIPT).unwrap_or_default().to_owned(), clients];
     let told = |key: &&String| !is_of_the_backup(key) && ![SCRIPT, "load.clients"].contains(&key.as_str());
-    load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
+    load.extend(varying.iter().filter(told).filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))));
     let against = |metric| alone.map_or_else(Vec::new, |alone| ratios(own, alone, metric));
     LoadRow {
-        system: cell.system.clone(),
+        system: case.system.clone(),
         load: load.join(", "),
-        backup: label(cell, &varying),
+        backup: label(case, &varying),
         throughput: middle("throughput"),
         response_us: [middle("response_p50"), middle("response_p99")],
         throughput_ratio: summary(&against("throughput")),
@@ -122,23 +122,23 @@ fn row(evidence: &Evidence, cell: &Cell, own: &[Measured], alone: Option<&[Measu
 }
 
 /// `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of the backup.
-fn label(cell: &Cell, varying: &[String]) -> String {
-    if is_none(cell) {
+fn label(case: &Case, varying: &[String]) -> String {
+    if is_none(case) {
         return "none".to_owned();
     }
-    let method = text(cell, METHOD).filter(|method| *method != "native");
-    let codec = match codec_label(cell).as_str() {
+    let method = text(case, METHOD).filter(|method| *method != "native");
+    let codec = match codec_label(case).as_str() {
         "none" => "plain".to_owned(),
         codec => codec.to_owned(),
     };
     let mut parts: Vec<String> = method.map(str::to_owned).into_iter().chain([codec]).collect();
     for (key, unit) in LIMITS {
-        let limit = cell.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
+        let limit = case.point.get(key).and_then(Value::as_int).filter(|limit| *limit > 0);
         parts.extend(limit.map(|limit| format!("{limit} {unit}")));
     }
     let is_said = |key: &str| key == METHOD || CODEC_KEYS.contains(&key) || LIMITS.iter().any(|(said, _)| *said == key);
     let others = varying.iter().filter(|key| is_of_the_backup(key) && !is_said(key));
-    parts.extend(others.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?))));
+    parts.extend(others.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))));
     parts.join(", ")
 }
 
@@ -230,18 +230,18 @@ mod tests {
 
     #[test]
     fn every_key_of_the_backup_may_differ_from_the_load_alone_and_is_said() {
-        let cell = |keys: &[(&str, Value)]| Cell {
+        let case = |keys: &[(&str, Value)]| Case {
             benchmark: "backup".to_owned(),
             workload: "backup".to_owned(),
             system: "here".to_owned(),
             point: keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
         };
         let word = |word: &str| Value::Text(word.to_owned());
-        let alone = cell(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
+        let alone = case(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
         let of = |stripes, clients| {
             let keys =
                 [("codec", word("none")), ("stripes", Value::Int(stripes)), ("load.clients", Value::Int(clients))];
-            cell(&[&keys[..], &[(METHOD, word("native"))]].concat())
+            case(&[&keys[..], &[(METHOD, word("native"))]].concat())
         };
         assert!(is_alone(&of(4, 4), &alone) && !is_alone(&of(4, 8), &alone) && !is_alone(&of(4, 4), &of(1, 4)));
         let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);

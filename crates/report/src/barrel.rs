@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Cell, Reading, TrialState, Value};
+use model::{Case, Reading, TrialState, Value};
 
 use crate::evidence::Evidence;
 use crate::number::median;
@@ -18,7 +18,7 @@ const THROUGHPUT: &str = "throughput_";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trials {
-    /// One report for each cell, of all its trials together.
+    /// One report for each case, of all its trials together.
     Together,
     /// One report for each trial.
     Each,
@@ -28,7 +28,7 @@ pub enum Trials {
 pub struct BarrelReport {
     pub client: String,
     pub system: String,
-    /// Distinguishes the benchmark's cells: `clients=4`.
+    /// Distinguishes the benchmark's cases: `clients=4`.
     pub point: String,
     pub trials: usize,
     pub clients: Option<i64>,
@@ -59,23 +59,23 @@ struct Measured<'a> {
     values: BTreeMap<&'a str, f64>,
 }
 
-/// By cell, in the plan's order.
+/// By case, in the plan's order.
 pub fn reports(evidence: &Evidence, split: Trials) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
-    for (index, cell) in evidence.cells.iter().enumerate() {
+    for (index, case) in evidence.cases.iter().enumerate() {
         let trials = measured(evidence, index);
         match split {
             Trials::Together if trials.is_empty() => {}
-            Trials::Together => reports.push(report(evidence, cell, &trials)),
-            Trials::Each => reports.extend(trials.chunks(1).map(|one| report(evidence, cell, one))),
+            Trials::Together => reports.push(report(evidence, case, &trials)),
+            Trials::Each => reports.extend(trials.chunks(1).map(|one| report(evidence, case, one))),
         }
     }
     reports
 }
 
-fn measured(evidence: &Evidence, cell: usize) -> Vec<Measured<'_>> {
-    let of_cell =
-        |trial: &&&store::StoredTrial| trial.planned.cell as usize == cell && trial.state == TrialState::Measured;
+fn measured(evidence: &Evidence, case: usize) -> Vec<Measured<'_>> {
+    let of_case =
+        |trial: &&&store::StoredTrial| trial.planned.case as usize == case && trial.state == TrialState::Measured;
     let values = |id: i64| {
         let of_trial = evidence.measurements.iter().filter(move |one| one.trial_id == id);
         of_trial.filter_map(|one| match one.measurement.reading {
@@ -84,19 +84,19 @@ fn measured(evidence: &Evidence, cell: usize) -> Vec<Measured<'_>> {
         })
     };
     let last = evidence.last_attempts();
-    let trials = last.iter().filter(of_cell);
+    let trials = last.iter().filter(of_case);
     trials.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
-fn report(evidence: &Evidence, cell: &Cell, trials: &[Measured<'_>]) -> BarrelReport {
-    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let point = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
+fn report(evidence: &Evidence, case: &Case, trials: &[Measured<'_>]) -> BarrelReport {
+    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+    let point = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let mut names: Vec<&str> =
         trials.iter().flat_map(|trial| trial.values.keys()).filter_map(|id| id.strip_prefix(THROUGHPUT)).collect();
     names.sort_unstable();
     names.dedup();
     let kinds = if names.is_empty() {
-        vec![KindRow { name: script_of(cell), ..row("", trials) }]
+        vec![KindRow { name: script_of(case), ..row("", trials) }]
     } else {
         names.into_iter().map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), trials) }).collect()
     };
@@ -108,11 +108,11 @@ fn report(evidence: &Evidence, cell: &Cell, trials: &[Measured<'_>]) -> BarrelRe
     marks.sort();
     marks.dedup();
     BarrelReport {
-        client: cell.benchmark.clone(),
-        system: cell.system.clone(),
+        client: case.benchmark.clone(),
+        system: case.system.clone(),
         point: point.collect::<Vec<_>>().join(", "),
         trials: trials.len(),
-        clients: cell.point.get("clients").and_then(Value::as_int),
+        clients: case.point.get("clients").and_then(Value::as_int),
         connect_ms: [
             ms(of(trials, "connect_max").max_by(f64::total_cmp)),
             ms(of(trials, "connect_min").min_by(f64::total_cmp)),
@@ -124,8 +124,8 @@ fn report(evidence: &Evidence, cell: &Cell, trials: &[Measured<'_>]) -> BarrelRe
 }
 
 /// Default name of the only query type: the script.
-fn script_of(cell: &Cell) -> String {
-    let script = cell.point.get("script").and_then(Value::as_text).unwrap_or(&cell.benchmark);
+fn script_of(case: &Case) -> String {
+    let script = case.point.get("script").and_then(Value::as_text).unwrap_or(&case.benchmark);
     let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
 }

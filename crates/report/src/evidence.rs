@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Cell, Facts, Mark, Series, TrialState};
+use model::{Case, Facts, Mark, Series, TrialState};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredTrial};
 
 /// [`Header::build`] of imports.
@@ -15,7 +15,7 @@ pub const CLIENT: &str = "client";
 pub struct Evidence {
     /// What the experiment is and what started it.
     pub header: Header,
-    pub cells: Vec<Cell>,
+    pub cases: Vec<Case>,
     pub trials: Vec<StoredTrial>,
     pub measurements: Vec<StoredMeasurement>,
     pub marks: Vec<(i64, Mark)>,
@@ -59,7 +59,7 @@ impl Evidence {
         crate::motion::keep_believed(&measurements, &mut marks);
         Ok(Evidence {
             header: store.header().clone(),
-            cells: store.cells().to_vec(),
+            cases: store.cases().to_vec(),
             trials: store.trials()?,
             measurements,
             marks,
@@ -67,8 +67,8 @@ impl Evidence {
         })
     }
 
-    pub fn cell(&self, index: u32) -> Option<&Cell> {
-        self.cells.get(index as usize)
+    pub fn case(&self, index: u32) -> Option<&Case> {
+        self.cases.get(index as usize)
     }
 
     /// At each place the measured attempt, else the last that failed, else the last: whoever interrupts the repetition of a
@@ -89,10 +89,10 @@ impl Evidence {
         last.into_values().collect()
     }
 
-    /// How many trials of a cell failed for good: what the others gave is no figure of the cell.
-    pub fn failed(&self, cell: u32) -> usize {
-        let of_cell = |trial: &&StoredTrial| trial.planned.cell == cell && trial.state == TrialState::Failed;
-        self.last_attempts().into_iter().filter(of_cell).count()
+    /// How many trials of a case failed for good: what the others gave is no figure of the case.
+    pub fn failed(&self, case: u32) -> usize {
+        let of_case = |trial: &&StoredTrial| trial.planned.case == case && trial.state == TrialState::Failed;
+        self.last_attempts().into_iter().filter(of_case).count()
     }
 
     pub fn counts(&self) -> TrialCounts {

@@ -159,7 +159,7 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
 
 fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let status = status(row, set, rules);
-    let parts = [row.benchmark.clone(), row.cell_label(), metric_name(&row.metric.id)];
+    let parts = [row.benchmark.clone(), row.case_label(), metric_name(&row.metric.id)];
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
     let reason = row.no_verdict().map(NoVerdict::text);
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);

@@ -23,9 +23,9 @@ pub struct Document {
     pub schema_version: u32,
     /// What was run.
     pub experiment: Experiment,
-    /// One entry per metric, cell and pair of sides.
+    /// One entry per metric, case and pair of sides.
     pub comparisons: Vec<Comparison>,
-    /// What each cell gave, if there is a single system and so nothing to compare.
+    /// What each case gave, if there is a single system and so nothing to compare.
     pub figures: Vec<Figure>,
     /// What each client host did of a load that several made; none where no host has a name.
     pub client_hosts: Vec<ClientHost>,
@@ -51,7 +51,7 @@ pub struct Experiment {
     pub created: String,
     /// The command that created it.
     pub command: String,
-    /// Blocks of the plan: how often every cell is run.
+    /// Blocks of the plan: how often every case is run.
     pub blocks: u32,
     /// `interleaved` or `sequential`.
     pub order: String,
@@ -128,7 +128,7 @@ pub struct Difference {
 /// A value of a key of the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub enum CellValue {
+pub enum CaseValue {
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
@@ -139,14 +139,14 @@ pub enum CellValue {
     Text(String),
 }
 
-/// One metric of one cell, A against B.
+/// One metric of one case, A against B.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Comparison {
     /// The benchmark.
     pub benchmark: String,
     /// The keys that all trials of both sides share.
-    pub cell: BTreeMap<String, CellValue>,
+    pub case: BTreeMap<String, CaseValue>,
     /// The metric.
     pub metric: String,
     /// The unit of every figure of `a` and `b`; empty for a plain number.
@@ -278,8 +278,8 @@ pub struct DroppedTrial {
     pub position: u32,
     /// Its block, from 0.
     pub block: u32,
-    /// Its cell in words.
-    pub cell: String,
+    /// Its case in words.
+    pub case: String,
     /// `failed`, `aborted`, or `superseded`: measured, and measured again since.
     pub state: String,
     /// Why.
@@ -288,21 +288,21 @@ pub struct DroppedTrial {
     pub repeated: bool,
 }
 
-/// What one cell of a single system gave for one metric.
+/// What one case of a single system gave for one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Figure {
     /// The benchmark's name in the plan.
     pub benchmark: String,
     /// The workload's keys with their values.
-    pub cell: BTreeMap<String, CellValue>,
+    pub case: BTreeMap<String, CaseValue>,
     /// The metric.
     pub metric: String,
     /// Its unit; empty for a plain count.
     pub unit: String,
     /// The figures.
     pub side: Side,
-    /// The marks of the cell's trials, beside its first metric; none beside the others.
+    /// The marks of the case's trials, beside its first metric; none beside the others.
     pub warnings: Vec<Warning>,
 }
 
@@ -310,7 +310,7 @@ pub struct Figure {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct ClientHost {
-    /// The benchmark, with what tells its cells from others of it.
+    /// The benchmark, with what tells its cases from others of it.
     pub benchmark: String,
     /// The system.
     pub system: String,
@@ -430,7 +430,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
     Comparison {
         benchmark: row.benchmark.clone(),
-        cell: row.cell.iter().map(|(key, value)| (key.clone(), cell_value(value))).collect(),
+        case: row.case.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
         metric: row.metric.id.clone(),
         unit: row.metric.unit.clone(),
         better: direction(row.metric.direction).to_owned(),
@@ -458,12 +458,12 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     }
 }
 
-fn cell_value(value: &model::Value) -> CellValue {
+fn case_value(value: &model::Value) -> CaseValue {
     match value {
-        model::Value::Bool(b) => CellValue::Bool(*b),
-        model::Value::Int(n) => CellValue::Int(*n),
-        model::Value::Float(x) => CellValue::Float(*x),
-        model::Value::Text(s) => CellValue::Text(s.clone()),
+        model::Value::Bool(b) => CaseValue::Bool(*b),
+        model::Value::Int(n) => CaseValue::Int(*n),
+        model::Value::Float(x) => CaseValue::Float(*x),
+        model::Value::Text(s) => CaseValue::Text(s.clone()),
     }
 }
 
@@ -488,7 +488,7 @@ pub(crate) fn role(role: model::Role) -> &'static str {
 fn figure(figure: &comparison::Figure) -> Figure {
     Figure {
         benchmark: figure.benchmark.clone(),
-        cell: figure.cell.iter().map(|(key, value)| (key.clone(), cell_value(value))).collect(),
+        case: figure.case.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
         metric: figure.metric.id.clone(),
         unit: figure.metric.unit.clone(),
         side: side(&figure.side),
@@ -544,7 +544,7 @@ fn dropped(trial: &comparison::DroppedTrial) -> DroppedTrial {
     DroppedTrial {
         position: trial.position,
         block: trial.block,
-        cell: trial.cell.clone(),
+        case: trial.case.clone(),
         state: trial.state.as_str().to_owned(),
         reason: trial.reason.clone(),
         repeated: trial.repeated,

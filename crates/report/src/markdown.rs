@@ -47,7 +47,7 @@ pub fn render(set: &ComparisonSet) -> String {
 fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
     let unit = row_unit(row);
     let name =
-        [row.cell_label(), metric_name(&row.metric.id), format!("{} {}", unit.name(), arrow(row.metric.direction))]
+        [row.case_label(), metric_name(&row.metric.id), format!("{} {}", unit.name(), arrow(row.metric.direction))]
             .into_iter()
             .filter(|part| !part.trim().is_empty())
             .collect::<Vec<_>>()

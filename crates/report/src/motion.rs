@@ -34,7 +34,7 @@ mod tests {
 
     fn test(trial_id: i64, id: &str, p: f64) -> StoredMeasurement {
         let measurement = Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
-        StoredMeasurement { trial_id, block: 0, cell: 0, position: 0, measurement }
+        StoredMeasurement { trial_id, block: 0, case: 0, position: 0, measurement }
     }
 
     fn marked(trials: &[i64], kind: MarkKind) -> Vec<(i64, Mark)> {

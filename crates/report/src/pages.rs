@@ -6,16 +6,16 @@
 
 use std::fmt::Write as _;
 
-use model::{Cell, Reading};
+use model::{Case, Reading};
 
 use crate::comparison::{Comparison, ComparisonSet, Outcome};
 use crate::evidence::Evidence;
-use crate::html::cells::{CellView, SystemCell, views};
+use crate::html::cases::{CaseView, SystemCase, views};
 use crate::number::{Script, median};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 use crate::words::{change, families, verdict_words};
 
-/// The workload whose cells are shown.
+/// The workload whose cases are shown.
 const WORKLOAD: &str = "pages";
 
 pub const JUDGED: [&str; 5] = ["avg_read", "avg_write", "mib_read", "mib_write", "wait_per_commit"];
@@ -117,11 +117,11 @@ pub struct PerCommit {
 }
 
 /// Measured ones in run order: id and block.
-fn trials(evidence: &Evidence, cell: u32) -> Vec<(i64, u32)> {
+fn trials(evidence: &Evidence, case: u32) -> Vec<(i64, u32)> {
     let mut found: Vec<_> = evidence
         .last_attempts()
         .into_iter()
-        .filter(|trial| trial.planned.cell == cell && trial.state == model::TrialState::Measured)
+        .filter(|trial| trial.planned.case == case && trial.state == model::TrialState::Measured)
         .map(|trial| (trial.planned.position, trial.id, trial.planned.block))
         .collect();
     found.sort_unstable();
@@ -183,8 +183,8 @@ fn unknown(evidence: &Evidence, trials: &[(i64, u32)]) -> Vec<String> {
     reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
-fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
-    let trials = trials(evidence, cell.cell);
+fn system_table(evidence: &Evidence, case: &SystemCase<'_>) -> SystemTable {
+    let trials = trials(evidence, case.case);
     let row = |(trial, block): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
         block: *block,
         class: published,
@@ -194,14 +194,14 @@ fn system_table(evidence: &Evidence, cell: &SystemCell<'_>) -> SystemTable {
     };
     let means = MEASURES.map(|(_, reads, writes)| {
         let mean = |family: &str, class: &str| {
-            mean(evidence, &trials, &format!("{family}/{class}")).filter(|_| evidence.failed(cell.cell) == 0)
+            mean(evidence, &trials, &format!("{family}/{class}")).filter(|_| evidence.failed(case.case) == 0)
         };
         CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(family, class)))
     });
     let unknown = unknown(evidence, &trials);
     let rows = trials.iter().flat_map(|trial| CLASSES.map(|class| row(trial, class))).collect();
     let os = os_account(evidence, &trials);
-    SystemTable { system: cell.name.to_owned(), rows, means, os, unknown }
+    SystemTable { system: case.name.to_owned(), rows, means, os, unknown }
 }
 
 /// Factor and winner; `None` if one is unknown or 0.
@@ -222,15 +222,15 @@ fn conclusions(a: &SystemTable, b: &SystemTable) -> Vec<Conclusion> {
     all
 }
 
-fn is_pages(evidence: &Evidence, view: &CellView<'_>) -> bool {
-    let of = |cell: &Cell| cell.workload == WORKLOAD;
-    view.systems.first().and_then(|system| evidence.cell(system.cell)).is_some_and(of)
+fn is_pages(evidence: &Evidence, view: &CaseView<'_>) -> bool {
+    let of = |case: &Case| case.workload == WORKLOAD;
+    view.systems.first().and_then(|system| evidence.case(system.case)).is_some_and(of)
 }
 
 /// One per point; empty without page inserts.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
     let baseline = &evidence.header.plan.comparison.baseline;
-    let section = |view: &CellView<'_>| {
+    let section = |view: &CaseView<'_>| {
         let systems: Vec<SystemTable> = view.systems.iter().map(|system| system_table(evidence, system)).collect();
         let a = systems.iter().find(|table| table.system == *baseline).or_else(|| systems.first());
         let others = |a: &SystemTable| {
@@ -245,8 +245,8 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
 
 /// By point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
-    let one = |system: &SystemCell<'_>, (class, published): (&str, &'static str)| {
-        let trials = trials(evidence, system.cell);
+    let one = |system: &SystemCase<'_>, (class, published): (&str, &'static str)| {
+        let trials = trials(evidence, system.case);
         let share = |family: &str| {
             let id = format!("{family}/{class}");
             let of = |trial: i64| Some(value(evidence, trial, &id)? / value(evidence, trial, "statements")?);
@@ -263,7 +263,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
             wait_ms: median(trials.iter().filter_map(|(trial, _)| value(evidence, *trial, &waits))),
         }
     };
-    let of_view = |view: &CellView<'_>| {
+    let of_view = |view: &CaseView<'_>| {
         let all = view.systems.iter().flat_map(|system| CLASSES.map(|class| one(system, class)));
         (view.title.clone(), all.collect())
     };
@@ -323,7 +323,7 @@ fn grid(lines: impl IntoIterator<Item = Vec<String>>) -> String {
     }
     let mut grid = Grid::new(aligns);
     for line in lines {
-        grid.push(GridLine::Cells(line.iter().map(|cell| GridCell::new(clean(cell))).collect()));
+        grid.push(GridLine::Cells(line.iter().map(|case| GridCell::new(clean(case))).collect()));
     }
     grid.render(Style::Plain)
 }
@@ -444,8 +444,8 @@ fn write_verdicts(set: &ComparisonSet, width: usize, text: &mut String) {
             let change = change(row);
             let point = change.as_ref().map_or("-".to_owned(), |change| change.point(Script::Plain));
             let interval = change.map_or_else(String::new, |change| change.interval(Script::Plain));
-            let cell = several.then(|| row.cell_label());
-            cell.into_iter().chain([row.metric.id.clone(), point, interval, verdict]).collect()
+            let case = several.then(|| row.case_label());
+            case.into_iter().chain([row.metric.id.clone(), point, interval, verdict]).collect()
         };
         let heads = ["", "change", "interval", "verdict"].map(str::to_owned);
         let heads = several.then(String::new).into_iter().chain(heads).collect();

@@ -1,31 +1,31 @@
 //! Trials in pgbench's output format.
 //!
-//! Lines that begin with `#` are étalon's and name cell and block. Unavailable values are omitted, as pgbench does.
+//! Lines that begin with `#` are étalon's and name case and block. Unavailable values are omitted, as pgbench does.
 
 use std::fmt::Write as _;
 
-use model::{Cell, Reading, TrialState};
+use model::{Case, Reading, TrialState};
 use store::StoredTrial;
 
 use crate::evidence::Evidence;
 use crate::text::clean;
 
-/// Every measured trial with a transaction rate, by cell and block.
+/// Every measured trial with a transaction rate, by case and block.
 pub fn render(evidence: &Evidence) -> String {
     let mut trials: Vec<&StoredTrial> =
         evidence.last_attempts().into_iter().filter(|trial| trial.state == TrialState::Measured).collect();
-    trials.sort_by_key(|trial| (trial.planned.cell, trial.planned.block));
+    trials.sort_by_key(|trial| (trial.planned.case, trial.planned.block));
     let mut text = String::new();
     for trial in trials {
-        if let Some(cell) = evidence.cell(trial.planned.cell) {
+        if let Some(case) = evidence.case(trial.planned.case) {
             // Writing to a string does not fail.
-            let _ = write_trial(evidence, trial, cell, &mut text);
+            let _ = write_trial(evidence, trial, case, &mut text);
         }
     }
     text
 }
 
-fn write_trial(evidence: &Evidence, trial: &StoredTrial, cell: &Cell, text: &mut String) -> std::fmt::Result {
+fn write_trial(evidence: &Evidence, trial: &StoredTrial, case: &Case, text: &mut String) -> std::fmt::Result {
     let of = |id: &str| {
         let mut all = evidence.measurements.iter().filter(|stored| stored.trial_id == trial.id);
         all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| match stored.measurement.reading {
@@ -34,12 +34,12 @@ fn write_trial(evidence: &Evidence, trial: &StoredTrial, cell: &Cell, text: &mut
         })
     };
     let Some(tps) = of("throughput") else { return Ok(()) };
-    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", cell.point.get(key)?)));
+    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+    let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", case.point.get(key)?)));
     let point: String = point.collect();
-    writeln!(text, "# system {}{}, block {}", clean(&cell.system), clean(&point), trial.planned.block + 1)?;
-    let key = |name: &str| cell.point.get(name).map(|value| clean(&value.to_string()));
-    let script = key("script").or_else(|| key("mix")).unwrap_or_else(|| clean(&cell.benchmark));
+    writeln!(text, "# system {}{}, block {}", clean(&case.system), clean(&point), trial.planned.block + 1)?;
+    let key = |name: &str| case.point.get(name).map(|value| clean(&value.to_string()));
+    let script = key("script").or_else(|| key("mix")).unwrap_or_else(|| clean(&case.benchmark));
     writeln!(text, "transaction type: {script}")?;
     let keys = [
         ("scaling factor", "scale"),

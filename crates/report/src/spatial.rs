@@ -7,12 +7,12 @@ use model::Reading;
 
 use crate::comparison::{Comparison, ComparisonSet};
 use crate::evidence::Evidence;
-use crate::html::cells::{CellView, SystemCell, points, views};
+use crate::html::cases::{CaseView, SystemCase, points, views};
 use crate::number::{Script, count, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 use crate::words::{absent, change, families, verdict_words};
 
-/// The workload whose cells are shown.
+/// The workload whose cases are shown.
 const WORKLOAD: &str = "spatial";
 /// Metrics of [`Column::times`] in order: published estimator (mean without shortest and longest), CPU time, mean of
 /// all runs.
@@ -53,7 +53,7 @@ pub struct Section {
     /// The baseline first.
     pub columns: Vec<Column>,
     /// To find its rows in a comparison.
-    cell: u32,
+    case: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -71,33 +71,33 @@ pub struct Conclusion {
 
 /// Empty without spatial queries.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
-    let is_spatial = |view: &&CellView<'_>| {
-        view.systems.first().and_then(|s| evidence.cell(s.cell)).is_some_and(|cell| cell.workload == WORKLOAD)
+    let is_spatial = |view: &&CaseView<'_>| {
+        view.systems.first().and_then(|s| evidence.case(s.case)).is_some_and(|case| case.workload == WORKLOAD)
     };
     views(evidence).iter().filter(is_spatial).filter_map(|view| section(evidence, view)).collect()
 }
 
-fn section(evidence: &Evidence, view: &CellView<'_>) -> Option<Section> {
-    let cell = view.systems.first()?.cell;
+fn section(evidence: &Evidence, view: &CaseView<'_>) -> Option<Section> {
+    let case = view.systems.first()?.case;
     let queries = queries(evidence, view);
-    let column = |system: &SystemCell<'_>| Column {
+    let column = |system: &SystemCase<'_>| Column {
         system: system.name.to_owned(),
         index: system.index,
         times: queries
             .iter()
-            .map(|query| KINDS.map(|kind| mean(evidence, system.cell, &format!("{kind}{query}"))))
+            .map(|query| KINDS.map(|kind| mean(evidence, system.case, &format!("{kind}{query}"))))
             .collect(),
     };
     let baseline = &evidence.header.plan.comparison.baseline;
     let mut columns: Vec<Column> = view.systems.iter().map(column).collect();
     columns.sort_by_key(|column| column.system != *baseline);
-    Some(Section { title: view.title.clone(), queries, columns, cell })
+    Some(Section { title: view.title.clone(), queries, columns, case })
 }
 
 /// In the suite's order, the sum last.
-fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
+fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.cell == stored.cell)) {
+    for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.case == stored.case)) {
         if let Some(query) = stored.measurement.metric.id.strip_prefix(KINDS[PUBLISHED])
             && !found.iter().any(|known| known == query)
         {
@@ -109,18 +109,18 @@ fn queries(evidence: &Evidence, view: &CellView<'_>) -> Vec<String> {
 }
 
 /// `None` if a trial lacks it, since the others would stand for it.
-fn mean(evidence: &Evidence, cell: u32, id: &str) -> Time {
-    let failed = evidence.failed(cell);
+fn mean(evidence: &Evidence, case: u32, id: &str) -> Time {
+    let failed = evidence.failed(case);
     if failed > 0 {
         return Err(format!("{} failed", count(failed, "trial")));
     }
-    let of_metric = |stored: &&store::StoredMeasurement| stored.cell == cell && stored.measurement.metric.id == id;
+    let of_metric = |stored: &&store::StoredMeasurement| stored.case == case && stored.measurement.metric.id == id;
     for stored in evidence.measurements.iter().filter(of_metric) {
         if let Reading::Unavailable(reason) = &stored.measurement.reading {
             return Err(reason.clone());
         }
     }
-    let values = points(evidence, cell, id);
+    let values = points(evidence, case, id);
     if values.is_empty() {
         return Err("no trial was measured".to_owned());
     }
@@ -264,11 +264,11 @@ fn row_of<'s>(
     section: &Section,
     (b, query): (&str, &str),
 ) -> Option<&'s Comparison> {
-    let cell = evidence.cell(section.cell)?;
+    let case = evidence.case(section.case)?;
     let id = format!("{}{query}", KINDS[MEAN]);
     let rows = set.tables.iter().filter(|table| table.b == b).flat_map(|table| &table.rows);
-    let of_cell = |row: &&Comparison| row.cell.iter().all(|(key, value)| cell.point.get(key) == Some(value));
-    rows.filter(|row| row.metric.id == id && row.benchmark == cell.benchmark).find(of_cell)
+    let of_case = |row: &&Comparison| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value));
+    rows.filter(|row| row.metric.id == id && row.benchmark == case.benchmark).find(of_case)
 }
 
 /// The published gain beside the sound ratio with interval and verdict.

@@ -253,7 +253,7 @@ pub fn table_title(table: &Table) -> String {
 pub fn design(set: &ComparisonSet) -> String {
     let order = match set.order {
         Order::Interleaved => "order randomised in each block",
-        Order::Sequential => "one cell after the other",
+        Order::Sequential => "one case after the other",
     };
     let mut text = format!("{}, {order}", count(set.blocks as usize, "block"));
     match set.lost() {

@@ -65,7 +65,7 @@ impl Sample {
     }
 }
 
-/// The value of a block that holds several trials of one cell: their geometric mean, since comparisons are made of
+/// The value of a block that holds several trials of one case: their geometric mean, since comparisons are made of
 /// logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is refused, not patched up.
 fn pooled(block: &[TrialValue]) -> f64 {
     match block {

@@ -61,7 +61,7 @@ pub enum StoreError {
     #[error("refused to {tried} in store {path:?}: {why}")]
     Refused { path: PathBuf, tried: String, why: String },
     /// The trial is not in the stored order.
-    #[error("store {path:?} plans no trial at position {} with block {} and cell {}", .planned.position, .planned.block, .planned.cell)]
+    #[error("store {path:?} plans no trial at position {} with block {} and case {}", .planned.position, .planned.block, .planned.case)]
     NotPlanned { path: PathBuf, planned: PlannedTrial },
     /// The trial cannot go on from this state.
     #[error("store {path:?}: tried to {tried}, but it is {found}")]

@@ -1,9 +1,9 @@
-//! What the experiment is: one row, the cells and the order, written before the first trial.
+//! What the experiment is: one row, the cases and the order, written before the first trial.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use model::{Cell, Plan, PlannedTrial};
+use model::{Case, Plan, PlannedTrial};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
@@ -31,8 +31,8 @@ pub struct Header {
 const TRIED_SAVE: &str = "write the plan and the order";
 const TRIED_LOAD: &str = "read the plan";
 
-/// Positions from 0 without gaps, each cell at most once in a block, no unknown cell.
-pub(crate) fn check_order(path: &Path, cells: &[Cell], order: &[PlannedTrial]) -> Result<()> {
+/// Positions from 0 without gaps, each case at most once in a block, no unknown case.
+pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedTrial]) -> Result<()> {
     let refuse = |why: String| Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
     let mut positions = HashSet::new();
     let mut seen = HashSet::new();
@@ -40,16 +40,16 @@ pub(crate) fn check_order(path: &Path, cells: &[Cell], order: &[PlannedTrial]) -
         if trial.position as usize >= order.len() || !positions.insert(trial.position) {
             return refuse(format!("position {} stands twice or beyond the end of the order", trial.position));
         }
-        if trial.cell as usize >= cells.len() {
+        if trial.case as usize >= cases.len() {
             return refuse(format!(
-                "position {} names cell {}, the plan has {}",
+                "position {} names case {}, the plan has {}",
                 trial.position,
-                trial.cell,
-                cells.len()
+                trial.case,
+                cases.len()
             ));
         }
-        if !seen.insert((trial.block, trial.cell)) {
-            return refuse(format!("cell {} stands twice in block {}", trial.cell, trial.block));
+        if !seen.insert((trial.block, trial.case)) {
+            return refuse(format!("case {} stands twice in block {}", trial.case, trial.block));
         }
     }
     Ok(())
@@ -60,9 +60,9 @@ pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[Pla
     let mut insert = conn
         .prepare("INSERT INTO cells (id, benchmark, workload, system, point_json) VALUES (?1, ?2, ?3, ?4, ?5)")
         .tried(path, TRIED_SAVE)?;
-    for (id, cell) in (0_i64..).zip(header.plan.cells()) {
-        let point = to_json(path, &cell.point)?;
-        insert.execute(params![id, cell.benchmark, cell.workload, cell.system, point]).tried(path, TRIED_SAVE)?;
+    for (id, case) in (0_i64..).zip(header.plan.cases()) {
+        let point = to_json(path, &case.point)?;
+        insert.execute(params![id, case.benchmark, case.workload, case.system, point]).tried(path, TRIED_SAVE)?;
     }
     let mut insert = conn
         .prepare("INSERT INTO trials (position, block, cell, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
@@ -70,7 +70,7 @@ pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[Pla
     let mut order = order.to_vec();
     order.sort_unstable_by_key(|trial| trial.position);
     for trial in order {
-        insert.execute(params![trial.position, trial.block, trial.cell]).tried(path, TRIED_SAVE)?;
+        insert.execute(params![trial.position, trial.block, trial.case]).tried(path, TRIED_SAVE)?;
     }
     Ok(())
 }
@@ -97,7 +97,7 @@ fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
 }
 
 /// Also checks that they belong to one plan.
-pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Cell>)> {
+pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Case>)> {
     let header = conn
         .query_row(
             "SELECT etalon_version, build, created_unix_ms, command, plan_path, plan_hash, plan_text, plan_json
@@ -106,18 +106,18 @@ pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Cell>)
             read_header,
         )
         .tried(path, TRIED_LOAD)?;
-    let cells: Vec<Cell> = conn
+    let cases: Vec<Case> = conn
         .prepare("SELECT benchmark, workload, system, point_json FROM cells ORDER BY id")
-        .and_then(|mut query| query.query_map([], read_cell)?.collect())
+        .and_then(|mut query| query.query_map([], read_case)?.collect())
         .tried(path, TRIED_LOAD)?;
-    if cells != header.plan.cells() {
+    if cases != header.plan.cases() {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
             tried: TRIED_LOAD.to_owned(),
-            detail: "its cells are not those of its plan".to_owned(),
+            detail: "its cases are not those of its plan".to_owned(),
         });
     }
-    Ok((header, cells))
+    Ok((header, cases))
 }
 
 fn read_header(row: &Row<'_>) -> rusqlite::Result<Header> {
@@ -133,8 +133,8 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<Header> {
     })
 }
 
-fn read_cell(row: &Row<'_>) -> rusqlite::Result<Cell> {
-    Ok(Cell { benchmark: row.get(0)?, workload: row.get(1)?, system: row.get(2)?, point: from_json(row, 3)? })
+fn read_case(row: &Row<'_>) -> rusqlite::Result<Case> {
+    Ok(Case { benchmark: row.get(0)?, workload: row.get(1)?, system: row.get(2)?, point: from_json(row, 3)? })
 }
 
 fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {

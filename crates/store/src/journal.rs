@@ -267,11 +267,11 @@ fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Res
 }
 
 fn repeat(tx: &Transaction<'_>, last: &StoredTrial, started_unix_ms: i64) -> rusqlite::Result<i64> {
-    let PlannedTrial { position, block, cell } = last.planned;
+    let PlannedTrial { position, block, case } = last.planned;
     tx.execute(
         "INSERT INTO trials (position, block, cell, attempt, state, started_unix_ms)
          VALUES (?1, ?2, ?3, ?4, 'running', ?5)",
-        params![position, block, cell, last.attempt + 1, started_unix_ms],
+        params![position, block, case, last.attempt + 1, started_unix_ms],
     )?;
     Ok(tx.last_insert_rowid())
 }
@@ -297,9 +297,9 @@ fn read_trial(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
     })
 }
 
-/// Reads position, block and cell from column `first` on.
+/// Reads position, block and case from column `first` on.
 fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedTrial> {
-    Ok(PlannedTrial { position: row.get(first)?, block: row.get(first + 1)?, cell: row.get(first + 2)? })
+    Ok(PlannedTrial { position: row.get(first)?, block: row.get(first + 1)?, case: row.get(first + 2)? })
 }
 
 /// For `rows`, which says what was tried.

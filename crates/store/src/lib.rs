@@ -3,7 +3,7 @@
 //! A store is a file that ends in `.etalon`. It can be opened with the `sqlite3` shell; the views `results` and
 //! `journal` are meant for that. Three promises hold, whatever kills the process:
 //!
-//! 1. **The order is there before the first trial.** [`Store::create`] writes the plan, its cells and the order in one
+//! 1. **The order is there before the first trial.** [`Store::create`] writes the plan, its cases and the order in one
 //!    transaction into a file that appears under its name only when it is whole.
 //! 2. **A crash costs one trial.** [`Store::finish_trial`] is one transaction, synchronous to the disk; nothing is
 //!    written while a trial runs. What it acknowledged stays.
@@ -30,7 +30,7 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-use model::Cell;
+use model::Case;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use error::StoreError;
@@ -51,7 +51,7 @@ pub struct Store {
     conn: Connection,
     path: PathBuf,
     header: Header,
-    cells: Vec<Cell>,
+    cases: Vec<Case>,
     access: Access,
     origin: Origin,
 }
@@ -95,9 +95,9 @@ impl Store {
         &self.header
     }
 
-    /// Of the plan; the index is the cell's identity.
-    pub fn cells(&self) -> &[Cell] {
-        &self.cells
+    /// Of the plan; the index is the case's identity.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
     }
 
     /// Writes the WAL back, so that a single file is left. Dropping does so too but cannot report an error. While a

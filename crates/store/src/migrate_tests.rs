@@ -71,7 +71,7 @@ fn header() -> Header {
 }
 
 fn order() -> Vec<PlannedTrial> {
-    (0..2).map(|n| PlannedTrial { position: n, block: n, cell: 0 }).collect()
+    (0..2).map(|n| PlannedTrial { position: n, block: n, case: 0 }).collect()
 }
 
 fn fixture() -> (tempfile::TempDir, PathBuf) {

@@ -30,7 +30,7 @@ const TRIED_OPEN: &str = "open it";
 const TRIED_WRITE: &str = "open it for writing";
 
 impl Store {
-    /// Creates a store and opens it for writing. Header, cells and order are synced to disk before the file appears
+    /// Creates a store and opens it for writing. Header, cases and order are synced to disk before the file appears
     /// under its name; on failure no file is left.
     ///
     /// # Errors
@@ -95,13 +95,13 @@ impl Store {
         // Without shared memory SQLite answers with another mode, which is as safe.
         conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).tried(path, TRIED_WRITE)?;
         migrate::migrate(&mut conn, path, steps)?;
-        let (header, cells) = header::load(&conn, path)?;
+        let (header, cases) = header::load(&conn, path)?;
         let token = lock::enter(&conn, path)?;
         Ok(Store {
             conn,
             path: path.to_owned(),
             header,
-            cells,
+            cases,
             access: Access::Write { lock, token },
             origin: Origin::Opened,
         })
@@ -114,8 +114,8 @@ impl Store {
             conn = copy_to_memory(&conn, path)?;
             migrate::migrate(&mut conn, path, steps)?;
         }
-        let (header, cells) = header::load(&conn, path)?;
-        Ok(Store { conn, path: path.to_owned(), header, cells, access: Access::ReadOnly, origin: Origin::Opened })
+        let (header, cases) = header::load(&conn, path)?;
+        Ok(Store { conn, path: path.to_owned(), header, cases, access: Access::ReadOnly, origin: Origin::Opened })
     }
 
     /// Leaves a single file, as far as readers allow.

@@ -98,7 +98,7 @@ fn sync_folder(full: &Path) {
 }
 
 fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
-    header::check_order(path, &header.plan.cells(), order)?;
+    header::check_order(path, &header.plan.cases(), order)?;
     let mut conn = Connection::open(file).tried(path, TRIED)?;
     // `auto_vacuum` must come before the first table: it lets `close` give back the reserve. A scaffold may be lost,
     // so it is synced once at the end.

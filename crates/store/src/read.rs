@@ -12,7 +12,7 @@ use crate::{Result, Store, StoreError, words};
 pub struct StoredMeasurement {
     pub trial_id: i64,
     pub block: u32,
-    pub cell: u32,
+    pub case: u32,
     pub position: u32,
     pub measurement: Measurement,
 }
@@ -32,7 +32,7 @@ impl Store {
             Ok(StoredMeasurement {
                 trial_id: row.get(0)?,
                 block: row.get(1)?,
-                cell: row.get(2)?,
+                case: row.get(2)?,
                 position: row.get(3)?,
                 measurement: read_measurement(row, 4)?,
             })

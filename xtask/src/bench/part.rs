@@ -325,7 +325,7 @@ impl Bar {
     pub fn row(&self, answer: &Json, baseline: &str) -> String {
         let is_it = |row: &&Json| {
             row["metric"] == self.metric.as_str()
-                && self.case.iter().all(|(key, value)| row["cell"][key] == serde_json::json!(value))
+                && self.case.iter().all(|(key, value)| row["case"][key] == serde_json::json!(value))
         };
         let rows = |of: &str| answer[of].as_array().into_iter().flatten().filter(is_it).cloned().collect::<Vec<Json>>();
         let is_side = |side: &Json| side["system"] == self.side.as_str();
@@ -445,7 +445,7 @@ mod tests {
     fn a_bar_is_met_for_sure_or_not() {
         let bar: Bar = toml::from_str("metric = 'cpu'\nside = 'b'\nat_most = 0.5\ncase = { n = 2 }").unwrap();
         let row = |ratio: f64, lo: f64, hi: f64| {
-            let row = serde_json::json!({"metric": "cpu", "cell": {"n": 2}, "ratio": ratio, "interval": [lo, hi],
+            let row = serde_json::json!({"metric": "cpu", "case": {"n": 2}, "ratio": ratio, "interval": [lo, hi],
                 "a": {"system": "a", "median": 2.0, "min": 1.0, "max": 3.0}, "b": {"system": "b"}});
             serde_json::json!({"comparisons": [row], "figures": []})
         };

@@ -1,4 +1,4 @@
-//! `--format super-smack`: the Query Barrel Report of each cell, and the script's own `print` lines.
+//! `--format super-smack`: the Query Barrel Report of each case, and the script's own `print` lines.
 
 use engine::workloads::smack::{Script, Shown};
 use report::Evidence;
@@ -19,7 +19,7 @@ pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, Cli
     for one in barrel::reports(evidence, Trials::Together) {
         let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);
         let shown = script.shown(&called.values, &results).map_err(|failure| CliError::from(&failure))?;
-        // Several clients of one script share a cell and a report.
+        // Several clients of one script share a case and a report.
         let mut reported = false;
         for line in shown {
             match line {

@@ -338,7 +338,7 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
     }
     experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.note(&format!("note: {note}")));
     if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
-        printer.note(&format!("note: {more} more cells lack repetitions"));
+        printer.note(&format!("note: {more} more cases lack repetitions"));
     }
     let trials = count(experiment.trials.len(), "trial");
     printer.note(&format!("{trials} of {}: {}", count(systems.len(), "system"), systems.join(", ")));

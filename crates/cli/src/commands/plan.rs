@@ -48,14 +48,14 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     let mut files = std::collections::BTreeSet::new();
-    for cell in plan.cells() {
-        let task = registry.workload(&cell.workload).and_then(|workload| workload.task(&cell.point, &grants));
+    for case in plan.cases() {
+        let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, &grants));
         let task = task.and_then(|task| task.check(&plan.schedule).map(|()| task));
-        let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", cell.benchmark)))?;
+        let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
         let size_bytes = task.dataset.size_bytes;
         if !task.dataset.files.is_empty() {
             // Made once per run, for all benchmarks.
-            if files.insert((cell.system.clone(), task.dataset.name)) {
+            if files.insert((case.system.clone(), task.dataset.name)) {
                 work.disk_bytes += size_bytes;
                 work.loading += Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
             }
@@ -88,8 +88,8 @@ fn time_text(plan: &Plan, work: &Work) -> String {
 
 /// Every benchmark uses tables that étalon did not make.
 fn makes_nothing(plan: &Plan) -> bool {
-    let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
-    plan.cells().iter().all(none)
+    let none = |case: &model::Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
+    plan.cases().iter().all(none)
 }
 
 /// Privileges that étalon needs in the system.
@@ -119,7 +119,7 @@ fn order_word(order: Order) -> &'static str {
 
 fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
     let mut text = String::new();
-    let cells = plan.cells();
+    let cases = plan.cases();
     let order = plan.order();
     let _ = writeln!(text, "plan {}: valid", plan.name);
     let _ = writeln!(text, "\nsystems");
@@ -142,15 +142,15 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
             let _ = writeln!(text, "    note: {caution}");
         }
     }
-    let _ = writeln!(text, "\ncells");
-    for (number, cell) in cells.iter().enumerate() {
-        let point: Vec<String> = cell.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, cell.benchmark, cell.system, point.join(" "));
+    let _ = writeln!(text, "\ncases");
+    for (number, case) in cases.iter().enumerate() {
+        let point: Vec<String> = case.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
     for block in 0..plan.schedule.blocks {
         let numbers: Vec<String> =
-            order.iter().filter(|t| t.block == block).map(|t| (t.cell + 1).to_string()).collect();
+            order.iter().filter(|t| t.block == block).map(|t| (t.case + 1).to_string()).collect();
         let _ = writeln!(text, "  block {:>2}: {}", block + 1, numbers.join(" "));
     }
     let _ = writeln!(
@@ -196,7 +196,7 @@ fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
         "schema_version": 1,
         "plan": plan.redacted(),
         "systems": systems,
-        "cells": plan.cells(),
+        "cases": plan.cases(),
         "order": plan.order(),
         "expected_s": (expected_time(plan) + work.loading).as_secs_f64(),
         "disk_bytes": work.disk_bytes,

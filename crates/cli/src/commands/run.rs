@@ -253,7 +253,7 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
         "{}: {}, {}, {}, {}, about {}; seed {seed}",
         plan.name,
         count(plan.systems.len(), "system"),
-        count(plan.cells().len(), "cell"),
+        count(plan.cases().len(), "case"),
         count(plan.schedule.blocks as usize, "block"),
         count(trials, "trial"),
         clock(expected),
@@ -269,6 +269,6 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
 
 /// Benchmarks on tables that étalon did not make.
 fn on_tables_of_others(plan: &Plan) -> std::collections::BTreeSet<String> {
-    let none = |cell: &model::Cell| cell.point.get("tables").and_then(model::Value::as_text) == Some("none");
-    plan.cells().into_iter().filter(none).map(|cell| cell.benchmark).collect()
+    let none = |case: &model::Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
+    plan.cases().into_iter().filter(none).map(|case| case.benchmark).collect()
 }

@@ -5,7 +5,7 @@ use formats::sqlio::{
     Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Measured, Op, Pattern, Pool, PoolLine,
     Report, SizeLine, SizeOrigin, Timing, Wording,
 };
-use model::{Cell, Reading, TrialState, Value};
+use model::{Case, Reading, TrialState, Value};
 use report::{Evidence, SeriesSource};
 use store::StoredTrial;
 
@@ -19,31 +19,31 @@ const CLOCK_PER_S: u64 = 1_000_000_000;
 /// Default file size.
 const DEFAULT_MB: u64 = 1_024;
 
-/// One output per measured trial: run by run, then system, then block. Without `called` the runs come from the cells'
+/// One output per measured trial: run by run, then system, then block. Without `called` the runs come from the cases'
 /// keys.
 pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Called>) -> Result<String, CliError> {
     let made;
     let called = match called {
         Some(called) => called,
         None => {
-            made = of_cells(evidence);
+            made = of_cases(evidence);
             &made
         }
     };
     let mut text = String::new();
     let last = evidence.last_attempts();
     for run in &called.runs {
-        let mut cells: Vec<(u32, &Cell)> = (0..).zip(&evidence.cells).filter(|(_, cell)| is_of(cell, run)).collect();
-        let place = |cell: &Cell| evidence.header.plan.systems.iter().position(|one| one.name == cell.system);
-        cells.sort_by_key(|(_, cell)| place(cell));
-        for (number, cell) in cells {
+        let mut cases: Vec<(u32, &Case)> = (0..).zip(&evidence.cases).filter(|(_, case)| is_of(case, run)).collect();
+        let place = |case: &Case| evidence.header.plan.systems.iter().position(|one| one.name == case.system);
+        cases.sort_by_key(|(_, case)| place(case));
+        for (number, case) in cases {
             let mut trials: Vec<&&StoredTrial> = last
                 .iter()
-                .filter(|trial| trial.planned.cell == number && trial.state == TrialState::Measured)
+                .filter(|trial| trial.planned.case == number && trial.state == TrialState::Measured)
                 .collect();
             trials.sort_by_key(|trial| trial.planned.block);
             for trial in trials {
-                text.push_str(&output(evidence, source, run, cell, trial)?.render(called.wording));
+                text.push_str(&output(evidence, source, run, case, trial)?.render(called.wording));
             }
         }
     }
@@ -54,24 +54,24 @@ pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Ca
     Ok(text)
 }
 
-fn is_of(cell: &Cell, run: &CalledRun) -> bool {
-    cell.benchmark == run.benchmark && cell.point.get("depth").and_then(Value::as_int) == Some(i64::from(run.depth))
+fn is_of(case: &Case, run: &CalledRun) -> bool {
+    case.benchmark == run.benchmark && case.point.get("depth").and_then(Value::as_int) == Some(i64::from(run.depth))
 }
 
 /// Command lines that ask for the same runs.
-fn of_cells(evidence: &Evidence) -> Called {
+fn of_cases(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
-    for cell in &evidence.cells {
-        if let Some(run) = of_cell(evidence, cell).filter(|_| !runs.iter().any(|run| is_of(cell, run))) {
+    for case in &evidence.cases {
+        if let Some(run) = of_case(evidence, case).filter(|_| !runs.iter().any(|run| is_of(case, run))) {
             runs.push(run);
         }
     }
     Called { runs, wording: Wording::AsSqlio }
 }
 
-fn of_cell(evidence: &Evidence, cell: &Cell) -> Option<CalledRun> {
-    let text = |key: &str| cell.point.get(key).and_then(Value::as_text);
-    let number = |key: &str| cell.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok());
+fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
+    let text = |key: &str| case.point.get(key).and_then(Value::as_text);
+    let number = |key: &str| case.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok());
     let buffering = match text("cache")? {
         "none" => Buffering::None,
         "fs" => Buffering::Software,
@@ -96,7 +96,7 @@ fn of_cell(evidence: &Evidence, cell: &Cell) -> Option<CalledRun> {
         latency: Some(LatencyTimer { timer: Timing::System, initiation: Initiation::Untimed }),
         ..Command::default()
     };
-    let all_mb = size_of_all(cell);
+    let all_mb = size_of_all(case);
     let (threads, mask) = (command.threads, 0);
     let pools = match text("targets").map(|all| target_parts(all).collect::<Vec<_>>()) {
         None => vec![Pool { files: command.files.clone(), threads, mask, size_mb: all_mb }],
@@ -114,14 +114,14 @@ fn of_cell(evidence: &Evidence, cell: &Cell) -> Option<CalledRun> {
             parts.into_iter().map(pool).collect()
         }
     };
-    Some(CalledRun { benchmark: cell.benchmark.clone(), depth, command, pools })
+    Some(CalledRun { benchmark: case.benchmark.clone(), depth, command, pools })
 }
 
 fn output(
     evidence: &Evidence,
     source: &dyn SeriesSource,
     run: &CalledRun,
-    cell: &Cell,
+    case: &Case,
     trial: &StoredTrial,
 ) -> Result<Report, CliError> {
     let value = |id: &str| {
@@ -133,7 +133,7 @@ fn output(
         }
     };
     let ios = value("iops").map_or(0.0, |rate| rate * trial.elapsed_s);
-    let mut report = head(run, cell, trial);
+    let mut report = head(run, case, trial);
     let latency = match run.command.latency {
         None => None,
         Some(_) => {
@@ -160,7 +160,7 @@ fn output(
     Ok(report)
 }
 
-fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
+fn head(run: &CalledRun, case: &Case, trial: &StoredTrial) -> Report {
     let command = &run.command;
     let threads: u32 = run.pools.iter().map(|pool| pool.threads).sum();
     let files: Vec<String> = run.pools.iter().flat_map(|pool| pool.files.clone()).collect();
@@ -173,9 +173,9 @@ fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
     }
     // The quick form makes smaller files, so the real sizes are printed. The parts of `targets` are in the files'
     // order.
-    let parts = cell.point.get("targets").and_then(Value::as_text).map(target_parts);
+    let parts = case.point.get("targets").and_then(Value::as_text).map(target_parts);
     let mut own_mb = parts.into_iter().flatten().map(|part| part.size_mb);
-    let all_mb = size_of_all(cell);
+    let all_mb = size_of_all(case);
     let every_file = run.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));
     let sizes = every_file.map(|(pool, file)| size(pool, own_mb.next().flatten().or(all_mb), file)).collect();
     let planned = f64::from(command.seconds);
@@ -201,9 +201,9 @@ fn head(run: &CalledRun, cell: &Cell, trial: &StoredTrial) -> Report {
     }
 }
 
-/// The cell's `size_mb`.
-fn size_of_all(cell: &Cell) -> Option<u64> {
-    cell.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok())
+/// The case's `size_mb`.
+fn size_of_all(case: &Case) -> Option<u64> {
+    case.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok())
 }
 
 fn size(pool: &Pool, made_mb: Option<u64>, file: &str) -> SizeLine {

@@ -51,8 +51,8 @@ fn collect(value: &Value, rows: &mut Vec<Value>) {
             }
             row.remove("warnings");
             // A table does not distinguish whole numbers.
-            let cell = row.get_mut("cell").and_then(Value::as_object_mut);
-            for value in cell.into_iter().flat_map(|cell| cell.values_mut()) {
+            let case = row.get_mut("case").and_then(Value::as_object_mut);
+            for value in case.into_iter().flat_map(|case| case.values_mut()) {
                 *value = value.as_f64().map_or_else(|| value.clone(), Value::from);
             }
             rows.push(Value::Object(row));
@@ -169,7 +169,7 @@ fn repeated(scene: &Scene, store: &str, system: &str, attempts: usize) {
     let order: Vec<PlannedTrial> = all.iter().map(|trial| trial.planned).collect();
     let mut to = Store::create(&scene.path().join("repeated.etalon"), from.header(), &order).unwrap();
     let measurements = from.measurements().unwrap();
-    let of_system = |trial: &&StoredTrial| from.cells()[trial.planned.cell as usize].system == system;
+    let of_system = |trial: &&StoredTrial| from.cases()[trial.planned.case as usize].system == system;
     let lost: BTreeSet<i64> = all.iter().filter(of_system).take(attempts).map(|trial| trial.id).collect();
     for trial in &all {
         let mut record = TrialRecord::without_result(TrialState::Failed, "the connection was lost");

@@ -81,7 +81,7 @@ fn transactions_beside_a_backup_have_verdicts() {
     assert_eq!(
         verdicts(&object, "throughput").len(),
         2,
-        "the load alone is one cell, and both backups are held against it"
+        "the load alone is one case, and both backups are held against it"
     );
     assert_eq!(verdicts(&object, "backup_rate").len(), 0, "without a backup there is no rate to compare with");
     let shown = scene.etalon(&["compare", store, "--format", "backup"]);

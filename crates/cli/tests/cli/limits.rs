@@ -30,7 +30,7 @@ fn notes(pid: u32) -> Vec<PathBuf> {
     named.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))).collect()
 }
 
-/// Per cell, in the plan's order; `None`, with the reason printed, where limits are not permitted.
+/// Per case, in the plan's order; `None`, with the reason printed, where limits are not permitted.
 fn measured(scene: &Scene, system: &str, keys: &str) -> Option<Vec<BTreeMap<String, f64>>> {
     scene.write("p.toml", &plan(system, keys));
     let child = scene.start(&["run", "p.toml"]);
@@ -43,13 +43,13 @@ fn measured(scene: &Scene, system: &str, keys: &str) -> Option<Vec<BTreeMap<Stri
     }
     ran.says(0, &[]);
     let store = Store::open_read_only(&scene.store()).unwrap();
-    let mut cells: BTreeMap<u32, BTreeMap<String, f64>> = BTreeMap::new();
+    let mut cases: BTreeMap<u32, BTreeMap<String, f64>> = BTreeMap::new();
     for one in store.measurements().unwrap() {
         if let Reading::Value(value) = one.measurement.reading {
-            cells.entry(one.cell).or_default().insert(one.measurement.metric.id, value);
+            cases.entry(one.case).or_default().insert(one.measurement.metric.id, value);
         }
     }
-    Some(cells.into_values().collect())
+    Some(cases.into_values().collect())
 }
 
 fn sqlite() -> &'static str {
@@ -68,8 +68,8 @@ fn a_restore_is_held_to_its_share_of_the_processors() {
         ("server = { engine = \"postgres\" }", "size_mib = 4\ncodec = \"zstd\""),
         ("server = { engine = \"mariadb\" }", "size_mib = 4\ncodec = \"zstd\"\nmethod = \"mariadb-dump\""),
     ] {
-        let Some(cells) = measured(&Scene::new(), system, &format!("{keys}\nrestore_cpu_percent = 20")) else { return };
-        let (time, cpu) = (cells[0]["restore_time"], cells[0]["restore_cpu"]);
+        let Some(cases) = measured(&Scene::new(), system, &format!("{keys}\nrestore_cpu_percent = 20")) else { return };
+        let (time, cpu) = (cases[0]["restore_time"], cases[0]["restore_cpu"]);
         assert!(cpu > most(cpu), "{system}: {cpu} s of CPU time is too little to show that it is held");
         // Limited CPU stays within its share whatever else runs, and takes as long.
         assert!(cpu < 1.1 * most(time), "{system}: {cpu} s of CPU time in {time} s");
@@ -80,24 +80,24 @@ fn a_restore_is_held_to_its_share_of_the_processors() {
 fn backups_and_restores_are_held_to_their_bytes_a_second() {
     // Each byte is written once each way.
     let keys = "size_mib = 8\ncodec = \"none\"\nbackup_io_mib_s = 4\nrestore_io_mib_s = 4";
-    let Some(cells) = measured(&Scene::new(), sqlite(), keys) else { return };
+    let Some(cases) = measured(&Scene::new(), sqlite(), keys) else { return };
     for metric in ["backup_rate", "restore_rate"] {
-        let rate = cells[0][metric];
+        let rate = cases[0][metric];
         assert!((2.0..=5.0).contains(&rate), "{metric}: {rate} MiB/s");
     }
     let server = "server = { engine = \"postgres\" }";
-    let Some(cells) = measured(&Scene::new(), server, "size_mib = 8\ncodec = \"none\"\nbackup_io_mib_s = 8") else {
+    let Some(cases) = measured(&Scene::new(), server, "size_mib = 8\ncodec = \"none\"\nbackup_io_mib_s = 8") else {
         return;
     };
-    assert!((4.0..=10.0).contains(&cells[0]["backup_rate"]), "{:?}", cells[0]["backup_rate"]);
-    assert!(cells[0]["restore_rate"] > 10.0, "the restore is not held: {:?}", cells[0]["restore_rate"]);
+    assert!((4.0..=10.0).contains(&cases[0]["backup_rate"]), "{:?}", cases[0]["backup_rate"]);
+    assert!(cases[0]["restore_rate"] > 10.0, "the restore is not held: {:?}", cases[0]["restore_rate"]);
 }
 
 #[test]
 fn mariadb_s_program_is_held_to_its_share() {
     let keys = "size_mib = 16\nmethod = \"mariadb-dump\"\ncodec = \"none\"\nbackup_cpu_percent = 5";
-    let Some(cells) = measured(&Scene::new(), "server = { engine = \"mariadb\" }", keys) else { return };
-    let share = cells[0]["backup_cpu/client"] / cells[0]["backup_time"];
+    let Some(cases) = measured(&Scene::new(), "server = { engine = \"mariadb\" }", keys) else { return };
+    let share = cases[0]["backup_cpu/client"] / cases[0]["backup_time"];
     assert!(share < 0.15, "{share} of a core");
 }
 

@@ -143,7 +143,7 @@ fn the_published_sides_are_compared() {
 }
 
 #[test]
-fn a_plan_says_which_figures_its_cells_stand_for() {
+fn a_plan_says_which_figures_its_cases_stand_for() {
     let scene = Scene::new();
     for plan in [
         "mysql-super-smack",

@@ -82,7 +82,7 @@ fn json_from_run_is_one_object_that_keeps_to_the_schema() {
     assert!(errors.is_empty(), "{errors:?}");
     for key in [
         "benchmark",
-        "cell",
+        "case",
         "metric",
         "unit",
         "better",

@@ -47,7 +47,7 @@ pub fn sim_plan(a: &str, b: &str, schedule: &str) -> String {
     )
 }
 
-/// A plan of SQLite's two journals, each with one client and with two: four cells.
+/// A plan of SQLite's two journals, each with one client and with two: four cases.
 pub fn sqlite_plan(schedule: &str) -> String {
     format!(
         "[systems.rollback]\nurl = \"sqlite:rollback.db\"\n[systems.wal]\nurl = \"sqlite:wal.db\"\n\

@@ -251,7 +251,7 @@ fn the_store_is_complete(path: &Path) {
     each_fault_is_told_and_its_trial_repeated(&trials);
     // In every trial the plan's clients made the load.
     let hosts = list(
-        "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM trials t JOIN cells c ON c.id = t.cell \
+        "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM trials t JOIN cases c ON c.id = t.case \
          JOIN series s ON s.trial = t.id WHERE t.state = 'measured'",
     );
     let mut of_trial: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use engine::{Failure, FailureKind, Registry};
 use fleet::bus::{Bus, INBOX, Results};
-use fleet::protocol::{Answer, Ask, Reply, Request, SentCell, VERSION, Wanted, prefix};
+use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, Wanted, prefix};
 use fleet::{Server, TextId, TextPiece};
 use model::plan::{Changes, Connect, PrivateServer};
-use model::{Cell, Plan, SystemPlan, Value, VolumePlan};
+use model::{Case, Plan, SystemPlan, Value, VolumePlan};
 use sha2::{Digest as _, Sha256};
 
 use crate::nats::Nats;
@@ -123,9 +123,9 @@ impl Conductor {
             "[systems.s]\nurl = \"sim:\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"evil.sql\"\n\
              protocol = \"simple\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\ntransactions = 1\n",
         );
-        let cell = SentCell { cell: Cell { system: system.name.clone(), ..plan.cells()[0].clone() }, texts };
+        let case = SentCase { case: Case { system: system.name.clone(), ..plan.cases()[0].clone() }, texts };
         let (system, schedule) = (system.name.clone(), plan.schedule.clone());
-        self.ask(Ask::Whole { system, cell, schedule, seed: 1 }).map(|_| ())
+        self.ask(Ask::Whole { system, case, schedule, seed: 1 }).map(|_| ())
     }
 }
 
@@ -390,7 +390,7 @@ fn what_leads_elsewhere_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn cells_that_lead_out_of_their_folder_are_refused() {
+fn cases_that_lead_out_of_their_folder_are_refused() {
     let nats = Nats::open();
     let grounds = Grounds::new();
     let inside = grounds.inside.display().to_string();
@@ -404,8 +404,8 @@ fn cells_that_lead_out_of_their_folder_are_refused() {
             "[systems.s]\nurl = \"disk:x\"\n[[benchmarks]]\nworkload = \"disk\"\ntargets = \"{targets}\"\nsize_mb = 1\n\
              op = \"write\"\n"
         ));
-        let cell = SentCell { cell: plan.cells()[0].clone(), texts: BTreeMap::new() };
-        let refused = conductor.ask(Ask::Tables { system: "s".to_owned(), cell }).unwrap_err();
+        let case = SentCase { case: plan.cases()[0].clone(), texts: BTreeMap::new() };
+        let refused = conductor.ask(Ask::Tables { system: "s".to_owned(), case }).unwrap_err();
         assert_eq!(refused.kind, FailureKind::Permission, "{targets}: {refused}");
         grounds.are_untouched(&targets);
     }
@@ -416,9 +416,9 @@ fn cells_that_lead_out_of_their_folder_are_refused() {
             "[systems.s]\nurl = \"sqlite:x.db\"\n[[benchmarks]]\nworkload = \"backup\"\nsize_mib = 1\nfolder = \
              \"{folder}\"\n[schedule]\nblocks = 1\n"
         ));
-        let cell = SentCell { cell: plan.cells()[0].clone(), texts: BTreeMap::new() };
+        let case = SentCase { case: plan.cases()[0].clone(), texts: BTreeMap::new() };
         let (system, schedule) = ("s".to_owned(), plan.schedule.clone());
-        let refused = conductor.ask(Ask::Whole { system, cell, schedule, seed: 1 }).unwrap_err();
+        let refused = conductor.ask(Ask::Whole { system, case, schedule, seed: 1 }).unwrap_err();
         assert_eq!(refused.kind, FailureKind::Permission, "{folder}: {refused}");
         grounds.are_untouched(&folder);
     }

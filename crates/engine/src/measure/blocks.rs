@@ -15,7 +15,7 @@ use crate::worker::{Pace, Tally};
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
-/// Reading a page takes some 50 µs with two bits per cell and 75 with three (R. H. and A. C. Arpaci-Dusseau,
+/// Reading a page takes some 50 µs with two bits per case and 75 with three (R. H. and A. C. Arpaci-Dusseau,
 /// "Operating Systems: Three Easy Pieces", chapter 44), without the transfer. Single-bit flash and other memories are
 /// faster, so this is only a note.
 const SOONEST_OF_FLASH_NS: u64 = 30_000;

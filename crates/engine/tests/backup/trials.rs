@@ -42,9 +42,9 @@ impl Place {
             .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
     }
 
-    /// Why a cell is refused before anything runs.
+    /// Why a case is refused before anything runs.
     pub fn refused(&self, system: &str, keys: &str) -> Failure {
-        let point = self.plan(system, keys).cells()[0].point.clone();
+        let point = self.plan(system, keys).cases()[0].point.clone();
         Registry::built_in().workload("backup").unwrap().task(&point, &Grants::default()).unwrap_err()
     }
 
@@ -64,8 +64,8 @@ fn open(plan: &Plan) -> Box<dyn Target> {
 }
 
 fn run(plan: &Plan, target: &dyn Target, interrupt: &AtomicBool) -> Result<TrialRecord, Failure> {
-    let cell = &plan.cells()[0];
-    let task = Registry::built_in().workload("backup").unwrap().task(&cell.point, &Grants::default()).unwrap();
+    let case = &plan.cases()[0];
+    let task = Registry::built_in().workload("backup").unwrap().task(&case.point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
     target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
     target.settle().unwrap();

@@ -1,4 +1,4 @@
-//! Whole experiments with a single cell.
+//! Whole experiments with a single case.
 
 #[path = "stored.rs"]
 mod stored;

@@ -64,7 +64,7 @@ fn task() -> Task {
     let registry = Registry::built_in();
     let changes = model::plan::Changes::default();
     let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
-    registry.workload("backup").unwrap().task(&plan.cells()[0].point, &Grants::default()).unwrap()
+    registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap()
 }
 
 impl Vault {
@@ -349,7 +349,7 @@ fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
                 \"tpcb-like\", clients = 2, scale = 1 }";
     let outcome = conduct(&plan(&server, "", &keys(load)));
     let trials = outcome.store().trials().unwrap();
-    assert_eq!(trials.len(), 3, "the load alone is one cell");
+    assert_eq!(trials.len(), 3, "the load alone is one case");
     let measured = outcome.store().measurements().unwrap();
     for trial in &trials {
         assert_eq!(trial.state, model::TrialState::Measured);
@@ -360,7 +360,7 @@ fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
         assert!(matches!(of("throughput"), model::Reading::Value(rate) if rate > 0.0), "{:?}", of("throughput"));
         assert!(matches!(of("errors"), model::Reading::Value(0.0)));
         let rate = of("backup_rate");
-        match trial.planned.cell {
+        match trial.planned.case {
             0 => assert!(matches!(&rate, model::Reading::Unavailable(why) if why.contains("no backup")), "{rate:?}"),
             _ => assert!(matches!(rate, model::Reading::Value(rate) if rate > 0.0), "{rate:?}"),
         }
@@ -390,18 +390,18 @@ fn a_codec_that_the_release_or_the_engine_lacks_is_not_available() {
     let trials = outcome.store().trials().unwrap();
     assert!(trials.iter().all(|trial| trial.state == model::TrialState::Measured), "{trials:?}");
     let measured = outcome.store().measurements().unwrap();
-    let of = |cell: u32, metric: &str| {
-        let trial = trials.iter().find(|trial| trial.planned.cell == cell).unwrap();
+    let of = |case: u32, metric: &str| {
+        let trial = trials.iter().find(|trial| trial.planned.case == case).unwrap();
         let found = measured.iter().find(|row| row.trial_id == trial.id && row.measurement.metric.id == metric);
-        found.unwrap_or_else(|| panic!("cell {cell} has no {metric}")).measurement.reading.clone()
+        found.unwrap_or_else(|| panic!("case {case} has no {metric}")).measurement.reading.clone()
     };
     for metric in ["backup_rate", "backup_cpu_per_gib", "backup_size", "restore_rate", "restore_cpu_per_gib"] {
-        for (cell, words) in [(1, "ms_xpress, qat_deflate or zstd"), (2, "ms_xpress"), (3, "SQL Server 2025")] {
-            let model::Reading::Unavailable(why) = of(cell, metric) else { panic!("cell {cell} has a {metric}") };
+        for (case, words) in [(1, "ms_xpress, qat_deflate or zstd"), (2, "ms_xpress"), (3, "SQL Server 2025")] {
+            let model::Reading::Unavailable(why) = of(case, metric) else { panic!("case {case} has a {metric}") };
             assert!(why.contains(words), "{why}");
         }
-        for cell in [0, 4] {
-            assert!(matches!(of(cell, metric), model::Reading::Value(_)), "cell {cell} has no {metric}");
+        for case in [0, 4] {
+            assert!(matches!(of(case, metric), model::Reading::Value(_)), "case {case} has no {metric}");
         }
     }
     let taken: Vec<String> = server.batches().into_iter().filter(|sql| sql.starts_with("BACKUP")).collect();
@@ -560,7 +560,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     let changes = model::plan::Changes::default();
     let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
-    let task = registry.workload("backup").unwrap().task(&plan.cells()[0].point, &Grants::default()).unwrap();
+    let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
     target.prepare(&task.dataset).unwrap();
     let schedule = Schedule {

@@ -16,7 +16,7 @@ use super::Shared;
 use super::job::{Job, Watching};
 use super::session::{Opened, Systems, lock};
 use crate::parts;
-use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCell, Wanted};
+use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, Wanted};
 use crate::texts::Shelf;
 
 pub(super) struct Work {
@@ -44,16 +44,16 @@ impl Work {
             Ask::Lacking { of } => Ok(Answer::Lacking(self.texts.lacking(of))),
             Ask::Text(piece) => self.texts.take_in(piece).map(nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
-            Ask::SystemFacts { system, cells } => self.facts(system, cells).map(Answer::Facts),
+            Ask::SystemFacts { system, cases } => self.facts(system, cases).map(Answer::Facts),
             Ask::Ledger { system } => self.account(system),
-            Ask::Scalar { system, cell, sql } => self.scalar(system, cell, sql).map(Answer::Number),
+            Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
                 let opened = self.whole(system)?;
                 let reached = opened.target.reach(&opened.plan)?;
                 Ok(Answer::System(Box::new(reached)))
             }
-            Ask::Tables { system, cell } => {
-                let task = self.task_of(cell)?;
+            Ask::Tables { system, case } => {
+                let task = self.task_of(case)?;
                 match task.tables() {
                     Tables::Own => self.whole(system)?.target.prepare(&task.dataset).map(nothing),
                     Tables::None => Ok(Answer::Nothing),
@@ -63,9 +63,9 @@ impl Work {
             Ask::BeginBlock { system } => self.whole(system)?.target.begin_block().map(nothing),
             Ask::Revive { system } => self.whole(system)?.target.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
-            Ask::Whole { system, cell, schedule, seed } => self.run_whole(system, cell, schedule, *seed),
-            Ask::Share { system, cell, schedule, seed, segment } => {
-                self.run_share(system, cell, schedule, *seed, *segment)
+            Ask::Whole { system, case, schedule, seed } => self.run_whole(system, case, schedule, *seed),
+            Ask::Share { system, case, schedule, seed, segment } => {
+                self.run_share(system, case, schedule, *seed, *segment)
             }
             Ask::Start { .. } | Ask::Stop { .. } | Ask::Leave | Ask::Renew { .. } => Ok(Answer::Nothing),
         }
@@ -118,10 +118,10 @@ impl Work {
         whole.map_or(Ok(()), |opened| opened.target.drop_all())
     }
 
-    fn facts(&self, system: &str, cells: &[SentCell]) -> Result<Facts, Failure> {
+    fn facts(&self, system: &str, cases: &[SentCase]) -> Result<Facts, Failure> {
         let opened = self.whole(system)?;
-        let tasks: Vec<Task> = cells.iter().map(|cell| self.task_of(cell)).collect::<Result<_, _>>()?;
-        let pairs: Vec<_> = cells.iter().map(|sent| &sent.cell).zip(&tasks).collect();
+        let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
+        let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
         let mut facts = Here::new(Arc::clone(&opened.target), &opened.plan).facts(&pairs)?;
         facts.absorb("host", host::facts::client_facts(&[]));
         facts.identity("host.agent", self.shared.options.name.clone());
@@ -138,8 +138,8 @@ impl Work {
         Ok(Answer::Account(Box::new(account)))
     }
 
-    fn scalar(&self, system: &str, cell: &SentCell, sql: &str) -> Result<i64, Failure> {
-        let task = self.task_of(cell)?;
+    fn scalar(&self, system: &str, case: &SentCase, sql: &str) -> Result<i64, Failure> {
+        let task = self.task_of(case)?;
         let check = match &task.action {
             Action::Stream(StreamTask { work: Load::Statements(program), .. }) => program.check,
             _ => None,
@@ -151,10 +151,10 @@ impl Work {
         self.whole(system)?.target.scalar(sql)
     }
 
-    fn run_whole(&self, system: &str, cell: &SentCell, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
+    fn run_whole(&self, system: &str, case: &SentCase, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
         let opened = self.whole(system)?;
-        let task = self.task_of(cell)?;
-        let job = SiteJob { cell: &cell.cell, task: &task, schedule, seed, interrupt: &self.job.stopped };
+        let task = self.task_of(case)?;
+        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt: &self.job.stopped };
         let here = Here::new(Arc::clone(&opened.target), &opened.plan);
         let began_unix_ms = host::clock::unix_ms();
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
@@ -167,9 +167,9 @@ impl Work {
                 series.host.clone_from(&self.shared.options.name);
             }
         }
-        let (cell, tasks) = (cell.cell.clone(), self.job.tasks());
+        let (case, tasks) = (case.case.clone(), self.job.tasks());
         let published_unix_ms = host::clock::unix_ms();
-        let recorded = Recorded { cell, seed, began_unix_ms, published_unix_ms, record, tasks };
+        let recorded = Recorded { case, seed, began_unix_ms, published_unix_ms, record, tasks };
         self.publish(Outcome::Record(Box::new(recorded))).map(Answer::Published)
     }
 
@@ -184,13 +184,13 @@ impl Work {
     fn run_share(
         &self,
         system: &str,
-        cell: &SentCell,
+        case: &SentCase,
         schedule: &Schedule,
         seed: u64,
         segment: (u32, u32),
     ) -> Result<Answer, Failure> {
         let opened = self.opened(system, Wanted::Load)?;
-        let task = self.task_of(cell)?;
+        let task = self.task_of(case)?;
         let Action::Stream(stream) = &task.action else {
             let cause = "it is one long step, and not a stream of transactions";
             return Err(Failure::new(FailureKind::Plan, "share a load out to hosts", cause));
@@ -234,10 +234,10 @@ impl Work {
         Ok(count)
     }
 
-    /// Compiles a cell from the texts sent. Scripts may run no shell commands here.
-    fn task_of(&self, sent: &SentCell) -> Result<Task, Failure> {
+    /// Compiles a case from the texts sent. Scripts may run no shell commands here.
+    fn task_of(&self, sent: &SentCase) -> Result<Task, Failure> {
         let texts = Texts::sent(self.texts.named(&sent.texts)?);
         let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };
-        self.shared.registry.workload(&sent.cell.workload)?.task(&sent.cell.point, &grants)
+        self.shared.registry.workload(&sent.case.workload)?.task(&sent.case.point, &grants)
     }
 }

@@ -12,7 +12,7 @@ use engine::worker::TaskLog;
 use engine::workloads::Grants;
 use engine::{Consent, Ended, Observer, Silent};
 use fleet::Agent;
-use model::{Cell, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Case, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -34,7 +34,7 @@ fn agent(nats: &Nats, folder: &std::path::Path) -> Agent {
 struct Once<F: FnOnce() + Send + 'static>(Mutex<Option<F>>, Vec<TrialRecord>);
 
 impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
-    fn trial_started(&mut self, _: &PlannedTrial, _: &Cell, _: engine::Progress) {
+    fn trial_started(&mut self, _: &PlannedTrial, _: &Case, _: engine::Progress) {
         if let Some(what) = self.0.lock().unwrap().take() {
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(700));
@@ -43,7 +43,7 @@ impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
         }
     }
 
-    fn trial_ended(&mut self, _: &PlannedTrial, _: &Cell, record: &TrialRecord) {
+    fn trial_ended(&mut self, _: &PlannedTrial, _: &Case, record: &TrialRecord) {
         self.1.push(record.clone());
     }
 }
@@ -138,8 +138,8 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
 /// Measures the first trial with a conductor killed between result and store. Returns its throughput and publication
 /// time.
 fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
-    let cell = &plan.cells()[0];
-    with_job(plan, cell, |job| {
+    let case = &plan.cases()[0];
+    with_job(plan, case, |job| {
         let killed = nats.fleet(plan, "test").unwrap();
         let request = OpenRequest { tables: Tables::Own, ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
         let site = killed.site(&request).unwrap().unwrap();
@@ -153,12 +153,12 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
 }
 
 /// The first trial's job.
-fn with_job<T>(plan: &Plan, cell: &Cell, what: impl FnOnce(&Job<'_>) -> T) -> T {
-    let task = engine::Registry::built_in().workload(&cell.workload).unwrap();
-    let task = task.task(&cell.point, &Grants::default()).unwrap();
+fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&Job<'_>) -> T) -> T {
+    let task = engine::Registry::built_in().workload(&case.workload).unwrap();
+    let task = task.task(&case.point, &Grants::default()).unwrap();
     let interrupt = Arc::new(AtomicBool::new(false));
     let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    what(&Job { cell, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
+    what(&Job { case, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
 }
 
 fn rate(record: &TrialRecord) -> Reading {
@@ -190,7 +190,7 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
     // It was acknowledged, so nobody finds it again.
     let again = nats.fleet(&plan, "test").unwrap();
-    assert!(with_job(&plan, &plan.cells()[0], |job| again.left_over(job, &mut Silent)).is_none());
+    assert!(with_job(&plan, &plan.cases()[0], |job| again.left_over(job, &mut Silent)).is_none());
 }
 
 #[test]
@@ -249,8 +249,8 @@ struct Tasks<F: FnOnce() + Send + 'static> {
 }
 
 impl<F: FnOnce() + Send + 'static> Observer for Tasks<F> {
-    fn trial_started(&mut self, trial: &PlannedTrial, cell: &Cell, progress: engine::Progress) {
-        self.once.trial_started(trial, cell, progress);
+    fn trial_started(&mut self, trial: &PlannedTrial, case: &Case, progress: engine::Progress) {
+        self.once.trial_started(trial, case, progress);
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {

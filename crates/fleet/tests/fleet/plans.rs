@@ -72,7 +72,7 @@ fn couples_are_a_factor_of_the_comparison() {
     let folder = tempfile::tempdir().unwrap();
     let _agents = ["a", "b"].map(|name| nats.agent(name));
     let plan = nats.plan(&sim("clients_on = [\"a\", \"b\"]\ncouples = \"all\""));
-    assert_eq!(plan.cells().len(), 2);
+    assert_eq!(plan.cases().len(), 2);
     assert_eq!(plan.varying_keys("select-only"), ["clients_on"]);
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });

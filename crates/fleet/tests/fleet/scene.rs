@@ -177,7 +177,7 @@ pub fn parse(text: &str) -> Plan {
 }
 
 pub fn measured(store: &Store) -> Vec<(u32, Measurement)> {
-    store.measurements().unwrap().into_iter().map(|row| (row.cell, row.measurement)).collect()
+    store.measurements().unwrap().into_iter().map(|row| (row.case, row.measurement)).collect()
 }
 
 pub fn values(store: &Store, metric: &str) -> Vec<f64> {

@@ -111,7 +111,7 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn trial_started(&mut self, _: &PlannedTrial, _: &model::Cell, _: engine::Progress) {
+    fn trial_started(&mut self, _: &PlannedTrial, _: &model::Case, _: engine::Progress) {
         self.began = Some(Instant::now());
     }
 
@@ -141,8 +141,8 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
 
     // The same segments in this process, one after the other.
     let registry = Registry::built_in();
-    let cell = &plan.cells()[0];
-    let task = registry.workload(&cell.workload).unwrap().task(&cell.point, &Grants::default()).unwrap();
+    let case = &plan.cases()[0];
+    let task = registry.workload(&case.workload).unwrap().task(&case.point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!() };
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let interrupt = AtomicBool::new(false);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use engine::{Ended, Observer};
-use model::{Cell, PlannedTrial};
+use model::{Case, PlannedTrial};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -46,7 +46,7 @@ fn rows(count: u32) -> String {
 struct Removing(Option<PathBuf>);
 
 impl Observer for Removing {
-    fn trial_started(&mut self, _: &PlannedTrial, _: &Cell, _: engine::Progress) {
+    fn trial_started(&mut self, _: &PlannedTrial, _: &Case, _: engine::Progress) {
         if let Some(folder) = self.0.take() {
             std::fs::remove_dir_all(folder).unwrap();
         }

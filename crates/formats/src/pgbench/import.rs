@@ -451,7 +451,7 @@ fn rate_of_summary(run: &Summary, result: &mut ImportedResult) -> Option<f64> {
 fn result(run: &Summary, system: &str) -> ImportedResult {
     let script = run.script.clone().unwrap_or_else(|| BENCHMARK.to_owned());
     let failure = failure(run);
-    // What is printed in front of this is all that tells cells apart.
+    // What is printed in front of this is all that tells cases apart.
     let is_told = run.script.is_some() && run.processed.is_some();
     let mut result = match failure.clone() {
         Some(reason) => ImportedResult::failed(system, if is_told { &script } else { UNTOLD }, reason),

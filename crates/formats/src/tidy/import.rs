@@ -44,7 +44,7 @@ const HOW_TO_FAIL: &str = "a run that failed is a row with `trial` as its kind, 
 /// System, benchmark, keys, repetition.
 type Place = (String, String, String, u32);
 
-/// Rows of one cell and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th. Units
+/// Rows of one case and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th. Units
 /// of one family become that of the metric's first row.
 ///
 /// # Errors
@@ -162,17 +162,17 @@ struct Results {
 
 impl Results {
     fn measure(&mut self, row: &Row, dimensions: &Dimensions<'_, u64>) -> Result<(), FormatError> {
-        let cell = place(row, 0);
+        let case = place(row, 0);
         let repetition = row.repetition.unwrap_or_else(|| {
-            let place = (cell.0.clone(), cell.1.clone(), cell.2.clone(), row.metric.clone());
+            let place = (case.0.clone(), case.1.clone(), case.2.clone(), row.metric.clone());
             let count = self.seen.entry(place).or_default();
             *count += 1;
             *count
         });
-        let place: Place = (cell.0, cell.1, cell.2, repetition);
+        let place: Place = (case.0, case.1, case.2, repetition);
         if let Some(earlier) = self.lines.insert((place.clone(), row.metric.clone()), row.line) {
             let what =
-                format!("{} stands here again for the same cell and repetition as in line {earlier}", row.metric);
+                format!("{} stands here again for the same case and repetition as in line {earlier}", row.metric);
             return Err(
                 FormatError::at(row.line, what).with_hint("number the repetitions, or add the key that differs")
             );

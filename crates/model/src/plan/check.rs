@@ -8,7 +8,7 @@ use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
-use super::{MAX_CELLS, MAX_TRIALS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
+use super::{MAX_CASES, MAX_TRIALS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
@@ -57,9 +57,9 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
     refuse_repeated_names(&file.benchmarks, problems);
     let sweeps: Vec<sweep::Sweep> =
         file.benchmarks.into_iter().filter_map(|b| sweep::read(b, catalog, fleet.as_ref(), problems)).collect();
-    let cells = sweeps.iter().map(sweep::Sweep::size).fold(0, u64::saturating_add);
-    let cells = cells.saturating_mul(systems.len() as u64);
-    let benchmarks = if size_is_fit(cells, schedule.blocks, problems) {
+    let cases = sweeps.iter().map(sweep::Sweep::size).fold(0, u64::saturating_add);
+    let cases = cases.saturating_mul(systems.len() as u64);
+    let benchmarks = if size_is_fit(cases, schedule.blocks, problems) {
         sweeps.into_iter().map(sweep::Sweep::into_benchmark).collect()
     } else {
         Vec::new()
@@ -67,15 +67,15 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
     Plan { name, systems, benchmarks, schedule, comparison, fleet }
 }
 
-fn size_is_fit(cells: u64, blocks: u32, problems: &mut Problems<'_>) -> bool {
+fn size_is_fit(cases: u64, blocks: u32, problems: &mut Problems<'_>) -> bool {
     let hint = || Some("write fewer values, or several plans".to_owned());
-    let trials = cells.saturating_mul(u64::from(blocks));
-    if cells > MAX_CELLS {
-        let message = format!("the plan makes {cells} cells (benchmark × point × system), more than {MAX_CELLS}");
+    let trials = cases.saturating_mul(u64::from(blocks));
+    if cases > MAX_CASES {
+        let message = format!("the plan makes {cases} cases (benchmark × point × system), more than {MAX_CASES}");
         problems.add(&Origin::Whole, message, hint());
     } else if trials > MAX_TRIALS {
         let message =
-            format!("the plan makes {trials} trials ({cells} cells × {blocks} blocks), more than {MAX_TRIALS}");
+            format!("the plan makes {trials} trials ({cases} cases × {blocks} blocks), more than {MAX_TRIALS}");
         problems.add(&Origin::Whole, message, hint());
     } else {
         return true;

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
+use crate::case::Case;
 use crate::schedule::Schedule;
 use crate::value::{Point, Value};
 
@@ -34,7 +34,7 @@ pub use redact::{MASK, Unmasked, percent_decoded, redact_text, redact_url, witho
 pub use reference::reference;
 pub use schema::json_schema;
 
-pub const MAX_CELLS: u64 = 10_000;
+pub const MAX_CASES: u64 = 10_000;
 pub const MAX_TRIALS: u64 = 1_000_000;
 pub const MAX_BLOCKS: u64 = 10_000;
 /// `url = "env:NAME"` is read from the environment.
@@ -114,7 +114,7 @@ pub enum Connect {
 pub struct Benchmark {
     pub name: String,
     pub workload: String,
-    /// The published result that its cells reproduce, if any.
+    /// The published result that its cases reproduce, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands_for: Option<String>,
     /// Each with a value for every key of the workload.
@@ -143,12 +143,12 @@ impl SystemPlan {
 }
 
 impl Plan {
-    /// Benchmark, then point, then system. The index is the cell's identity.
-    pub fn cells(&self) -> Vec<Cell> {
-        let mut cells = Vec::new();
+    /// Benchmark, then point, then system. The index is the case's identity.
+    pub fn cases(&self) -> Vec<Case> {
+        let mut cases = Vec::new();
         for benchmark in &self.benchmarks {
             for point in &benchmark.points {
-                cells.extend(self.systems.iter().map(|system| Cell {
+                cases.extend(self.systems.iter().map(|system| Case {
                     benchmark: benchmark.name.clone(),
                     workload: benchmark.workload.clone(),
                     system: system.name.clone(),
@@ -156,10 +156,10 @@ impl Plan {
                 }));
             }
         }
-        cells
+        cases
     }
 
-    /// Keys with more than one value within a benchmark: what tells its cells apart.
+    /// Keys with more than one value within a benchmark: what tells its cases apart.
     pub fn varying_keys(&self, benchmark: &str) -> Vec<String> {
         let Some(benchmark) = self.benchmarks.iter().find(|b| b.name == benchmark) else { return Vec::new() };
         let Some(first) = benchmark.points.first() else { return Vec::new() };

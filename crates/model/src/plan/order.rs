@@ -41,29 +41,29 @@ impl SplitMix64 {
 }
 
 impl Plan {
-    /// Every trial in the order in which it runs: `schedule.blocks` trials of each of [`Plan::cells`].
+    /// Every trial in the order in which it runs: `schedule.blocks` trials of each of [`Plan::cases`].
     ///
-    /// Interleaved: each block holds every cell once, shuffled. The first blocks are the same however many follow, so
-    /// an experiment can be extended. Sequential: all blocks of the first cell, then all of the next.
+    /// Interleaved: each block holds every case once, shuffled. The first blocks are the same however many follow, so
+    /// an experiment can be extended. Sequential: all blocks of the first case, then all of the next.
     pub fn order(&self) -> Vec<PlannedTrial> {
         let blocks = self.schedule.blocks;
         let points: usize = self.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();
-        // A valid plan has far fewer; see `MAX_CELLS`.
-        let cells = u32::try_from(points.saturating_mul(self.systems.len())).unwrap_or(u32::MAX);
+        // A valid plan has far fewer; see `MAX_CASES`.
+        let cases = u32::try_from(points.saturating_mul(self.systems.len())).unwrap_or(u32::MAX);
         let pairs: Vec<(u32, u32)> = match self.schedule.order {
-            Order::Sequential => (0..cells).flat_map(|cell| (0..blocks).map(move |block| (block, cell))).collect(),
+            Order::Sequential => (0..cases).flat_map(|case| (0..blocks).map(move |block| (block, case))).collect(),
             Order::Interleaved => {
                 let mut random = SplitMix64(self.schedule.seed ^ ORDER_STREAM);
                 let mut pairs = Vec::new();
                 for block in 0..blocks {
-                    let mut shuffled: Vec<u32> = (0..cells).collect();
+                    let mut shuffled: Vec<u32> = (0..cases).collect();
                     random.shuffle(&mut shuffled);
-                    pairs.extend(shuffled.into_iter().map(|cell| (block, cell)));
+                    pairs.extend(shuffled.into_iter().map(|case| (block, case)));
                 }
                 pairs
             }
         };
-        let place = |(position, (block, cell))| PlannedTrial { position, block, cell };
+        let place = |(position, (block, case))| PlannedTrial { position, block, case };
         (0..).zip(pairs).map(place).collect()
     }
 }

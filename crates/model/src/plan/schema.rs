@@ -217,7 +217,7 @@ fn schedule() -> Json {
         "not": { "required": ["duration", "transactions"] },
         "properties": {
             "blocks": {
-                "description": "How many times every cell is run.",
+                "description": "How many times every case is run.",
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_BLOCKS,
@@ -231,7 +231,7 @@ fn schedule() -> Json {
                 "minimum": 1,
             },
             "order": words(
-                "interleaved: blocks of every cell once, shuffled; sequential: cell after cell, which drift fools.",
+                "interleaved: blocks of every case once, shuffled; sequential: case after case, which drift fools.",
                 &ORDERS,
                 "interleaved",
             ),
@@ -255,7 +255,7 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
     properties.insert("name".to_owned(), name("The benchmark's name; that of its script or workload when absent."));
     let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
     properties.insert("workload".to_owned(), about);
-    let stands_for = "Which figures of a published test its cells stand for; the report shows it beside them.";
+    let stands_for = "Which figures of a published test its cases stand for; the report shows it beside them.";
     properties.insert("stands_for".to_owned(), json!({ "description": stands_for, "type": "string" }));
     let on = json!({
         "description": "The agents that make the load; without it, it is made where the system is.",

@@ -5,7 +5,7 @@ use super::file::{BENCHMARK_KEYS, BenchmarkFile, list_choices, list_names, sched
 use super::fleet::{self, CLIENTS_ON, FleetPlan};
 use super::section::{DURATION_EXPECTED, Section, duration_hint, text_of, whole_expected};
 use super::tree::{Data, Entry, Located, Node};
-use super::{Benchmark, MAX_CELLS};
+use super::{Benchmark, MAX_CASES};
 use crate::catalog::{Catalog, KeyKind, KeySpec, Literal, WorkloadSpec};
 use crate::duration;
 use crate::near::nearest;
@@ -195,7 +195,7 @@ fn list(
             problems.add(
                 &item.at,
                 message,
-                Some("each value makes a cell, and a cell is run in every block".to_owned()),
+                Some("each value makes a case, and a case is run in every block".to_owned()),
             );
             all_well = false;
         }
@@ -353,9 +353,9 @@ fn range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     }
     let Some(factor) = factor else {
         let count = last.abs_diff(first).saturating_add(1);
-        if count > MAX_CELLS {
+        if count > MAX_CASES {
             let hint = format!("write \"{first}..{last}*2\" to double from value to value");
-            return Err((format!("has {count} values, more than {MAX_CELLS}"), Some(hint)));
+            return Err((format!("has {count} values, more than {MAX_CASES}"), Some(hint)));
         }
         return Ok((first..=last).map(Value::Int).collect());
     };

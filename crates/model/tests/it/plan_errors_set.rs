@@ -124,7 +124,7 @@ fn arguments_for_benchmarks() {
     error: `clients` in benchmark `transactions` has 1 twice
       plan: --set benchmarks.0.clients=[1,1]
 
-    hint: each value makes a cell, and a cell is run in every block
+    hint: each value makes a case, and a case is run in every block
     ---
     error: `clients` in benchmark `transactions` must be a whole number from 1 to 10000, not 0
       plan: --set benchmarks.*.clients=0

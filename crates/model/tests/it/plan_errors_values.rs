@@ -57,7 +57,7 @@ fn lists() {
     error: `clients` in benchmark `transactions` has 1 twice
       plan: db.toml:8  clients = [1, 2, 1]
 
-    hint: each value makes a cell, and a cell is run in every block
+    hint: each value makes a case, and a case is run in every block
     ---
     error: `clients` in benchmark `transactions` must be a whole number from 1 to 10000, not a list
       plan: db.toml:8  clients = [1, [2]]
@@ -71,12 +71,12 @@ fn lists() {
     error: `think` in benchmark `transactions` has 1000ms twice
       plan: db.toml:8  think = ["1s", "1000ms"]
 
-    hint: each value makes a cell, and a cell is run in every block
+    hint: each value makes a case, and a case is run in every block
     ---
     error: `rate` in benchmark `transactions` has -0 twice
       plan: db.toml:8  rate = [0, -0.0]
 
-    hint: each value makes a cell, and a cell is run in every block
+    hint: each value makes a case, and a case is run in every block
     "#);
 }
 
@@ -204,21 +204,21 @@ fn a_workload_that_is_unknown() {
 }
 
 #[test]
-fn too_many_cells_and_trials() {
+fn too_many_cases_and_trials() {
     assert_snapshot!(benchmark("clients = \"1..5001\""), @r#"
-    error: the plan makes 10002 cells (benchmark × point × system), more than 10000
+    error: the plan makes 10002 cases (benchmark × point × system), more than 10000
       plan: db.toml
 
     hint: write fewer values, or several plans
     "#);
     assert_snapshot!(benchmark("clients = \"1..10000\"\nscript = [\"tpcb-like\", \"select-only\"]\nprepared = [true, false]"), @r#"
-    error: the plan makes 80000 cells (benchmark × point × system), more than 10000
+    error: the plan makes 80000 cases (benchmark × point × system), more than 10000
       plan: db.toml
 
     hint: write fewer values, or several plans
     "#);
     assert_snapshot!(errors(&format!("{}[schedule]\nblocks = 10000\n", SMALL.replace("[1, 4]", "\"1..100\""))), @r#"
-    error: the plan makes 2000000 trials (200 cells × 10000 blocks), more than 1000000
+    error: the plan makes 2000000 trials (200 cases × 10000 blocks), more than 1000000
       plan: db.toml
 
     hint: write fewer values, or several plans

@@ -15,32 +15,32 @@ fn plan(clients: &str, blocks: u32, order: &str, seed: u64) -> Plan {
     parse_with(SMALL, &overrides).unwrap()
 }
 
-fn cells(order: &[PlannedTrial]) -> Vec<u32> {
-    order.iter().map(|trial| trial.cell).collect()
+fn cases(order: &[PlannedTrial]) -> Vec<u32> {
+    order.iter().map(|trial| trial.case).collect()
 }
 
 #[test]
 fn the_order_of_a_seed_never_changes() {
     // To change these figures is to break the repetition of every experiment that was run before.
     let order = plan("[1, 2, 4]", 3, "interleaved", 42).order();
-    assert_eq!(cells(&order), [5, 3, 0, 4, 1, 2, 5, 1, 3, 4, 0, 2, 2, 5, 4, 1, 0, 3]);
-    assert_eq!(cells(&plan("[1, 2, 4]", 1, "interleaved", 0).order()), [0, 2, 5, 3, 1, 4]);
-    assert_eq!(cells(&plan("[1, 2, 4]", 1, "interleaved", u64::MAX).order()), [5, 3, 4, 2, 0, 1]);
+    assert_eq!(cases(&order), [5, 3, 0, 4, 1, 2, 5, 1, 3, 4, 0, 2, 2, 5, 4, 1, 0, 3]);
+    assert_eq!(cases(&plan("[1, 2, 4]", 1, "interleaved", 0).order()), [0, 2, 5, 3, 1, 4]);
+    assert_eq!(cases(&plan("[1, 2, 4]", 1, "interleaved", u64::MAX).order()), [5, 3, 4, 2, 0, 1]);
 }
 
 #[test]
-fn sequential_is_cell_after_cell() {
+fn sequential_is_case_after_case() {
     let order = plan("1", 3, "sequential", 42).order();
-    assert_eq!(cells(&order), [0, 0, 0, 1, 1, 1]);
+    assert_eq!(cases(&order), [0, 0, 0, 1, 1, 1]);
     assert_eq!(order.iter().map(|trial| trial.block).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
 }
 
 #[test]
-fn no_cell_is_favoured_by_its_position() {
+fn no_case_is_favoured_by_its_position() {
     let order = plan("\"1..4\"", 10_000, "interleaved", 42).order();
     let mut sum_of_places = [0u64; 8];
     for trial in &order {
-        sum_of_places[trial.cell as usize] += u64::from(trial.position % 8);
+        sum_of_places[trial.case as usize] += u64::from(trial.position % 8);
     }
     // The mean place is 3.5; its standard error over 10,000 blocks is 0.023.
     for sum in sum_of_places {
@@ -65,18 +65,18 @@ fn aa_is_one_system_under_two_names() {
 
 proptest! {
     #[test]
-    fn each_block_holds_each_cell_once(clients in 1u32..20, blocks in 1u32..12, more in 0u32..5, seed: u64) {
+    fn each_block_holds_each_case_once(clients in 1u32..20, blocks in 1u32..12, more in 0u32..5, seed: u64) {
         let range = format!("1..{clients}");
         let order = plan(&range, blocks, "interleaved", seed).order();
-        let cells = 2 * clients;
-        prop_assert_eq!(order.len() as u32, cells * blocks);
+        let cases = 2 * clients;
+        prop_assert_eq!(order.len() as u32, cases * blocks);
         for (position, trial) in order.iter().enumerate() {
             prop_assert_eq!(trial.position as usize, position);
         }
-        for (block, trials) in (0u32..).zip(order.chunks(cells as usize)) {
-            let mut seen: Vec<u32> = trials.iter().map(|trial| trial.cell).collect();
+        for (block, trials) in (0u32..).zip(order.chunks(cases as usize)) {
+            let mut seen: Vec<u32> = trials.iter().map(|trial| trial.case).collect();
             seen.sort_unstable();
-            prop_assert_eq!(seen, (0..cells).collect::<Vec<_>>());
+            prop_assert_eq!(seen, (0..cases).collect::<Vec<_>>());
             prop_assert!(trials.iter().all(|trial| trial.block == block));
         }
         let longer = plan(&range, blocks + more, "interleaved", seed).order();

@@ -45,7 +45,7 @@ fn everything_written_arrives() {
     assert_eq!(plan.benchmarks[0].name, "tpcb");
     assert_eq!(plan.benchmarks[0].points.len(), 2 * 4 * 2);
     assert_eq!(plan.benchmarks[1].name, "backup");
-    assert_eq!(plan.cells().len(), (16 + 3) * 2);
+    assert_eq!(plan.cases().len(), (16 + 3) * 2);
 }
 
 #[test]

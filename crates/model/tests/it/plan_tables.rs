@@ -36,7 +36,7 @@ fn points_that_differ_in_an_idle_key_alone_are_one() {
     let sizes = plan.benchmarks[0].points.iter().map(|point| (point["codec"].to_string(), point["pool.size"].as_int()));
     let expected = [("zstd", 10), ("zstd", 50), ("gzip", 10)].map(|(codec, size)| (codec.to_owned(), Some(size)));
     assert_eq!(sizes.collect::<Vec<_>>(), expected);
-    assert_eq!(plan.cells().len(), 3);
+    assert_eq!(plan.cases().len(), 3);
 }
 
 #[test]

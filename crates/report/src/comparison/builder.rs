@@ -1,7 +1,7 @@
 use model::{DurabilityTier, Metric, TrialState};
 
-use super::judging::{Index, RowCells, marks, row, voiding_mark};
-use super::matching::{far_apart, matched_cells};
+use super::judging::{Index, RowCases, marks, row, voiding_mark};
+use super::matching::{far_apart, matched_cases};
 use super::options::Pairing;
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
@@ -17,21 +17,21 @@ pub struct Builder<'a> {
     unused: Vec<String>,
 }
 
-/// Cells that share the values of some keys.
+/// Cases that share the values of some keys.
 struct Group {
     values: Vec<String>,
-    cells: Vec<u32>,
+    cases: Vec<u32>,
 }
 
 impl<'a> Builder<'a> {
     pub fn new(evidence: &'a Evidence, index: &'a Index, projection: &'a Projection, rules: Rules) -> Builder<'a> {
-        let unused = projection.unused(&evidence.cells);
+        let unused = projection.unused(&evidence.cases);
         Builder { evidence, index, projection, rules, unused }
     }
 
-    /// In the order of the plan's cells.
+    /// In the order of the plan's cases.
     pub fn tables(&self, a: &str, b: &str) -> Vec<Table> {
-        let all: Vec<u32> = (0..).zip(&self.evidence.cells).map(|(index, _)| index).collect();
+        let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let mut tables = Vec::new();
         for group in self.grouped(&all, &self.projection.by) {
             let table = self.table(&group, a, b);
@@ -45,14 +45,14 @@ impl<'a> Builder<'a> {
         tables
     }
 
-    fn grouped(&self, cells: &[u32], keys: &[String]) -> Vec<Group> {
+    fn grouped(&self, cases: &[u32], keys: &[String]) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
-        for &index in cells {
-            let Some(cell) = self.evidence.cell(index) else { continue };
-            let values = values_of(cell, keys);
+        for &index in cases {
+            let Some(case) = self.evidence.case(index) else { continue };
+            let values = values_of(case, keys);
             match groups.iter_mut().find(|group| group.values == values) {
-                Some(group) => group.cells.push(index),
-                None => groups.push(Group { values, cells: vec![index] }),
+                Some(group) => group.cases.push(index),
+                None => groups.push(Group { values, cases: vec![index] }),
             }
         }
         groups
@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
 
     fn table(&self, group: &Group, a: &str, b: &str) -> Table {
         let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
-        let row_groups = self.grouped(&group.cells, &self.projection.rows);
+        let row_groups = self.grouped(&group.cases, &self.projection.rows);
         let tells_apart: Vec<bool> = (0..self.projection.rows.len())
             .map(|key| row_groups.iter().any(|row| row.values.get(key) != row_groups[0].values.get(key)))
             .collect();
@@ -84,36 +84,36 @@ impl<'a> Builder<'a> {
     fn rows(&self, group: &Group, label: Vec<(String, String)>, a: &str, b: &str) -> Vec<Comparison> {
         let of_side = |side: &str| -> Vec<u32> {
             let is = |index: &u32| {
-                self.evidence.cell(*index).is_some_and(|cell| side_label(cell, &self.projection.cols) == side)
+                self.evidence.case(*index).is_some_and(|case| side_label(case, &self.projection.cols) == side)
             };
-            group.cells.iter().copied().filter(is).collect()
+            group.cases.iter().copied().filter(is).collect()
         };
-        let (cells_a, cells_b) = (of_side(a), of_side(b));
-        if cells_a.is_empty() || cells_b.is_empty() {
+        let (cases_a, cases_b) = (of_side(a), of_side(b));
+        if cases_a.is_empty() || cases_b.is_empty() {
             return Vec::new();
         }
-        let matched = matched_cells(self.evidence, &cells_a, &cells_b, &self.unused);
-        let mut warnings = self.cell_warnings(&cells_a, &cells_b);
+        let matched = matched_cases(self.evidence, &cases_a, &cases_b, &self.unused);
+        let mut warnings = self.case_warnings(&cases_a, &cases_b);
         if self.rules.pairing == Pairing::Paired {
             warnings.extend(far_apart(self.evidence, &matched.pairs));
         }
-        let cells = RowCells {
+        let cases = RowCases {
             labels: (a, b),
-            a: &cells_a,
-            b: &cells_b,
+            a: &cases_a,
+            b: &cases_b,
             matched,
             warnings,
             label,
-            no_verdict: self.no_verdict(&cells_a, &cells_b),
+            no_verdict: self.no_verdict(&cases_a, &cases_b),
         };
-        let metrics = self.metrics(&group.cells);
-        metrics.iter().map(|metric| row(self.evidence, self.index, &cells, metric, &self.rules)).collect()
+        let metrics = self.metrics(&group.cases);
+        metrics.iter().map(|metric| row(self.evidence, self.index, &cases, metric, &self.rules)).collect()
     }
 
-    fn metrics(&self, cells: &[u32]) -> Vec<Metric> {
+    fn metrics(&self, cases: &[u32]) -> Vec<Metric> {
         let mut metrics: Vec<Metric> = Vec::new();
-        for cell in cells.iter().filter_map(|index| self.evidence.cell(*index)) {
-            for metric in self.index.metrics.get(&cell.benchmark).into_iter().flatten() {
+        for case in cases.iter().filter_map(|index| self.evidence.case(*index)) {
+            for metric in self.index.metrics.get(&case.benchmark).into_iter().flatten() {
                 if !metrics.iter().any(|known| known.id == metric.id) {
                     metrics.push(metric.clone());
                 }
@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
         metrics
     }
 
-    /// Prevents verdicts on all metrics of these cells.
+    /// Prevents verdicts on all metrics of these cases.
     fn no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         let both = [a, b].concat();
         if self.rules.order == TimeOrder::Sequential {
@@ -140,10 +140,10 @@ impl<'a> Builder<'a> {
         (a != b).then_some(NoVerdict::UnequalDurability { a, b })
     }
 
-    fn cell_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
+    fn case_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let mut warnings = self.key_warnings(a, b);
-        let servers = |cells: &[u32]| -> Vec<&str> {
-            let systems = cells.iter().filter_map(|i| self.evidence.cell(*i)).map(|cell| cell.system.as_str());
+        let servers = |cases: &[u32]| -> Vec<&str> {
+            let systems = cases.iter().filter_map(|i| self.evidence.case(*i)).map(|case| case.system.as_str());
             let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();
             servers.dedup();
             servers
@@ -151,24 +151,24 @@ impl<'a> Builder<'a> {
         if self.projection.cols == [KEY_SYSTEM] && servers(a) == servers(b) {
             warnings.push(Warning::SameServer { detectable: None });
         }
-        for (cells, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
-            warnings.extend(self.dropped(cells, letter));
-            warnings.extend(marks(self.evidence, cells, Some(letter)));
+        for (cases, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
+            warnings.extend(self.dropped(cases, letter));
+            warnings.extend(marks(self.evidence, cases, Some(letter)));
         }
         warnings
     }
 
     /// Unused keys that vary.
     fn key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
-        let cells = |indices: &[u32]| -> Vec<&model::Cell> {
-            indices.iter().filter_map(|index| self.evidence.cell(*index)).collect()
+        let cases = |indices: &[u32]| -> Vec<&model::Case> {
+            indices.iter().filter_map(|index| self.evidence.case(*index)).collect()
         };
-        let (cells_a, cells_b) = (cells(a), cells(b));
-        let mut pooled = hidden(&cells_a, &self.unused);
-        pooled.extend(hidden(&cells_b, &self.unused));
+        let (cases_a, cases_b) = (cases(a), cases(b));
+        let mut pooled = hidden(&cases_a, &self.unused);
+        pooled.extend(hidden(&cases_b, &self.unused));
         pooled.sort();
         pooled.dedup();
-        let both: Vec<&model::Cell> = cells_a.into_iter().chain(cells_b).collect();
+        let both: Vec<&model::Case> = cases_a.into_iter().chain(cases_b).collect();
         let confounded: Vec<String> =
             hidden(&both, &self.unused).into_iter().filter(|key| !pooled.contains(key)).collect();
         let pooled = (!pooled.is_empty()).then_some(Warning::PooledKeys { keys: pooled });
@@ -176,17 +176,17 @@ impl<'a> Builder<'a> {
         pooled.into_iter().chain(confounded).collect()
     }
 
-    /// Failed places of these cells, and attempts that were repeated.
-    fn dropped(&self, cells: &[u32], side: SideLetter) -> Option<Warning> {
+    /// Failed places of these cases, and attempts that were repeated.
+    fn dropped(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
         let last = self.evidence.last_attempts();
         let has_failed = |trial: &&store::StoredTrial| trial.state == TrialState::Failed;
-        let of_cells = |trial: &&store::StoredTrial| cells.contains(&trial.planned.cell);
+        let of_cases = |trial: &&store::StoredTrial| cases.contains(&trial.planned.case);
         let is_lost = |trial: &&store::StoredTrial| has_failed(trial) || trial.state == TrialState::Aborted;
-        let lost: Vec<&store::StoredTrial> = last.iter().copied().filter(of_cells).filter(is_lost).collect();
+        let lost: Vec<&store::StoredTrial> = last.iter().copied().filter(of_cases).filter(is_lost).collect();
         let is_repeated = |trial: &&store::StoredTrial| {
             last.iter().any(|last| last.planned.position == trial.planned.position && last.attempt > trial.attempt)
         };
-        let attempts = self.evidence.trials.iter().filter(of_cells).filter(has_failed);
+        let attempts = self.evidence.trials.iter().filter(of_cases).filter(has_failed);
         let repeated: Vec<&store::StoredTrial> = attempts.filter(is_repeated).collect();
         let reason = lost.first().or(repeated.first())?.reason.clone().unwrap_or_default();
         let failed = lost.iter().copied().filter(has_failed).count();
@@ -194,9 +194,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Of the cells' systems; `None` if one is unknown.
-pub fn weakest_tier(evidence: &Evidence, cells: &[u32]) -> Option<DurabilityTier> {
-    let systems = cells.iter().filter_map(|index| evidence.cell(*index)).map(|cell| cell.system.as_str());
+/// Of the cases' systems; `None` if one is unknown.
+pub fn weakest_tier(evidence: &Evidence, cases: &[u32]) -> Option<DurabilityTier> {
+    let systems = cases.iter().filter_map(|index| evidence.case(*index)).map(|case| case.system.as_str());
     let tiers: Option<Vec<DurabilityTier>> =
         systems.map(|system| Some(evidence.facts_of(system)?.durability()?.tier)).collect();
     tiers?.into_iter().min()

@@ -1,7 +1,7 @@
 //! Throughput by number of clients: published as a curve per system and bars at three numbers of clients. Here every
 //! point has its interval, and a peak is the highest *mean*.
 
-use model::{Cell, Metric, Point};
+use model::{Case, Metric, Point};
 
 use super::judging::{self, Index, voiding_mark};
 use super::row::{NoVerdict, Side};
@@ -91,59 +91,59 @@ impl ClientsGroup {
 
 /// In the plan's order; at least two numbers of clients.
 pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<ClientsGroup> {
-    let mut found: Vec<(&Cell, Vec<(u32, &Cell)>)> = Vec::new();
-    for (number, cell) in (0..).zip(&evidence.cells) {
-        let looked_at = systems.is_empty() || systems.contains(&cell.system);
-        if !looked_at || clients(cell).is_none() {
+    let mut found: Vec<(&Case, Vec<(u32, &Case)>)> = Vec::new();
+    for (number, case) in (0..).zip(&evidence.cases) {
+        let looked_at = systems.is_empty() || systems.contains(&case.system);
+        if !looked_at || clients(case).is_none() {
             continue;
         }
         match found
             .iter_mut()
-            .find(|(first, _)| first.benchmark == cell.benchmark && rest(first, CLIENTS) == rest(cell, CLIENTS))
+            .find(|(first, _)| first.benchmark == case.benchmark && rest(first, CLIENTS) == rest(case, CLIENTS))
         {
-            Some((_, cells)) => cells.push((number, cell)),
-            None => found.push((cell, vec![(number, cell)])),
+            Some((_, cases)) => cases.push((number, case)),
+            None => found.push((case, vec![(number, case)])),
         }
     }
-    let group = |(first, cells): &(&Cell, Vec<(u32, &Cell)>)| {
+    let group = |(first, cases): &(&Case, Vec<(u32, &Case)>)| {
         let metric = index.metrics.get(&first.benchmark)?.iter().find(|metric| metric.id == THROUGHPUT)?.clone();
-        let curves = curves(evidence, index, cells, &metric, rules);
+        let curves = curves(evidence, index, cases, &metric, rules);
         Some(ClientsGroup { label: label(evidence, first, CLIENTS), metric, curves })
     };
     found.iter().filter_map(group).filter(|group| group.clients().len() > 1).collect()
 }
 
-fn clients(cell: &Cell) -> Option<i64> {
-    cell.point.get(CLIENTS)?.as_int()
+fn clients(case: &Case) -> Option<i64> {
+    case.point.get(CLIENTS)?.as_int()
 }
 
 /// All keys but one.
-pub(super) fn rest(cell: &Cell, but: &str) -> Point {
-    cell.point.clone().into_iter().filter(|(key, _)| key != but).collect()
+pub(super) fn rest(case: &Case, but: &str) -> Point {
+    case.point.clone().into_iter().filter(|(key, _)| key != but).collect()
 }
 
 /// `update-select, protocol=prepared`, without the key `but`.
-pub(super) fn label(evidence: &Evidence, cell: &Cell, but: &str) -> String {
-    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
+pub(super) fn label(evidence: &Evidence, case: &Case, but: &str) -> String {
+    let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let further = varying.iter().filter(|key| *key != but);
-    let further = further.filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
-    std::iter::once(cell.benchmark.clone()).chain(further).collect::<Vec<_>>().join(", ")
+    let further = further.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
+    std::iter::once(case.benchmark.clone()).chain(further).collect::<Vec<_>>().join(", ")
 }
 
 fn curves(
     evidence: &Evidence,
     index: &Index,
-    cells: &[(u32, &Cell)],
+    cases: &[(u32, &Case)],
     metric: &Metric,
     rules: &Rules,
 ) -> Vec<ClientsCurve> {
-    let point = |(number, cell): &(u32, &Cell)| {
-        let rate = judging::point(evidence, index, &cell.system, *number, metric, rules);
-        Some(ClientsPoint { clients: clients(cell)?, rate, void: voiding_mark(evidence, &[*number]) })
+    let point = |(number, case): &(u32, &Case)| {
+        let rate = judging::point(evidence, index, &case.system, *number, metric, rules);
+        Some(ClientsPoint { clients: clients(case)?, rate, void: voiding_mark(evidence, &[*number]) })
     };
     let systems = evidence.header.plan.systems.iter().enumerate();
     let curve = |(place, system): (usize, &model::SystemPlan)| {
-        let own = cells.iter().filter(|(_, cell)| cell.system == system.name);
+        let own = cases.iter().filter(|(_, case)| case.system == system.name);
         let mut points: Vec<ClientsPoint> = own.filter_map(point).collect();
         points.sort_by_key(|point| point.clients);
         ClientsCurve { system: system.name.clone(), index: place, points }

@@ -1,11 +1,11 @@
-//! Disk cells in the published form, and what it hides.
+//! Disk cases in the published form, and what it hides.
 //!
 //! A group is every depth of one I/O shape: operation, pattern, block. Published charts show only the best of each
 //! group. Here the curve over depths stands beside it, with its knee, beyond which more outstanding I/Os only add
 //! waiting: in a closed loop the mean latency is threads · depth / rate (J. D. C. Little, 1961), so on the flat part
 //! it grows with depth.
 
-use model::{Cell, Metric, Point};
+use model::{Case, Metric, Point};
 
 use super::judging::{self, Index, voiding_mark};
 use super::row::{NoVerdict, Side};
@@ -15,7 +15,7 @@ use crate::evidence::Evidence;
 /// The knee is the smallest depth with this share of the highest mean.
 pub const KNEE_SHARE: f64 = 0.95;
 
-/// The keys that every disk cell has.
+/// The keys that every disk case has.
 const SHAPE: [&str; 3] = ["op", "pattern", "block_kb"];
 /// Per thread.
 const DEPTH: &str = "depth";
@@ -113,21 +113,21 @@ impl DepthCurve {
 
 /// In the plan's order; only the given systems.
 pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<DiskGroup> {
-    let disk: Vec<(u32, &Cell)> = (0..)
-        .zip(&evidence.cells)
-        .filter(|(_, cell)| is_disk(&cell.point) && (systems.is_empty() || systems.contains(&cell.system)))
+    let disk: Vec<(u32, &Case)> = (0..)
+        .zip(&evidence.cases)
+        .filter(|(_, case)| is_disk(&case.point) && (systems.is_empty() || systems.contains(&case.system)))
         .collect();
-    let mut found: Vec<(&Cell, Vec<(u32, &Cell)>)> = Vec::new();
-    for (number, cell) in disk {
-        match found.iter_mut().find(|(first, _)| first.benchmark == cell.benchmark && same_group(first, cell)) {
-            Some((_, cells)) => cells.push((number, cell)),
-            None => found.push((cell, vec![(number, cell)])),
+    let mut found: Vec<(&Case, Vec<(u32, &Case)>)> = Vec::new();
+    for (number, case) in disk {
+        match found.iter_mut().find(|(first, _)| first.benchmark == case.benchmark && same_group(first, case)) {
+            Some((_, cases)) => cases.push((number, case)),
+            None => found.push((case, vec![(number, case)])),
         }
     }
-    let firsts: Vec<&Cell> = found.iter().map(|(first, _)| *first).collect();
-    let group = |(first, cells): &(&Cell, Vec<(u32, &Cell)>)| {
+    let firsts: Vec<&Case> = found.iter().map(|(first, _)| *first).collect();
+    let group = |(first, cases): &(&Case, Vec<(u32, &Case)>)| {
         let metric = metric_of(index, first)?;
-        let curves = curves(evidence, index, cells, &metric, rules);
+        let curves = curves(evidence, index, cases, &metric, rules);
         Some(DiskGroup { benchmark: first.benchmark.clone(), label: label(first, &firsts), metric, curves })
     };
     found.iter().filter_map(group).collect()
@@ -138,16 +138,16 @@ pub fn is_disk(point: &Point) -> bool {
     SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
 }
 
-fn same_group(a: &Cell, b: &Cell) -> bool {
-    let keys = |cell: &Cell| cell.point.clone().into_iter().filter(|(key, _)| key != DEPTH).collect::<Point>();
+fn same_group(a: &Case, b: &Case) -> bool {
+    let keys = |case: &Case| case.point.clone().into_iter().filter(|(key, _)| key != DEPTH).collect::<Point>();
     keys(a) == keys(b)
 }
 
 /// I/Os a second for random I/O, MiB a second for sequential.
-fn metric_of(index: &Index, cell: &Cell) -> Option<Metric> {
-    let sequential = text(cell, "pattern").starts_with("sequential");
+fn metric_of(index: &Index, case: &Case) -> Option<Metric> {
+    let sequential = text(case, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
-    named(index, &cell.benchmark, &[wanted])
+    named(index, &case.benchmark, &[wanted])
 }
 
 fn named(index: &Index, benchmark: &str, names: &[&str]) -> Option<Metric> {
@@ -155,19 +155,19 @@ fn named(index: &Index, benchmark: &str, names: &[&str]) -> Option<Metric> {
     names.iter().find_map(|name| known.iter().find(|metric| metric.id == *name)).cloned()
 }
 
-fn text(cell: &Cell, key: &str) -> String {
-    cell.point.get(key).map_or_else(String::new, ToString::to_string)
+fn text(case: &Case, key: &str) -> String {
+    case.point.get(key).map_or_else(String::new, ToString::to_string)
 }
 
 /// `random read, 8 KB, threads=24`: with the keys that distinguish groups of one shape.
-fn label(cell: &Cell, all: &[&Cell]) -> String {
-    let alike = |other: &&&Cell| SHAPE.iter().all(|key| other.point.get(*key) == cell.point.get(*key));
-    let like: Vec<&&Cell> = all.iter().filter(alike).collect();
-    let mut parts = vec![format!("{} {}, {} KB", text(cell, "pattern"), text(cell, "op"), text(cell, "block_kb"))];
-    if like.iter().any(|other| other.benchmark != cell.benchmark) {
-        parts.push(cell.benchmark.clone());
+fn label(case: &Case, all: &[&Case]) -> String {
+    let alike = |other: &&&Case| SHAPE.iter().all(|key| other.point.get(*key) == case.point.get(*key));
+    let like: Vec<&&Case> = all.iter().filter(alike).collect();
+    let mut parts = vec![format!("{} {}, {} KB", text(case, "pattern"), text(case, "op"), text(case, "block_kb"))];
+    if like.iter().any(|other| other.benchmark != case.benchmark) {
+        parts.push(case.benchmark.clone());
     }
-    let further = cell.point.iter().filter(|(key, _)| !SHAPE.contains(&key.as_str()) && *key != DEPTH);
+    let further = case.point.iter().filter(|(key, _)| !SHAPE.contains(&key.as_str()) && *key != DEPTH);
     let differing = further.filter(|(key, value)| like.iter().any(|other| other.point.get(*key) != Some(*value)));
     parts.extend(differing.map(|(key, value)| format!("{key}={value}")));
     parts.join(", ")
@@ -176,15 +176,15 @@ fn label(cell: &Cell, all: &[&Cell]) -> String {
 fn curves(
     evidence: &Evidence,
     index: &Index,
-    cells: &[(u32, &Cell)],
+    cases: &[(u32, &Case)],
     metric: &Metric,
     rules: &Rules,
 ) -> Vec<DepthCurve> {
     let systems = evidence.header.plan.systems.iter().enumerate();
     let curve = |(place, system): (usize, &model::SystemPlan)| {
-        let own = cells.iter().filter(|(_, cell)| cell.system == system.name);
+        let own = cases.iter().filter(|(_, case)| case.system == system.name);
         let mut points: Vec<DepthPoint> =
-            own.filter_map(|(number, cell)| point(evidence, index, (*number, cell), metric, rules)).collect();
+            own.filter_map(|(number, case)| point(evidence, index, (*number, case), metric, rules)).collect();
         points.sort_by_key(|point| point.depth);
         DepthCurve { system: system.name.clone(), index: place, points }
     };
@@ -194,18 +194,18 @@ fn curves(
 fn point(
     evidence: &Evidence,
     index: &Index,
-    (number, cell): (u32, &Cell),
+    (number, case): (u32, &Case),
     metric: &Metric,
     rules: &Rules,
 ) -> Option<DepthPoint> {
-    let of = |metric: &Metric| judging::point(evidence, index, &cell.system, number, metric, rules);
+    let of = |metric: &Metric| judging::point(evidence, index, &case.system, number, metric, rules);
     let further = |names: &[&str]| {
-        let metric = named(index, &cell.benchmark, names)?;
+        let metric = named(index, &case.benchmark, names)?;
         let side = of(&metric);
         Some((metric, side))
     };
     Some(DepthPoint {
-        depth: cell.point.get(DEPTH)?.as_int()?,
+        depth: case.point.get(DEPTH)?.as_int()?,
         rate: of(metric),
         p99: further(&P99),
         mean_latency: further(&MEAN_LATENCY),

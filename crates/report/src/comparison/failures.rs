@@ -1,7 +1,7 @@
 //! What did not succeed: how much of it on which side, and in the way of which rows it stands.
 //!
 //! A side that gives up early looks quick by what it does finish. So the share that failed is judged like any other
-//! figure, every row of such cells says it, and a latency that lies in that share, or in one that nobody knows, has no
+//! figure, every row of such cases says it, and a latency that lies in that share, or in one that nobody knows, has no
 //! verdict.
 
 use std::collections::BTreeSet;
@@ -82,9 +82,9 @@ pub struct Found {
 
 /// Trials whose share of failures is not known: their figures may be of what succeeded alone. Where neither side tells,
 /// nobody asked.
-fn unknown(index: &Index, cells: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
-    let (told, unavailable) = (index.points(cells, FAILED_SHARE), index.unavailable(cells, FAILED_SHARE));
-    let measured: usize = cells.iter().filter_map(|cell| index.ends.get(cell)).map(|ends| ends.measured).sum();
+fn unknown(index: &Index, cases: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
+    let (told, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
+    let measured: usize = cases.iter().filter_map(|case| index.ends.get(case)).map(|ends| ends.measured).sum();
     let trials = measured.saturating_sub(told.len());
     if trials == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
         return None;
@@ -97,7 +97,7 @@ fn unknown(index: &Index, cells: &[u32], side: SideLetter, is_told: bool) -> Opt
 pub fn of(
     evidence: &Evidence,
     index: &Index,
-    cells: (&[u32], &[u32]),
+    cases: (&[u32], &[u32]),
     metric: &Metric,
     (rules, seed): (&Rules, u64),
 ) -> Found {
@@ -112,21 +112,21 @@ pub fn of(
     let kind = kind.as_deref().or_else(|| metric.id.split_once('_').map(|(_, kind)| kind));
     let of_kind = kind.map(|kind| format!("{FAILED_SHARE}_{kind}"));
     // Per trial: where the kind's share is unknown, the share of all counts.
-    let points = |cells: &[u32]| {
-        let mut points: Vec<TrialPoint> = of_kind.iter().flat_map(|id| index.points(cells, id)).collect();
+    let points = |cases: &[u32]| {
+        let mut points: Vec<TrialPoint> = of_kind.iter().flat_map(|id| index.points(cases, id)).collect();
         let known: BTreeSet<i64> = points.iter().map(|point| point.trial).collect();
-        points.extend(index.points(cells, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.trial)));
+        points.extend(index.points(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.trial)));
         points.sort_by_key(|point| point.position);
         points
     };
-    let (a, b) = (points(cells.0), points(cells.1));
+    let (a, b) = (points(cases.0), points(cases.1));
     let worst = |points: &[TrialPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
     let (worst_a, worst_b) = (worst(&a), worst(&b));
     let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
-    let sides = [(cells.0, SideLetter::A), (cells.1, SideLetter::B)];
+    let sides = [(cases.0, SideLetter::A), (cases.1, SideLetter::B)];
     let is_told = !a.is_empty() || !b.is_empty();
     let unknown: Vec<Warning> =
-        sides.iter().filter_map(|(cells, side)| unknown(index, cells, *side, is_told)).collect();
+        sides.iter().filter_map(|(cases, side)| unknown(index, cases, *side, is_told)).collect();
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }

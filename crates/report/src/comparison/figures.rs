@@ -13,26 +13,26 @@ use crate::evidence::Evidence;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     pub benchmark: String,
-    pub cell: Point,
+    pub case: Point,
     /// `clients=4`.
     pub label: String,
     pub metric: Metric,
     pub side: Side,
-    /// The trials' marks, at a cell's first shown metric only.
+    /// The trials' marks, at a case's first shown metric only.
     pub warnings: Vec<Warning>,
 }
 
-/// The figures of every cell.
+/// The figures of every case.
 pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (number, cell) in evidence.cells.iter().enumerate() {
-        let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-        let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
+    for (number, case) in evidence.cases.iter().enumerate() {
+        let varying = evidence.header.plan.varying_keys(&case.benchmark);
+        let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
         let label = keys.collect::<Vec<_>>().join(", ");
-        let metrics = index.metrics.get(&cell.benchmark).into_iter().flatten();
+        let metrics = index.metrics.get(&case.benchmark).into_iter().flatten();
         let mut marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
-            let (side, _) = judging::side(evidence, index, &cell.system, &[number as u32], metric, rules);
+            let (side, _) = judging::side(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.
             let is_empty = side.trials.iter().all(|point| point.value == 0.0);
             if failures::is_share(metric) && is_empty && !matches!(filter, MetricFilter::Named(_)) {
@@ -40,8 +40,8 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
             }
             let warnings = std::mem::take(&mut marks);
             figures.push(Figure {
-                benchmark: cell.benchmark.clone(),
-                cell: cell.point.clone(),
+                benchmark: case.benchmark.clone(),
+                case: case.point.clone(),
                 label: label.clone(),
                 metric: metric.clone(),
                 side,

@@ -1,6 +1,6 @@
 //! Client hosts of a shared load: merged figures hide a slow one.
 
-use model::{CLIENTS_ON, Cell, Metric, Role};
+use model::{CLIENTS_ON, Case, Metric, Role};
 
 use super::clients::{label, rest};
 use super::judging::{self, Index};
@@ -22,7 +22,7 @@ const COLUMNS: [(&str, &str); 6] = [
 ];
 const P99: &str = "response_p99_on_";
 
-/// The client hosts of a cell; of couples, all of theirs.
+/// The client hosts of a case; of couples, all of theirs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostsGroup {
     pub label: String,
@@ -60,30 +60,30 @@ impl HostsGroup {
 
 /// In the plan's order; only loads of named hosts.
 pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
-    let mut found: Vec<(&Cell, Vec<u32>)> = Vec::new();
-    for (number, cell) in (0..).zip(&evidence.cells) {
-        if !systems.is_empty() && !systems.contains(&cell.system) {
+    let mut found: Vec<(&Case, Vec<u32>)> = Vec::new();
+    for (number, case) in (0..).zip(&evidence.cases) {
+        if !systems.is_empty() && !systems.contains(&case.system) {
             continue;
         }
-        let is_same = |first: &Cell| {
-            first.benchmark == cell.benchmark
-                && first.system == cell.system
-                && rest(first, CLIENTS_ON) == rest(cell, CLIENTS_ON)
+        let is_same = |first: &Case| {
+            first.benchmark == case.benchmark
+                && first.system == case.system
+                && rest(first, CLIENTS_ON) == rest(case, CLIENTS_ON)
         };
         match found.iter_mut().find(|(first, _)| is_same(first)) {
-            Some((_, cells)) => cells.push(number),
-            None => found.push((cell, vec![number])),
+            Some((_, cases)) => cases.push(number),
+            None => found.push((case, vec![number])),
         }
     }
-    let group = |(first, cells): &(&Cell, Vec<u32>)| {
-        let rows = rows(evidence, index, first, cells, rules);
+    let group = |(first, cases): &(&Case, Vec<u32>)| {
+        let rows = rows(evidence, index, first, cases, rules);
         HostsGroup { label: label(evidence, first, CLIENTS_ON), system: first.system.clone(), rows }
     };
     found.iter().map(group).filter(|group| !group.rows.is_empty()).collect()
 }
 
-fn rows(evidence: &Evidence, index: &Index, cell: &Cell, cells: &[u32], rules: &Rules) -> Vec<HostRow> {
-    let metrics = index.metrics.get(&cell.benchmark).map(Vec::as_slice).unwrap_or_default();
+fn rows(evidence: &Evidence, index: &Index, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
+    let metrics = index.metrics.get(&case.benchmark).map(Vec::as_slice).unwrap_or_default();
     // A transaction type named `on_something` has throughput that is no diagnostic.
     let of_hosts = || metrics.iter().filter(|metric| metric.role == Role::Diagnostic);
     let first = COLUMNS[0].0;
@@ -92,7 +92,7 @@ fn rows(evidence: &Evidence, index: &Index, cell: &Cell, cells: &[u32], rules: &
             .iter()
             .filter_map(|(prefix, _)| {
                 let metric = of_hosts().find(|metric| metric.id.strip_prefix(prefix) == Some(host))?;
-                Some((metric.clone(), judging::side(evidence, index, &cell.system, cells, metric, rules).0))
+                Some((metric.clone(), judging::side(evidence, index, &case.system, cases, metric, rules).0))
             })
             .collect();
         let is_here = figures.iter().any(|(_, side)| !side.trials.is_empty());

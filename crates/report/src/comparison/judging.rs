@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Cell, Length, MarkKind, Metric, Quantity, Reading, Role, TrialState};
+use model::{Case, Length, MarkKind, Metric, Quantity, Reading, Role, TrialState};
 use stats::{Sample, TrialValue, Verdict};
 
 use super::failures;
-use super::matching::{MatchedCells, matched};
+use super::matching::{MatchedCases, matched};
 use super::options::Pairing;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
 use super::set::Rules;
@@ -21,7 +21,7 @@ pub struct Readings {
     unavailable: Vec<(String, usize)>,
 }
 
-/// By cell and metric, metrics in the order of the first trial.
+/// By case and metric, metrics in the order of the first trial.
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
     pub ends: BTreeMap<u32, Ends>,
@@ -41,10 +41,10 @@ impl Index {
         };
         let mut known: BTreeMap<(&str, &str), &Metric> = BTreeMap::new();
         for stored in &evidence.measurements {
-            let Some(cell) = evidence.cell(stored.cell) else { continue };
+            let Some(case) = evidence.case(stored.case) else { continue };
             let metric = &stored.measurement.metric;
-            let first = *known.entry((&cell.benchmark, &metric.id)).or_insert_with(|| {
-                index.metrics.entry(cell.benchmark.clone()).or_default().push(metric.clone());
+            let first = *known.entry((&case.benchmark, &metric.id)).or_insert_with(|| {
+                index.metrics.entry(case.benchmark.clone()).or_default().push(metric.clone());
                 metric
             });
             if (&first.unit, first.direction) != (&metric.unit, metric.direction) {
@@ -52,9 +52,9 @@ impl Index {
                     true => "its trials do not agree which way is better".to_owned(),
                     false => format!("its trials tell it in `{}` and in `{}`", first.unit, metric.unit),
                 };
-                index.conflicts.insert((cell.benchmark.clone(), metric.id.clone()), why);
+                index.conflicts.insert((case.benchmark.clone(), metric.id.clone()), why);
             }
-            let readings = index.readings.entry((stored.cell, metric.id.clone())).or_default();
+            let readings = index.readings.entry((stored.case, metric.id.clone())).or_default();
             match &stored.measurement.reading {
                 Reading::Value(value) if value.is_finite() => readings.points.push(TrialPoint {
                     trial: stored.trial_id,
@@ -72,44 +72,44 @@ impl Index {
         index
     }
 
-    /// Whether a cell has anything of a metric, if only why there is no value.
-    pub fn has(&self, cell: u32, metric: &str) -> bool {
-        self.readings.contains_key(&(cell, metric.to_owned()))
+    /// Whether a case has anything of a metric, if only why there is no value.
+    pub fn has(&self, case: u32, metric: &str) -> bool {
+        self.readings.contains_key(&(case, metric.to_owned()))
     }
 
     /// Why the values of a metric cannot be held against each other.
-    fn conflict(&self, evidence: &Evidence, cells: &RowCells<'_>, metric: &Metric) -> Option<NoVerdict> {
-        let benchmarks = cells.a.iter().chain(cells.b).filter_map(|cell| evidence.cell(*cell)).map(|c| &c.benchmark);
+    fn conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+        let benchmarks = cases.a.iter().chain(cases.b).filter_map(|case| evidence.case(*case)).map(|c| &c.benchmark);
         let mut found = benchmarks.filter_map(|name| self.conflicts.get(&(name.clone(), metric.id.clone())));
         found.next().map(|why| NoVerdict::NotComparable(why.clone()))
     }
 
     /// In run order, for the requested blocks.
-    pub fn sample(&self, cell: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
-        let points = self.pooled(&[cell], metric).points.into_iter().filter(|point| is_asked(point.block));
+    pub fn sample(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
+        let points = self.pooled(&[case], metric).points.into_iter().filter(|point| is_asked(point.block));
         Sample::from_trials(points.map(|point| TrialValue { block: point.block, value: point.value }))
     }
 
-    pub fn blocks(&self, cell: u32, metric: &str) -> BTreeSet<u32> {
-        let readings = self.readings.get(&(cell, metric.to_owned()));
+    pub fn blocks(&self, case: u32, metric: &str) -> BTreeSet<u32> {
+        let readings = self.readings.get(&(case, metric.to_owned()));
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.block).collect()
     }
 
-    /// Of several cells, in run order.
-    pub fn points(&self, cells: &[u32], metric: &str) -> Vec<TrialPoint> {
-        self.pooled(cells, metric).points
+    /// Of several cases, in run order.
+    pub fn points(&self, cases: &[u32], metric: &str) -> Vec<TrialPoint> {
+        self.pooled(cases, metric).points
     }
 
     /// Reasons for missing values, with counts.
-    pub fn unavailable(&self, cells: &[u32], metric: &str) -> Vec<(String, usize)> {
-        self.pooled(cells, metric).unavailable
+    pub fn unavailable(&self, cases: &[u32], metric: &str) -> Vec<(String, usize)> {
+        self.pooled(cases, metric).unavailable
     }
 
-    /// Of several cells, in run order.
-    fn pooled(&self, cells: &[u32], metric: &str) -> Readings {
+    /// Of several cases, in run order.
+    fn pooled(&self, cases: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
-        for cell in cells {
-            let Some(one) = self.readings.get(&(*cell, metric.to_owned())) else { continue };
+        for case in cases {
+            let Some(one) = self.readings.get(&(*case, metric.to_owned())) else { continue };
             all.points.extend(&one.points);
             for (reason, trials) in &one.unavailable {
                 all.refuse(reason.clone(), *trials);
@@ -130,33 +130,33 @@ impl Readings {
 }
 
 /// Of both sides.
-pub struct RowCells<'a> {
+pub struct RowCases<'a> {
     /// Column heads.
     pub labels: (&'a str, &'a str),
     pub a: &'a [u32],
     pub b: &'a [u32],
-    /// Cells of A with their counterparts of B.
-    pub matched: MatchedCells,
-    /// Common to all metrics of these cells.
+    /// Cases of A with their counterparts of B.
+    pub matched: MatchedCases,
+    /// Common to all metrics of these cases.
     pub warnings: Vec<Warning>,
-    /// Distinguishes the row's cell.
+    /// Distinguishes the row's case.
     pub label: Vec<(String, String)>,
-    /// Applies to all metrics of these cells.
+    /// Applies to all metrics of these cases.
     pub no_verdict: Option<NoVerdict>,
 }
 
 /// Without verdict, which needs all rows.
-pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Metric, rules: &Rules) -> Comparison {
-    let (side_a, sample_a) = side(evidence, index, cells.labels.0, cells.a, metric, rules);
-    let (side_b, sample_b) = side(evidence, index, cells.labels.1, cells.b, metric, rules);
-    let matched = matched(index, &cells.matched, metric, rules.pairing);
+pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
+    let (side_a, sample_a) = side(evidence, index, cases.labels.0, cases.a, metric, rules);
+    let (side_b, sample_b) = side(evidence, index, cases.labels.1, cases.b, metric, rules);
+    let matched = matched(index, &cases.matched, metric, rules.pairing);
     let seed = evidence.header.plan.schedule.seed;
     let (estimate, refusal) = match failures::is_share(metric) {
         true => share_estimate(&matched.a, &matched.b, rules, seed),
         false => estimate(&matched.a, &matched.b, rules, seed),
     };
-    let failures = failures::of(evidence, index, (cells.a, cells.b), metric, (rules, seed));
-    let mut warnings = cells.warnings.clone();
+    let failures = failures::of(evidence, index, (cases.a, cases.b), metric, (rules, seed));
+    let mut warnings = cases.warnings.clone();
     warnings.extend(failures.unknown);
     warnings.extend(missing_values(&side_a, SideLetter::A));
     warnings.extend(missing_values(&side_b, SideLetter::B));
@@ -176,32 +176,32 @@ pub fn row(evidence: &Evidence, index: &Index, cells: &RowCells<'_>, metric: &Me
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
     let repeated = match &estimate {
-        Some(found) => survivors::repeated(index, cells, metric, &matched, (found, rules, seed)),
+        Some(found) => survivors::repeated(index, cases, metric, &matched, (found, rules, seed)),
         None => Ok(None),
     };
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
-    let involved: Vec<&Cell> = cells.a.iter().chain(cells.b).filter_map(|i| evidence.cell(*i)).collect();
+    let involved: Vec<&Case> = cases.a.iter().chain(cases.b).filter_map(|i| evidence.case(*i)).collect();
     let no_verdict = failures
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| missing_side(&side_a, &side_b))
-        .or_else(|| survivors::lacking(index, cells, metric))
-        .or_else(|| index.conflict(evidence, cells, metric))
+        .or_else(|| survivors::lacking(index, cases, metric))
+        .or_else(|| index.conflict(evidence, cases, metric))
         .or(refusal)
         .or_else(|| repeated.err())
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
-        .or_else(|| cells.no_verdict.clone());
+        .or_else(|| cases.no_verdict.clone());
     let blocks_needed = match no_verdict {
         Some(NoVerdict::TooFewBlocks { missing }) => Some(missing),
         _ => None,
     };
     Comparison {
-        benchmark: distinct(involved.iter().map(|cell| cell.benchmark.as_str())),
-        cell: common_point(&involved),
-        label: cells.label.clone(),
+        benchmark: distinct(involved.iter().map(|case| case.benchmark.as_str())),
+        case: common_point(&involved),
+        label: cases.label.clone(),
         metric: metric.clone(),
         a: side_a,
         b: side_b,
@@ -277,10 +277,10 @@ pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     seen.join(" + ")
 }
 
-/// Keys with equal values in all cells.
-fn common_point(cells: &[&Cell]) -> model::Point {
-    let Some(first) = cells.first() else { return model::Point::new() };
-    let shared = |(key, value): &(&String, &model::Value)| cells.iter().all(|c| c.point.get(*key) == Some(value));
+/// Keys with equal values in all cases.
+fn common_point(cases: &[&Case]) -> model::Point {
+    let Some(first) = cases.first() else { return model::Point::new() };
+    let shared = |(key, value): &(&String, &model::Value)| cases.iter().all(|c| c.point.get(*key) == Some(value));
     first.point.iter().filter(shared).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
@@ -288,13 +288,13 @@ pub fn side(
     evidence: &Evidence,
     index: &Index,
     label: &str,
-    cells: &[u32],
+    cases: &[u32],
     metric: &Metric,
     rules: &Rules,
 ) -> (Side, Sample) {
-    let readings = index.pooled(cells, &metric.id);
+    let readings = index.pooled(cases, &metric.id);
     let sample = Sample::from_trials(readings.points.iter().map(|p| TrialValue { block: p.block, value: p.value }));
-    let systems = cells.iter().filter_map(|i| evidence.cell(*i)).map(|cell| cell.system.as_str());
+    let systems = cases.iter().filter_map(|i| evidence.case(*i)).map(|case| case.system.as_str());
     let side = Side {
         label: label.to_owned(),
         system: distinct(systems),
@@ -307,10 +307,10 @@ pub fn side(
     (side, sample)
 }
 
-/// A cell's side for a curve: without figures where trials failed, since those of the others are not the cell's.
-pub fn point(evidence: &Evidence, index: &Index, system: &str, cell: u32, metric: &Metric, rules: &Rules) -> Side {
-    let (side, _) = side(evidence, index, system, &[cell], metric, rules);
-    match evidence.failed(cell) {
+/// A case's side for a curve: without figures where trials failed, since those of the others are not the case's.
+pub fn point(evidence: &Evidence, index: &Index, system: &str, case: u32, metric: &Metric, rules: &Rules) -> Side {
+    let (side, _) = side(evidence, index, system, &[case], metric, rules);
+    match evidence.failed(case) {
         0 => side,
         failed => {
             let unavailable = vec![(format!("{} failed", count(failed, "trial")), failed)];
@@ -336,7 +336,7 @@ fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<E
 /// Where a side has no value, `missing_side` has said so.
 pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
-        let why = "there is no block in which every cell has a value on both sides".to_owned();
+        let why = "there is no block in which every case has a value on both sides".to_owned();
         return (None, Some(NoVerdict::NotComparable(why)));
     }
     let found = match rules.pairing {
@@ -405,7 +405,7 @@ fn disagreement(estimate: &Estimate) -> Option<Warning> {
     decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p: estimate.p })
 }
 
-/// The detectable difference is per metric, the warning per cell.
+/// The detectable difference is per metric, the warning per case.
 fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     for warning in warnings {
         if let Warning::SameServer { detectable } = warning {
@@ -415,12 +415,12 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
 }
 
 /// The first mark that voids the verdict, in words, with the number of trials that carry it; or how many failed.
-pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
-    let trials: Vec<i64> = measured_trials(evidence, cells);
+pub fn voiding_mark(evidence: &Evidence, cases: &[u32]) -> Option<NoVerdict> {
+    let trials: Vec<i64> = measured_trials(evidence, cases);
     let voiding = evidence.marks.iter().filter(|(id, mark)| mark.kind.voids_verdict() && trials.contains(id));
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
     let Some((_, what)) = marks.first() else {
-        let failed = cells.iter().map(|cell| evidence.failed(*cell)).sum();
+        let failed = cases.iter().map(|case| evidence.failed(*case)).sum();
         return (failed > 0).then(|| NoVerdict::Voided { what: "failure".to_owned(), trials: failed });
     };
     let mut with_it: Vec<i64> = marks.iter().filter(|(_, other)| other == what).map(|(id, _)| *id).collect();
@@ -430,8 +430,8 @@ pub fn voiding_mark(evidence: &Evidence, cells: &[u32]) -> Option<NoVerdict> {
 }
 
 /// One warning per kind.
-pub fn marks(evidence: &Evidence, cells: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
-    let trials = measured_trials(evidence, cells);
+pub fn marks(evidence: &Evidence, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
+    let trials = measured_trials(evidence, cases);
     let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
     for (id, mark) in evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
         // Each note text is a warning of its own.
@@ -450,8 +450,8 @@ pub fn marks(evidence: &Evidence, cells: &[u32], side: Option<SideLetter>) -> Ve
     found.into_iter().map(warning).collect()
 }
 
-pub fn measured_trials(evidence: &Evidence, cells: &[u32]) -> Vec<i64> {
+pub fn measured_trials(evidence: &Evidence, cases: &[u32]) -> Vec<i64> {
     let measured =
-        |trial: &&store::StoredTrial| trial.state == TrialState::Measured && cells.contains(&trial.planned.cell);
+        |trial: &&store::StoredTrial| trial.state == TrialState::Measured && cases.contains(&trial.planned.case);
     evidence.trials.iter().filter(measured).map(|trial| trial.id).collect()
 }

@@ -1,4 +1,4 @@
-//! Pairs trials of both sides by cell and block.
+//! Pairs trials of both sides by case and block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,22 +15,22 @@ use crate::evidence::Evidence;
 /// Trials of a block further apart are reported.
 const FAR_MS: u64 = 3_600_000;
 
-/// Cells of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
+/// Cases of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
 /// a whole in it. `unused` keys make neither sides nor rows.
-pub fn matched_cells(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCells {
-    let cells = |indices: &[u32]| indices.iter().filter_map(|index| evidence.cell(*index)).collect::<Vec<_>>();
-    let mut keys = hidden(&cells(a), unused);
-    keys.extend(hidden(&cells(b), unused));
-    let identity = |index: u32| evidence.cell(index).map(|cell| values_of(cell, &keys));
+pub fn matched_cases(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCases {
+    let cases = |indices: &[u32]| indices.iter().filter_map(|index| evidence.case(*index)).collect::<Vec<_>>();
+    let mut keys = hidden(&cases(a), unused);
+    keys.extend(hidden(&cases(b), unused));
+    let identity = |index: u32| evidence.case(index).map(|case| values_of(case, &keys));
     let of_b: BTreeMap<_, u32> = b.iter().filter_map(|index| Some((identity(*index)?, *index))).collect();
     let pairs: Vec<(u32, u32)> = a.iter().filter_map(|index| Some((*index, *of_b.get(&identity(*index)?)?))).collect();
     let without_counterpart = (a.len() + b.len()).saturating_sub(2 * pairs.len());
-    MatchedCells { pairs, without_counterpart }
+    MatchedCases { pairs, without_counterpart }
 }
 
-/// Cells of A with their counterparts of B.
+/// Cases of A with their counterparts of B.
 #[derive(Clone, Debug, Default)]
-pub struct MatchedCells {
+pub struct MatchedCases {
     pub pairs: Vec<(u32, u32)>,
     /// On both sides; they take no part.
     pub without_counterpart: usize,
@@ -43,27 +43,27 @@ pub struct Matched {
     pub left_out: Option<Warning>,
 }
 
-/// The values of matched cells. Of several cells only complete blocks count: one without its slow cell would look
-/// fast. Unpaired, a block has one value, since cells are no repetitions. Failed shares are pooled as exponentials,
+/// The values of matched cases. Of several cases only complete blocks count: one without its slow case would look
+/// fast. Unpaired, a block has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
 /// whose logarithms' mean is the shares' mean.
-pub fn matched(index: &Index, cells: &MatchedCells, metric: &Metric, pairing: Pairing) -> Matched {
-    let sample = |cell: u32, is_asked: &dyn Fn(u32) -> bool| {
-        let own = index.sample(cell, &metric.id, is_asked);
+pub fn matched(index: &Index, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
+    let sample = |case: u32, is_asked: &dyn Fn(u32) -> bool| {
+        let own = index.sample(case, &metric.id, is_asked);
         if failures::is_share(metric) { failures::as_exponentials(&own) } else { own }
     };
-    let MatchedCells { pairs: cells, without_counterpart } = cells;
+    let MatchedCases { pairs: cases, without_counterpart } = cases;
     let metric = metric.id.as_str();
-    if let ([(a, b)], 0) = (&cells[..], *without_counterpart) {
+    if let ([(a, b)], 0) = (&cases[..], *without_counterpart) {
         return Matched { a: sample(*a, &|_| true), b: sample(*b, &|_| true), left_out: None };
     }
-    let known: Vec<CellPair> = cells.iter().map(|(a, b)| CellPair::new(index, [*a, *b], metric, pairing)).collect();
-    let parts: Vec<&CellPair> = known.iter().filter(|pair| pair.takes_part()).collect();
+    let known: Vec<CasePair> = cases.iter().map(|(a, b)| CasePair::new(index, [*a, *b], metric, pairing)).collect();
+    let parts: Vec<&CasePair> = known.iter().filter(|pair| pair.takes_part()).collect();
     let whole = [0, 1].map(|side| {
         let all = parts.iter().map(|pair| pair.compared[side].clone());
         all.reduce(|one, other| one.intersection(&other).copied().collect()).unwrap_or_default()
     });
     let side = |side: usize| {
-        let of = |pair: &&CellPair| sample(pair.cells[side], &|block| whole[side].contains(&block));
+        let of = |pair: &&CasePair| sample(pair.cases[side], &|block| whole[side].contains(&block));
         let samples: Vec<Sample> = parts.iter().map(of).collect();
         Sample::from_trials(samples.iter().flat_map(|sample| sample.trials().iter().copied())).by_blocks()
     };
@@ -72,22 +72,22 @@ pub fn matched(index: &Index, cells: &MatchedCells, metric: &Metric, pairing: Pa
     let lost_cells =
         without_counterpart + known.iter().filter(|pair| !pair.takes_part() && !pair.measured.is_empty()).count();
     let left_out =
-        (lost_cells + lost_blocks > 0).then_some(Warning::LeftOut { cells: lost_cells, blocks: lost_blocks });
+        (lost_cells + lost_blocks > 0).then_some(Warning::LeftOut { cases: lost_cells, blocks: lost_blocks });
     Matched { a: side(0), b: side(1), left_out }
 }
 
 /// With the blocks that have a value.
-struct CellPair {
-    cells: [u32; 2],
+struct CasePair {
+    cases: [u32; 2],
     /// On either side.
     measured: BTreeSet<u32>,
     /// Blocks compared on each side: equal if paired. Unpaired blocks mean nothing to the other side.
     compared: [BTreeSet<u32>; 2],
 }
 
-impl CellPair {
-    fn new(index: &Index, cells: [u32; 2], metric: &str, pairing: Pairing) -> CellPair {
-        let of_sides = cells.map(|cell| index.blocks(cell, metric));
+impl CasePair {
+    fn new(index: &Index, cases: [u32; 2], metric: &str, pairing: Pairing) -> CasePair {
+        let of_sides = cases.map(|case| index.blocks(case, metric));
         let [a, b] = &of_sides;
         let measured = a.union(b).copied().collect();
         let both = || a.intersection(b).copied().collect::<BTreeSet<u32>>();
@@ -95,7 +95,7 @@ impl CellPair {
             Pairing::Paired => [both(), both()],
             Pairing::Unpaired => of_sides,
         };
-        CellPair { cells, measured, compared }
+        CasePair { cases, measured, compared }
     }
 
     fn takes_part(&self) -> bool {
@@ -104,16 +104,16 @@ impl CellPair {
 }
 
 /// Counts blocks whose trials began an hour or more apart, as after a resume.
-pub fn far_apart(evidence: &Evidence, cells: &[(u32, u32)]) -> Option<Warning> {
+pub fn far_apart(evidence: &Evidence, cases: &[(u32, u32)]) -> Option<Warning> {
     let mut began: BTreeMap<(u32, u32), i64> = BTreeMap::new();
     for trial in evidence.trials.iter().filter(|trial| trial.state == TrialState::Measured) {
         if let Some(instant) = evidence.began_unix_ms(trial) {
-            began.insert((trial.planned.cell, trial.planned.block), instant);
+            began.insert((trial.planned.case, trial.planned.block), instant);
         }
     }
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();
-    for ((cell, block), instant) in &began {
-        let partners = cells.iter().filter(|(a, _)| a == cell);
+    for ((case, block), instant) in &began {
+        let partners = cases.iter().filter(|(a, _)| a == case);
         for other in partners.filter_map(|(_, b)| began.get(&(*b, *block))) {
             let longest = apart_ms.entry(*block).or_default();
             *longest = (*longest).max(instant.abs_diff(*other));

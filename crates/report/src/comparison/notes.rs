@@ -65,16 +65,16 @@ fn sequential(order: TimeOrder) -> Option<&'static str> {
     match order {
         TimeOrder::Interleaved => None,
         TimeOrder::Unknown => Some(
-            "imported: nobody tells in what order the cells ran, so what changed on the machine in the meantime may look \
+            "imported: nobody tells in what order the cases ran, so what changed on the machine in the meantime may look \
              like a difference between them",
         ),
         TimeOrder::Sequential => Some(
-            "the cells ran one after the other, not interleaved, so that order and time are confounded: what changed on the \
+            "the cases ran one after the other, not interleaved, so that order and time are confounded: what changed on the \
              machine in the meantime looks like a difference between them. Figures without a verdict, unless the plan says \
              `allow_sequential_order = true`",
         ),
         TimeOrder::SequentialAllowed => Some(
-            "the cells ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
+            "the cases ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
              difference between them. Compared without pairing, because the plan allows it",
         ),
     }
@@ -83,7 +83,7 @@ fn sequential(order: TimeOrder) -> Option<&'static str> {
 /// A virtual machine hides its real disk.
 fn virtual_disk(evidence: &Evidence) -> Option<String> {
     let machine = evidence.facts.get(CLIENT)?.get("virtualisation").filter(|found| *found != "none seen")?;
-    let has_disks = evidence.cells.iter().any(|cell| super::disk::is_disk(&cell.point));
+    let has_disks = evidence.cases.iter().any(|case| super::disk::is_disk(&case.point));
     has_disks.then(|| {
         format!(
             "the disk is one of a virtual machine ({machine}): caches and limits of the host under it are in the figures, \

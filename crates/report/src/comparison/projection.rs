@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use model::Cell;
+use model::Case;
 
 use super::options::{CompareError, Options};
 
@@ -24,22 +24,22 @@ pub struct Projection {
 }
 
 /// `None` if the workload has no such key.
-pub fn value_of(cell: &Cell, key: &str) -> Option<String> {
+pub fn value_of(case: &Case, key: &str) -> Option<String> {
     match key {
-        KEY_BENCHMARK => Some(cell.benchmark.clone()),
-        KEY_SYSTEM => Some(cell.system.clone()),
-        _ => cell.point.get(key).map(ToString::to_string),
+        KEY_BENCHMARK => Some(case.benchmark.clone()),
+        KEY_SYSTEM => Some(case.system.clone()),
+        _ => case.point.get(key).map(ToString::to_string),
     }
 }
 
 /// `-` if the workload has no such key.
-pub fn values_of(cell: &Cell, keys: &[String]) -> Vec<String> {
-    keys.iter().map(|key| value_of(cell, key).unwrap_or_else(|| "-".to_owned())).collect()
+pub fn values_of(case: &Case, keys: &[String]) -> Vec<String> {
+    keys.iter().map(|key| value_of(case, key).unwrap_or_else(|| "-".to_owned())).collect()
 }
 
 /// The value of a single key, else `key=value`.
-pub fn side_label(cell: &Cell, cols: &[String]) -> String {
-    let values = values_of(cell, cols);
+pub fn side_label(case: &Case, cols: &[String]) -> String {
+    let values = values_of(case, cols);
     match (cols, values.as_slice()) {
         ([_], [value]) => value.clone(),
         _ => cols.iter().zip(&values).map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
@@ -47,26 +47,26 @@ pub fn side_label(cell: &Cell, cols: &[String]) -> String {
 }
 
 /// Of any result.
-pub fn known_keys(cells: &[Cell]) -> Vec<String> {
-    let points: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.point.keys()).collect();
+pub fn known_keys(cases: &[Case]) -> Vec<String> {
+    let points: BTreeSet<&String> = cases.iter().flat_map(|case| case.point.keys()).collect();
     [KEY_BENCHMARK, KEY_SYSTEM, KEY_METRIC].into_iter().map(str::to_owned).chain(points.into_iter().cloned()).collect()
 }
 
 /// Sweep keys with several values within a benchmark.
-pub fn varying_point_keys(cells: &[Cell]) -> Vec<String> {
+pub fn varying_point_keys(cases: &[Case]) -> Vec<String> {
     let varies = |key: &String| {
-        cells.iter().any(|cell| {
-            cells.iter().any(|other| other.benchmark == cell.benchmark && other.point.get(key) != cell.point.get(key))
+        cases.iter().any(|case| {
+            cases.iter().any(|other| other.benchmark == case.benchmark && other.point.get(key) != case.point.get(key))
         })
     };
-    let keys: BTreeSet<&String> = cells.iter().flat_map(|cell| cell.point.keys()).collect();
+    let keys: BTreeSet<&String> = cases.iter().flat_map(|case| case.point.keys()).collect();
     keys.into_iter().filter(|key| varies(key)).cloned().collect()
 }
 
-/// Keys with several values in `cells`.
-pub fn hidden(cells: &[&Cell], keys: &[String]) -> Vec<String> {
+/// Keys with several values in `cases`.
+pub fn hidden(cases: &[&Case], keys: &[String]) -> Vec<String> {
     let varies = |key: &String| {
-        let mut values = cells.iter().map(|cell| value_of(cell, key));
+        let mut values = cases.iter().map(|case| value_of(case, key));
         let first = values.next();
         first.is_some_and(|first| values.any(|other| other != first))
     };
@@ -78,10 +78,10 @@ impl Projection {
     ///
     /// # Errors
     /// An unknown or repeated key, or metrics compared with each other.
-    pub fn new(cells: &[Cell], options: &Options) -> Result<Projection, CompareError> {
+    pub fn new(cases: &[Case], options: &Options) -> Result<Projection, CompareError> {
         let asked = |keys: &Option<Vec<String>>| keys.clone().unwrap_or_default();
         let taken: Vec<String> = [&options.rows, &options.cols, &options.by].into_iter().flat_map(asked).collect();
-        check_keys(&taken, cells)?;
+        check_keys(&taken, cases)?;
         let free = |key: &str| !taken.iter().any(|t| t == key);
         let default_of = |key: &str| if free(key) { vec![key.to_owned()] } else { Vec::new() };
         let mut cols = options.cols.clone().unwrap_or_else(|| default_of(KEY_SYSTEM));
@@ -95,7 +95,7 @@ impl Projection {
         let used = |key: &String| cols.contains(key) || by.contains(key);
         let rows = options.rows.clone().unwrap_or_else(|| {
             let names = [KEY_BENCHMARK, KEY_SYSTEM].into_iter().map(str::to_owned);
-            names.chain(varying_point_keys(cells)).filter(|key| !used(key)).collect()
+            names.chain(varying_point_keys(cases)).filter(|key| !used(key)).collect()
         });
         let without_metric = |keys: Vec<String>| keys.into_iter().filter(|key| key != KEY_METRIC).collect();
         let table_per_metric = by.iter().any(|key| key == KEY_METRIC);
@@ -103,16 +103,16 @@ impl Projection {
     }
 
     /// Keys that may be hidden.
-    pub fn unused(&self, cells: &[Cell]) -> Vec<String> {
+    pub fn unused(&self, cases: &[Case]) -> Vec<String> {
         let used = |key: &String| {
             key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))
         };
-        known_keys(cells).into_iter().filter(|key| !used(key)).collect()
+        known_keys(cases).into_iter().filter(|key| !used(key)).collect()
     }
 }
 
-fn check_keys(keys: &[String], cells: &[Cell]) -> Result<(), CompareError> {
-    let known = known_keys(cells);
+fn check_keys(keys: &[String], cases: &[Case]) -> Result<(), CompareError> {
+    let known = known_keys(cases);
     for (index, key) in keys.iter().enumerate() {
         if !known.contains(key) {
             return Err(CompareError::UnknownKey { key: key.clone(), known });

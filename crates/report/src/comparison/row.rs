@@ -1,4 +1,4 @@
-//! One metric of one cell, A compared with B.
+//! One metric of one case, A compared with B.
 
 use model::{Direction, DurabilityTier, Metric, Point};
 use stats::Verdict;
@@ -236,7 +236,7 @@ pub enum Outcome {
 pub struct Comparison {
     pub benchmark: String,
     /// Keys common to all trials of both sides.
-    pub cell: Point,
+    pub case: Point,
     /// Distinguishes the row within its table: `clients=4`.
     pub label: Vec<(String, String)>,
     pub metric: Metric,
@@ -272,8 +272,8 @@ impl Comparison {
         self.estimate.as_ref().filter(|estimate| estimate.scale == Scale::Ratio)
     }
 
-    /// `clients=4, scale=10`; empty for a table's only cell.
-    pub fn cell_label(&self) -> String {
+    /// `clients=4, scale=10`; empty for a table's only case.
+    pub fn case_label(&self) -> String {
         self.label.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(", ")
     }
 

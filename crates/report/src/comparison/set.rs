@@ -88,7 +88,7 @@ pub struct DroppedTrial {
     pub trial: i64,
     pub position: u32,
     pub block: u32,
-    pub cell: String,
+    pub case: String,
     /// Failed, aborted, or superseded.
     pub state: TrialState,
     pub reason: String,
@@ -152,7 +152,7 @@ pub struct ComparisonSet {
     pub unmeasured: Vec<Unmeasured>,
     /// Of a single system; empty if systems are compared.
     pub figures: Vec<Figure>,
-    /// Disk cells over depths.
+    /// Disk cases over depths.
     pub disk: Vec<DiskGroup>,
     /// Empty if a benchmark has one number only.
     pub clients: Vec<ClientsGroup>,
@@ -206,7 +206,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         min_blocks: options.min_blocks,
     };
     Options::check(rules.margin, rules.level)?;
-    let projection = Projection::new(&evidence.cells, options)?;
+    let projection = Projection::new(&evidence.cases, options)?;
     let index = Index::new(evidence);
     check_metrics(&index, &options.metrics)?;
     let dropped = dropped_trials(evidence);
@@ -254,12 +254,12 @@ fn unmeasured(evidence: &Evidence, index: &Index, projection: &Projection, basel
     let last = evidence.last_attempts();
     let without = evidence.header.plan.benchmarks.iter().filter(|own| !index.metrics.contains_key(&own.name));
     let of = |name: &str| {
-        let cell = |trial: &&StoredTrial| evidence.cell(trial.planned.cell).filter(|cell| cell.benchmark == name);
+        let case = |trial: &&StoredTrial| evidence.case(trial.planned.case).filter(|case| case.benchmark == name);
         let failed = |trial: &&&StoredTrial| {
-            let of_other = cell(trial).is_some_and(|cell| side_label(cell, &projection.cols) != baseline);
+            let of_other = case(trial).is_some_and(|case| side_label(case, &projection.cols) != baseline);
             of_other && trial.state == TrialState::Failed
         };
-        let reason = last.iter().filter(|trial| cell(trial).is_some()).find_map(|trial| trial.reason.clone());
+        let reason = last.iter().filter(|trial| case(trial).is_some()).find_map(|trial| trial.reason.clone());
         Unmeasured {
             benchmark: name.to_owned(),
             failed: last.iter().filter(failed).count(),
@@ -295,8 +295,8 @@ fn sides(
     options: &Options,
 ) -> Result<(String, Vec<String>), CompareError> {
     let mut known: Vec<String> = Vec::new();
-    for cell in &evidence.cells {
-        let label = side_label(cell, &projection.cols);
+    for case in &evidence.cases {
+        let label = side_label(case, &projection.cols);
         if !known.contains(&label) {
             known.push(label);
         }
@@ -340,9 +340,9 @@ fn dropped_trials(evidence: &Evidence) -> Vec<DroppedTrial> {
             trial: trial.id,
             position: trial.planned.position,
             block: trial.planned.block,
-            cell: evidence
-                .cell(trial.planned.cell)
-                .map_or_else(String::new, |cell| cell.label(&evidence.header.plan.varying_keys(&cell.benchmark))),
+            case: evidence
+                .case(trial.planned.case)
+                .map_or_else(String::new, |case| case.label(&evidence.header.plan.varying_keys(&case.benchmark))),
             state: trial.state,
             reason: trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
             repeated: measured.contains(&trial.planned.position),

@@ -8,13 +8,13 @@ use model::{Direction, Metric, TrialState};
 use stats::{Sample, TrialValue};
 
 use super::failures::{self, SHARE_MARGIN};
-use super::judging::{Index, RowCells, estimate};
+use super::judging::{Index, RowCases, estimate};
 use super::matching::Matched;
 use super::row::{Estimate, NoVerdict, SideLetter};
 use super::set::Rules;
 use crate::evidence::Evidence;
 
-/// How the trials of one cell ended.
+/// How the trials of one case ended.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     pub measured: usize,
@@ -28,9 +28,9 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     let mut ends: BTreeMap<u32, Ends> = BTreeMap::new();
     let mut measured = BTreeSet::new();
     for last in evidence.last_attempts() {
-        let of_cell = ends.entry(last.planned.cell).or_default();
-        of_cell.measured += usize::from(last.state == TrialState::Measured);
-        of_cell.failed += usize::from(last.state == TrialState::Failed);
+        let of_case = ends.entry(last.planned.case).or_default();
+        of_case.measured += usize::from(last.state == TrialState::Measured);
+        of_case.failed += usize::from(last.state == TrialState::Failed);
         measured.extend((last.state == TrialState::Measured).then_some(last.planned.position));
     }
     for trial in evidence.trials.iter().filter(|trial| measured.contains(&trial.planned.position)) {
@@ -42,36 +42,36 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
             _ => false,
         };
         if is_lost {
-            ends.entry(trial.planned.cell).or_default().repeated.insert(trial.planned.block);
+            ends.entry(trial.planned.case).or_default().repeated.insert(trial.planned.block);
         }
     }
     ends
 }
 
-/// Of the side of which more trials lack the metric. A cell that has nothing of it takes no part, unless its counterpart
+/// Of the side of which more trials lack the metric. A case that has nothing of it takes no part, unless its counterpart
 /// has.
-pub fn lacking(index: &Index, cells: &RowCells<'_>, metric: &Metric) -> Option<NoVerdict> {
-    let pairs = &cells.matched.pairs;
-    let counterpart_has = |cell: u32| {
-        let others = pairs.iter().filter_map(|(a, b)| match cell {
-            cell if cell == *a => Some(*b),
-            cell if cell == *b => Some(*a),
+pub fn lacking(index: &Index, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+    let pairs = &cases.matched.pairs;
+    let counterpart_has = |case: u32| {
+        let others = pairs.iter().filter_map(|(a, b)| match case {
+            case if case == *a => Some(*b),
+            case if case == *b => Some(*a),
             _ => None,
         });
         others.into_iter().any(|other| !index.points(&[other], &metric.id).is_empty())
     };
-    let of_side = |cells: &[u32], side| {
+    let of_side = |cases: &[u32], side| {
         let (mut trials, mut of) = (0, 0);
-        for cell in cells {
-            let Some(ends) = index.ends.get(cell) else { continue };
-            let has = index.points(&[*cell], &metric.id).len();
-            let is_part = index.has(*cell, &metric.id) || counterpart_has(*cell);
+        for case in cases {
+            let Some(ends) = index.ends.get(case) else { continue };
+            let has = index.points(&[*case], &metric.id).len();
+            let is_part = index.has(*case, &metric.id) || counterpart_has(*case);
             trials += ends.failed + if is_part { ends.measured.saturating_sub(has) } else { 0 };
             of += ends.failed + ends.measured;
         }
         (trials > 0).then_some((trials, NoVerdict::Lacking { side, trials, of }))
     };
-    let (a, b) = (of_side(cells.a, SideLetter::A), of_side(cells.b, SideLetter::B));
+    let (a, b) = (of_side(cases.a, SideLetter::A), of_side(cases.b, SideLetter::B));
     let worse = a.into_iter().chain(b).reduce(|a, b| if b.0 > a.0 { b } else { a });
     worse.map(|(_, found)| found)
 }
@@ -84,15 +84,15 @@ const MOST_REPEATED: usize = 10;
 /// was lost once changes little; a server that is asked again until it lives, much.
 pub fn repeated(
     index: &Index,
-    cells: &RowCells<'_>,
+    cases: &RowCases<'_>,
     metric: &Metric,
     matched: &Matched,
     (found, rules, seed): (&Estimate, &Rules, u64),
 ) -> Result<Option<f64>, NoVerdict> {
-    let blocks = |cells: &[u32]| -> BTreeSet<u32> {
-        cells.iter().filter_map(|cell| index.ends.get(cell)).flat_map(|ends| &ends.repeated).copied().collect()
+    let blocks = |cases: &[u32]| -> BTreeSet<u32> {
+        cases.iter().filter_map(|case| index.ends.get(case)).flat_map(|ends| &ends.repeated).copied().collect()
     };
-    let (of_a, of_b) = (blocks(cells.a), blocks(cells.b));
+    let (of_a, of_b) = (blocks(cases.a), blocks(cases.b));
     if of_a.is_empty() && of_b.is_empty() {
         return Ok(None);
     }

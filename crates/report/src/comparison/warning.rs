@@ -37,11 +37,11 @@ pub enum Warning {
     },
     /// Blocks of one side only take no part in the ratio.
     Unpaired { a: usize, b: usize },
-    /// Incomplete cells and blocks take no part in a pooled ratio.
+    /// Incomplete cases and blocks take no part in a pooled ratio.
     LeftOut {
         /// Without any complete block.
-        cells: usize,
-        /// Incomplete in another cell.
+        cases: usize,
+        /// Incomplete in another case.
         blocks: usize,
     },
     /// A block's trials began an hour or more apart.
@@ -156,7 +156,7 @@ impl Warning {
                 format!("{what} in {trials} of {}{of_side}{evidence}", count(*of, "trial"))
             }
             Warning::Unpaired { a, b } => unpaired(*a, *b),
-            Warning::LeftOut { cells, blocks } => left_out(*cells, *blocks),
+            Warning::LeftOut { cases, blocks } => left_out(*cases, *blocks),
             Warning::FarApart { blocks, of, hours } => format!(
                 "in {blocks} of {} the trials of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
                  in the meantime does not cancel out",
@@ -200,10 +200,10 @@ fn unpaired(a: usize, b: usize) -> String {
     format!("left out of the ratio: {}", parts.join(", "))
 }
 
-fn left_out(cells: usize, blocks: usize) -> String {
-    let cells = (cells > 0).then(|| format!("{} without a block that both sides have", count(cells, "cell")));
-    let blocks = (blocks > 0).then(|| format!("{} in which a cell lacks a value on one side", count(blocks, "block")));
-    let parts: Vec<String> = [cells, blocks].into_iter().flatten().collect();
+fn left_out(cases: usize, blocks: usize) -> String {
+    let cases = (cases > 0).then(|| format!("{} without a block that both sides have", count(cases, "case")));
+    let blocks = (blocks > 0).then(|| format!("{} in which a case lacks a value on one side", count(blocks, "block")));
+    let parts: Vec<String> = [cases, blocks].into_iter().flatten().collect();
     format!("left out of the ratio: {}", parts.join(", "))
 }
 

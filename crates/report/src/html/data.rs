@@ -42,18 +42,18 @@ pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 }
 
 pub fn trials_csv(evidence: &Evidence) -> String {
-    let keys: std::collections::BTreeSet<&String> = evidence.cells.iter().flat_map(|cell| cell.point.keys()).collect();
+    let keys: std::collections::BTreeSet<&String> = evidence.cases.iter().flat_map(|case| case.point.keys()).collect();
     let mut out = String::from("position,block,benchmark,system");
     for key in &keys {
         let _ = write!(out, ",{}", quoted(key));
     }
     out.push_str(",metric,unit,better,role,value,unavailable\n");
     for stored in &evidence.measurements {
-        let Some(cell) = evidence.cell(stored.cell) else { continue };
+        let Some(case) = evidence.case(stored.case) else { continue };
         let _ =
-            write!(out, "{},{},{},{}", stored.position, stored.block, quoted(&cell.benchmark), quoted(&cell.system));
+            write!(out, "{},{},{},{}", stored.position, stored.block, quoted(&case.benchmark), quoted(&case.system));
         for key in &keys {
-            let value = cell.point.get(*key).map(ToString::to_string).unwrap_or_default();
+            let value = case.point.get(*key).map(ToString::to_string).unwrap_or_default();
             let _ = write!(out, ",{}", quoted(&value));
         }
         let metric = &stored.measurement.metric;

@@ -1,4 +1,4 @@
-//! Disk cells: the two published charts, and what they hide: curves over depths with intervals, knee and latency.
+//! Disk cases: the two published charts, and what they hide: curves over depths with intervals, knee and latency.
 
 use maud::{Markup, html};
 

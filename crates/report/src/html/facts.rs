@@ -101,10 +101,10 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
         @if !set.dropped.is_empty() {
             h3 { (count(set.dropped.len(), "dropped trial")) }
             div.scroll { table.small.dropped {
-                thead { tr { th { "block" } th { "cell" } th { "state" } th { "reason" } th { "repeated" } } }
+                thead { tr { th { "block" } th { "case" } th { "state" } th { "reason" } th { "repeated" } } }
                 tbody { @for (trial, more) in set.dropped_by_reason() { tr {
                     td.num { (trial.block + 1) }
-                    td { bdi { (trial.cell) } @if more > 0 { ", and " (more) " more" } }
+                    td { bdi { (trial.case) } @if more > 0 { ", and " (more) " more" } }
                     td { (trial.state) }
                     td dir="auto" { (trial.reason) }
                     td { (if trial.repeated { "yes, measured then" } else { "no" }) }
@@ -114,7 +114,7 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// A warning's text, and the cells that it is about, each with its metrics.
+/// A warning's text, and the cases that it is about, each with its metrics.
 type Found = (String, Vec<(String, Vec<String>)>);
 
 /// Each warning once, with the rows that it is about.
@@ -125,7 +125,7 @@ fn collected(tables: &[Table]) -> Vec<Found> {
         // "A" and "B" mean something else in each table.
         let sides = several.then(|| format!("{} against {}", table.b, table.a));
         for row in &table.rows {
-            let label = Some(row.cell_label()).filter(|label| !label.is_empty());
+            let label = Some(row.case_label()).filter(|label| !label.is_empty());
             let place =
                 [Some(table_title(table)), sides.clone(), label].into_iter().flatten().collect::<Vec<_>>().join(", ");
             for text in row.warnings.iter().map(Warning::text) {

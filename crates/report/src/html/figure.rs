@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::cells::SystemCell;
+use super::cases::SystemCase;
 use super::chart::{Panel, Shape, series_class};
 use super::data::script_safe_json;
 
@@ -117,7 +117,7 @@ pub fn nothing(title: &str, why: &str) -> Markup {
 }
 
 /// Which system is which: colour, dashes and form.
-pub fn legend(systems: &[&SystemCell<'_>]) -> Markup {
+pub fn legend(systems: &[&SystemCase<'_>]) -> Markup {
     html! {
         span.legend {
             @for system in systems {

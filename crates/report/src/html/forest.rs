@@ -126,7 +126,7 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
     let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM, x.clone(), y.clone());
     (panel.left, panel.top, panel.grid) = (layout.left, TOP, GridLines::Vertical);
     panel.title = format!("Change in {}", metric_name(metric));
-    panel.description = "One row per cell: a mark at the change of B against A, a line over its interval.".to_owned();
+    panel.description = "One row per case: a mark at the change of B against A, a line over its interval.".to_owned();
     panel.x_caption = caption(rows);
     let (low, high) = stats::margin_bounds(set.rules.margin);
     panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
@@ -213,7 +213,7 @@ fn caption(rows: &[Placed<'_>]) -> String {
 
 /// What tells a row from the others under its heading.
 fn name(table: &Table, row: &Comparison) -> String {
-    let label = row.cell_label();
+    let label = row.case_label();
     match family_and_part(&row.metric.id) {
         (_, Some(part)) if label.is_empty() => part.to_owned(),
         (_, Some(part)) => format!("{part}, {label}"),

@@ -61,7 +61,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         dl.identity {
             div { dt { "Run" } dd { (created(evidence)) " UTC" } }
             div { dt { "Trials valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }
-            div { dt { "Design" } dd { (count(set.blocks as usize, "block")) ", " (count(evidence.cells.len(), "cell")) } }
+            div { dt { "Design" } dd { (count(set.blocks as usize, "block")) ", " (count(evidence.cases.len(), "case")) } }
             div { dt { "étalon" } dd { (header.etalon_version) @if header.build != "release" { " (" (header.build) " build)" } } }
             div { dt { "Plan" } dd { code title=(header.plan_hash) { (header.plan_hash.chars().take(12).collect::<String>()) } } }
         }
@@ -108,7 +108,7 @@ fn sentence(table: &Table, rows: &[&Comparison]) -> Markup {
     }
 }
 
-/// What did not succeed, where the sides differ in it: the most of any cell.
+/// What did not succeed, where the sides differ in it: the most of any case.
 fn failed(rows: &[&Comparison]) -> Markup {
     let of = rows.iter().filter(|row| row.verdict().is_some()).filter_map(|row| row.failures);
     let Some(most) = of.max_by(|x, y| x.worst().total_cmp(&y.worst())) else { return html! {} };
@@ -116,10 +116,10 @@ fn failed(rows: &[&Comparison]) -> Markup {
     html! { "; " strong { (a) " of A and " (b) " of B failed" } }
 }
 
-/// All cells say the same.
+/// All cases say the same.
 fn agreed(table: &Table, rows: &[&Comparison], first: &Comparison) -> Markup {
     let (a, b) = (&table.a, &table.b);
-    let places = if rows.len() > 1 { format!(" in all {} cells", rows.len()) } else { String::new() };
+    let places = if rows.len() > 1 { format!(" in all {} cases", rows.len()) } else { String::new() };
     html! {
         @match first.verdict() {
             Some(verdict @ (Verdict::Faster | Verdict::Slower)) => {
@@ -132,7 +132,7 @@ fn agreed(table: &Table, rows: &[&Comparison], first: &Comparison) -> Markup {
     }
 }
 
-/// The cells differ in what they say.
+/// The cases differ in what they say.
 fn mixed(table: &Table, rows: &[&Comparison]) -> Markup {
     let of = |class: &str| rows.iter().copied().filter(|row| verdict_class(row) == class).collect::<Vec<_>>();
     let word = |row: &Comparison| match row.verdict() {
@@ -142,7 +142,7 @@ fn mixed(table: &Table, rows: &[&Comparison]) -> Markup {
     };
     let parts: Vec<Vec<&Comparison>> = ["faster", "slower", "equivalent", "inconclusive", "none"].map(of).into();
     html! {
-        bdi { (table.b) } " against " bdi { (table.a) } ", of " (rows.len()) " cells: "
+        bdi { (table.b) } " against " bdi { (table.a) } ", of " (rows.len()) " cases: "
         @for (index, (part, first)) in parts.iter().filter_map(|part| Some((part, part.first()?))).enumerate() {
             @if index > 0 { ", " }
             (part.len()) " " strong { (word(first)) }
@@ -151,7 +151,7 @@ fn mixed(table: &Table, rows: &[&Comparison]) -> Markup {
     }
 }
 
-/// The change, or its range over the cells.
+/// The change, or its range over the cases.
 fn span(rows: &[&Comparison]) -> Markup {
     let estimates: Vec<_> = rows.iter().filter_map(|row| row.estimate.as_ref()).collect();
     let point = |estimate: &Estimate| change_of(estimate).point(Script::Typographic);

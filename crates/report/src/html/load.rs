@@ -9,8 +9,8 @@ use crate::latency::Latency;
 /// Longer series are merged.
 const MOST_SLOTS: u32 = 240;
 
-/// All trials of a cell merged.
-pub struct CellLatency {
+/// All trials of a case merged.
+pub struct CaseLatency {
     /// `None` if not stored.
     pub whole: Option<Latency>,
     /// Merged over the trials.
@@ -37,12 +37,12 @@ struct Open {
 }
 
 /// Of measured trials.
-pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result<CellLatency, ReportError> {
+pub fn case(evidence: &Evidence, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
     let mut nominal_ms = 0;
     let mut lasts: BTreeMap<i64, u32> = BTreeMap::new();
-    for trial in crate::comparison::measured_trials(evidence, &[cell]) {
+    for trial in crate::comparison::measured_trials(evidence, &[case]) {
         let series = source.series(trial)?;
         for part in series.iter().filter(|part| part.kind == SeriesKind::Response) {
             let latency = decode(part, trial)?;
@@ -65,7 +65,7 @@ pub fn cell(evidence: &Evidence, source: &dyn SeriesSource, cell: u32) -> Result
             *last = (*last).max(number);
         }
     }
-    Ok(CellLatency { whole, slots: slots(open, &lasts, nominal_ms)? })
+    Ok(CaseLatency { whole, slots: slots(open, &lasts, nominal_ms)? })
 }
 
 /// Merges down to [`MOST_SLOTS`]; a missing interval before a trial's end counts as idle.

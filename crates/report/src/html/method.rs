@@ -33,12 +33,12 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let schedule = &evidence.header.plan.schedule;
     let order = match set.order {
         Order::Interleaved => {
-            "Every block runs each cell once, in a random order that is drawn anew for each block from the recorded seed. \
+            "Every block runs each case once, in a random order that is drawn anew for each block from the recorded seed. \
              What changes on the machine over the hours then meets all systems alike."
         }
         Order::Sequential => {
-            "All trials of a cell ran, then all of the next. What changed on the machine in the meantime looks like a \
-             difference between cells: this order is kept to repeat old results."
+            "All trials of a case ran, then all of the next. What changed on the machine in the meantime looks like a \
+             difference between cases: this order is kept to repeat old results."
         }
     };
     let length = match schedule.length {
@@ -46,7 +46,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
     };
     html! {
-        (count(set.blocks as usize, "block")) " of " (count(evidence.cells.len(), "cell")) ". " (order)
+        (count(set.blocks as usize, "block")) " of " (count(evidence.cases.len(), "case")) ". " (order)
         " A trial is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
     }
 }

@@ -5,7 +5,7 @@
 
 mod backups;
 mod bars;
-pub(crate) mod cells;
+pub(crate) mod cases;
 mod chart;
 mod clients;
 mod data;
@@ -36,7 +36,7 @@ use crate::evidence::{Evidence, SeriesSource};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
 
-/// Cells with visible charts; the others are folded.
+/// Cases with visible charts; the others are folded.
 const UNFOLDED: usize = 6;
 
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +151,7 @@ fn stands_for(evidence: &Evidence) -> Option<Markup> {
     Some(html! { dl.stands { @for (name, text) in told() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
 }
 
-const STANDS_FOR: &str = "The published figures that the cells of this plan stand for. The same figures of this run are below, \
+const STANDS_FOR: &str = "The published figures that the cases of this plan stand for. The same figures of this run are below, \
                           in the published form and as a comparison that says how sure it is.";
 const LIMITS: &str = "The published summary of response times: who was within the limits up to which people feel no wait (0.1 s), \
                       keep their thought (1 s) and their attention (10 s).";
@@ -175,7 +175,7 @@ fn results(set: &ComparisonSet) -> Markup {
     if single::is_single(set) { single::table(set) } else { table::tables(set) }
 }
 
-/// The charts of all cells.
+/// The charts of all cases.
 struct Charts {
     trials: Markup,
     /// `None` for experiments without response times, such as backups alone.
@@ -183,20 +183,20 @@ struct Charts {
 }
 
 fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
-    let views = cells::views(evidence);
+    let views = cases::views(evidence);
     let mut dots = Vec::new();
     let mut curves = Vec::new();
     let mut over_time = Vec::new();
     let mut has_responses = false;
     for (number, view) in views.iter().enumerate() {
-        let metrics = cells::primary_metrics(evidence, view.benchmark);
+        let metrics = cases::primary_metrics(evidence, view.benchmark);
         let of_metric = |(index, metric)| trials::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
         dots.push((view.title.clone(), metrics.iter().enumerate().map(of_metric).collect()));
-        // One cell at a time to save memory.
+        // One case at a time to save memory.
         let loaded = view
             .systems
             .iter()
-            .map(|system| Ok((system, load::cell(evidence, source, system.cell)?)))
+            .map(|system| Ok((system, load::case(evidence, source, system.case)?)))
             .collect::<Result<series::Loaded<'_>, ReportError>>()?;
         has_responses |= loaded.iter().any(|(_, latency)| latency.whole.is_some());
         curves.push((view.title.clone(), vec![series::latency(view, &loaded, &format!("latency-{number}"))]));
@@ -207,12 +207,12 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
 }
 
 /// The first ones open, the others folded.
-fn folded(mut cells: Vec<(String, Vec<Markup>)>) -> Markup {
-    let rest = cells.split_off(cells.len().min(UNFOLDED));
+fn folded(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
+    let rest = cases.split_off(cases.len().min(UNFOLDED));
     html! {
-        div.grid { @for (_, figures) in &cells { @for figure in figures { (figure) } } }
+        div.grid { @for (_, figures) in &cases { @for figure in figures { (figure) } } }
         @for (title, figures) in &rest {
-            details.cell { summary { bdi { (title) } } div.grid { @for figure in figures { (figure) } } }
+            details.case { summary { bdi { (title) } } div.grid { @for figure in figures { (figure) } } }
         }
     }
 }

@@ -71,7 +71,7 @@ fn published(section: &Section) -> Markup {
     html! {
         @for ((a, b), all) in &section.conclusions { (conclusions(a, b, all)) }
         @for table in &section.systems {
-            details.cell {
+            details.case {
                 summary { "counters of " bdi { (table.system) } ", trial by trial" }
                 div.scroll { table.results {
                     thead { tr { @for head in HEADS { th.num scope="col" { (head) } } } }

@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 use super::bars::{Bar, Bars};
-use super::cells::{CellView, SystemCell, points, views};
+use super::cases::{CaseView, SystemCase, points, views};
 use super::{ReportError, load};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
@@ -38,7 +38,7 @@ enum Better {
     Neither,
 }
 
-/// The tables of all cells that count their responses by limits; nothing where none does.
+/// The tables of all cases that count their responses by limits; nothing where none does.
 pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
     let mut parts = Vec::new();
     for (number, view) in views(evidence).iter().enumerate() {
@@ -64,21 +64,21 @@ pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Mar
 
 /// Tasks that people wait for, as the published ones: a number of tasks, or a task log. Limits say nothing of closed
 /// loops.
-fn is_of_tasks(evidence: &Evidence, view: &CellView<'_>) -> bool {
-    let Some(cell) = view.systems.first().and_then(|system| evidence.cell(system.cell)) else { return false };
+fn is_of_tasks(evidence: &Evidence, view: &CaseView<'_>) -> bool {
+    let Some(case) = view.systems.first().and_then(|system| evidence.case(system.case)) else { return false };
     let counts_below = |stored: &store::StoredMeasurement| {
-        view.systems.iter().any(|system| system.cell == stored.cell)
+        view.systems.iter().any(|system| system.case == stored.case)
             && stored.measurement.metric.id.starts_with(LIMITS[1])
     };
-    cell.point.get("tasks").and_then(model::Value::as_int).is_some_and(|tasks| tasks > 0)
+    case.point.get("tasks").and_then(model::Value::as_int).is_some_and(|tasks| tasks > 0)
         || evidence.measurements.iter().any(counts_below)
 }
 
 /// Milliseconds and counting metric, the shortest first.
-fn limits(evidence: &Evidence, view: &CellView<'_>) -> Vec<(u64, String)> {
+fn limits(evidence: &Evidence, view: &CaseView<'_>) -> Vec<(u64, String)> {
     let mut found: Vec<(u64, String)> = Vec::new();
-    let of_view = |cell: u32| view.systems.iter().any(|system| system.cell == cell);
-    for stored in evidence.measurements.iter().filter(|stored| of_view(stored.cell)) {
+    let of_view = |case: u32| view.systems.iter().any(|system| system.case == case);
+    for stored in evidence.measurements.iter().filter(|stored| of_view(stored.case)) {
         let id = &stored.measurement.metric.id;
         let limit = LIMITS.iter().find_map(|prefix| id.strip_prefix(prefix)).and_then(milliseconds);
         if let Some(limit) = limit
@@ -100,15 +100,15 @@ fn milliseconds(text: &str) -> Option<u64> {
 fn column(
     evidence: &Evidence,
     source: &dyn SeriesSource,
-    system: &SystemCell<'_>,
+    system: &SystemCase<'_>,
     limits: &[(u64, String)],
 ) -> Result<Column, ReportError> {
-    let values = |id: &str| -> Vec<f64> { points(evidence, system.cell, id).iter().map(|point| point.value).collect() };
+    let values = |id: &str| -> Vec<f64> { points(evidence, system.case, id).iter().map(|point| point.value).collect() };
     let sum = |id: &str| -> Option<u64> {
         let all = values(id);
         (!all.is_empty()).then(|| all.iter().sum::<f64>() as u64)
     };
-    let merged = load::cell(evidence, source, system.cell)?.whole;
+    let merged = load::case(evidence, source, system.case)?.whole;
     let errors = sum("errors").unwrap_or(0);
     let stated = sum("executions");
     let succeeded =
@@ -133,8 +133,8 @@ fn column(
     Ok(Column {
         system: system.name.to_owned(),
         index: system.index,
-        trials: crate::comparison::measured_trials(evidence, &[system.cell]).len(),
-        failed: evidence.failed(system.cell),
+        trials: crate::comparison::measured_trials(evidence, &[system.case]).len(),
+        failed: evidence.failed(system.case),
         executions: succeeded + errors,
         errors,
         times_us,
@@ -258,7 +258,7 @@ fn note(columns: &[Column]) -> Markup {
     }
 }
 
-fn bars(view: &CellView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
+fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
     let bar = |column: &Column, at: usize| {
         let share = share(column, at);
         Bar {

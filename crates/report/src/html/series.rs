@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 use stats::SAMPLES_BEYOND;
 
-use super::cells::{CellView, SystemCell};
+use super::cases::{CaseView, SystemCase};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, Live, LiveSeries, legend};
-use super::load::CellLatency;
+use super::load::CaseLatency;
 use crate::latency::Latency;
 use crate::number::{RowUnit, Script};
 
@@ -23,17 +23,17 @@ const FIRST: f64 = 0.05;
 const NAMED: [(f64, &str); 6] =
     [(0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %"), (0.99999, "99.999 %")];
 
-pub type Loaded<'a> = Vec<(&'a SystemCell<'a>, CellLatency)>;
+pub type Loaded<'a> = Vec<(&'a SystemCase<'a>, CaseLatency)>;
 
 /// Number of nines: each further digit of the quantile takes equal room.
 fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
-    let merged: Vec<(&SystemCell<'_>, &Latency)> =
+pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
+    let merged: Vec<(&SystemCase<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
-    let curves: Vec<(&SystemCell<'_>, Vec<(f64, f64)>)> =
+    let curves: Vec<(&SystemCase<'_>, Vec<(f64, f64)>)> =
         merged.iter().map(|(system, latency)| (*system, curve(latency))).filter(|(_, c)| c.len() > 1).collect();
     if curves.is_empty() {
         return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
@@ -77,7 +77,7 @@ pub fn latency(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
     });
     let live =
         Live { unit: unit.name().to_owned(), kind: "percentile", zoom: false, y_log: true, series: series.collect() };
-    let systems: Vec<&SystemCell<'_>> = curves.iter().map(|(system, _)| *system).collect();
+    let systems: Vec<&SystemCase<'_>> = curves.iter().map(|(system, _)| *system).collect();
     Figure { title: &view.title, panel: &panel, id, legend: legend(&systems), live: Some(live) }
         .render(quantile_table(&merged, &unit))
 }
@@ -99,7 +99,7 @@ fn curve(latency: &Latency) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn quantile_table(merged: &[(&SystemCell<'_>, &Latency)], unit: &RowUnit<'_>) -> Markup {
+fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
             thead { tr {
@@ -118,8 +118,8 @@ fn quantile_table(merged: &[(&SystemCell<'_>, &Latency)], unit: &RowUnit<'_>) ->
     }
 }
 
-pub fn seconds(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup> {
-    let loaded: Vec<(&SystemCell<'_>, &CellLatency)> =
+pub fn seconds(view: &CaseView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup> {
+    let loaded: Vec<(&SystemCase<'_>, &CaseLatency)> =
         loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
     if loaded.is_empty() {
         return vec![super::figure::nothing(&view.title, "no trial stored more than one interval")];
@@ -129,7 +129,7 @@ pub fn seconds(view: &CellView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup
     all
 }
 
-fn throughput(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &str) -> Markup {
+fn throughput(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &str) -> Markup {
     let values = loaded.iter().flat_map(|(_, l)| l.slots.iter().flat_map(|slot| slot.rates.iter().copied()));
     let y = Axis::from_zero(values, 5);
     let mut panel = over_time(loaded, y);
@@ -152,7 +152,7 @@ fn throughput(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], i
         });
     }
     let live = Live { unit: "operations a second".to_owned(), kind: "seconds", zoom: true, y_log: false, series };
-    let systems: Vec<&SystemCell<'_>> = loaded.iter().map(|(system, _)| *system).collect();
+    let systems: Vec<&SystemCase<'_>> = loaded.iter().map(|(system, _)| *system).collect();
     let table = series_table(&live, "operations a second, median of the trials");
     let title = format!("{}: throughput", view.title);
     Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table)
@@ -168,7 +168,7 @@ fn spread(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
     (at, at_index(0), median, at_index(n.saturating_sub(1)))
 }
 
-fn over_time(loaded: &[(&SystemCell<'_>, &CellLatency)], y: Axis) -> Panel {
+fn over_time(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
     let ends = loaded.iter().filter_map(|(_, l)| l.slots.last()).map(|slot| slot.at_s);
     let end = ends.fold(1.0, f64::max);
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
@@ -179,14 +179,14 @@ fn over_time(loaded: &[(&SystemCell<'_>, &CellLatency)], y: Axis) -> Panel {
 }
 
 /// The highest percentile with samples in most intervals.
-fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &str) -> Option<Markup> {
+fn tail(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &str) -> Option<Markup> {
     let shown = |q: f64| {
         let slots = || loaded.iter().flat_map(|(_, latency)| &latency.slots);
         let with = slots().filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile(q).is_some())).count();
         with * 5 >= slots().count() * 4
     };
     let q = [0.99, 0.9, 0.5].into_iter().find(|q| shown(*q))?;
-    let curves: Vec<(&SystemCell<'_>, Vec<(f64, f64)>)> = loaded
+    let curves: Vec<(&SystemCase<'_>, Vec<(f64, f64)>)> = loaded
         .iter()
         .map(|(system, latency)| {
             let point = |slot: &super::load::Slot| Some((slot.at_s, slot.latency.as_ref()?.quantile(q)?));
@@ -213,7 +213,7 @@ fn tail(view: &CellView<'_>, loaded: &[(&SystemCell<'_>, &CellLatency)], id: &st
         panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
     }
     let live = Live { unit: unit.name().to_owned(), kind: "seconds", zoom: true, y_log: false, series };
-    let systems: Vec<&SystemCell<'_>> = curves.iter().map(|(system, _)| *system).collect();
+    let systems: Vec<&SystemCase<'_>> = curves.iter().map(|(system, _)| *system).collect();
     let table = series_table(&live, &format!("response {name}, {}", unit.name()));
     let title = format!("{}: response {name}", view.title);
     Some(Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table))

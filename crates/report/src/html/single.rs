@@ -29,7 +29,7 @@ pub fn cards(set: &ComparisonSet) -> Markup {
     } } }
 }
 
-/// Or its range over the cells.
+/// Or its range over the cases.
 fn span(figures: &[&Figure]) -> Markup {
     let print = |figure: &Figure, value: f64| {
         format!("{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
@@ -44,7 +44,7 @@ fn span(figures: &[&Figure]) -> Markup {
             }
             (_, Some(least), Some(most)) => {
                 span.figure { (print(least.0, least.1)) } " to " span.figure { (print(most.0, most.1)) }
-                " over " (known.len()) " cells"
+                " over " (known.len()) " cases"
             }
             _ => { "n/a" }
         }
@@ -61,7 +61,7 @@ pub fn table(set: &ComparisonSet) -> Markup {
         div.scroll { table.results {
             caption { span.design { (design(set)) } }
             thead { tr {
-                th scope="col" { "cell" }
+                th scope="col" { "case" }
                 th scope="col" { "metric" }
                 th.num scope="col" { (estimator_words(set)) }
                 @if extremes {
@@ -86,12 +86,12 @@ struct Columns {
 fn line(figure: &Figure, columns: Columns) -> Markup {
     let unit = unit(figure);
     let benchmark = (columns.several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
-    let cell = benchmark.into_iter().chain(Some(figure.label.as_str())).filter(|part| !part.is_empty());
+    let case = benchmark.into_iter().chain(Some(figure.label.as_str())).filter(|part| !part.is_empty());
     let summary = figure.side.summary.as_ref();
     let extreme = |value: Option<f64>| value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic));
     html! {
         tr {
-            th scope="row" data-l="cell" { bdi { (cell.collect::<Vec<_>>().join(", ")) } }
+            th scope="row" data-l="case" { bdi { (case.collect::<Vec<_>>().join(", ")) } }
             th scope="row" data-l="metric" {
                 (metric_name(&figure.metric.id)) " "
                 span.unit title=(better_words(&figure.metric)) { (unit.name()) " " (arrow(figure.metric.direction)) }

@@ -32,7 +32,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     let mut notes = RowNotes::default();
     let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, &mut notes, index)).collect();
     let level = percent(set.rules.level, Script::Typographic);
-    let by_cell = table.rows.iter().any(|row| !row.label.is_empty());
+    let by_case = table.rows.iter().any(|row| !row.label.is_empty());
     html! {
         div.scroll { table.results {
             caption {
@@ -43,7 +43,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
                 }
             }
             thead { tr {
-                @if by_cell { th scope="col" { "cell" } }
+                @if by_case { th scope="col" { "case" } }
                 th scope="col" { "metric" }
                 th.num scope="col" { "A " bdi title=(table.a) { (table.a) } }
                 th.num scope="col" { "B " bdi title=(table.b) { (table.b) } }
@@ -72,7 +72,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
     let level = percent(set.rules.level, Script::Typographic);
     html! {
         tr class={ "v-" (verdict_class(row)) } data-relevant[relevant] {
-            @if !row.label.is_empty() { th scope="row" data-l="cell" { bdi { (row.cell_label()) } } }
+            @if !row.label.is_empty() { th scope="row" data-l="case" { bdi { (row.case_label()) } } }
             th scope="row" data-l="metric" {
                 (metric_name(&row.metric.id)) " "
                 span.unit title=(better_words(&row.metric)) { (unit.name()) " " (arrow(row.metric.direction)) }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use model::{Metric, Order, PlannedTrial, TrialState};
 
-use super::cells::{CellView, SystemCell, points};
+use super::cases::{CaseView, SystemCase, points};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, legend, nothing};
 use crate::comparison::TrialPoint;
@@ -18,10 +18,10 @@ const HEIGHT: i32 = 240;
 /// Labels of blocks that find room.
 const MOST_BLOCK_LABELS: u32 = 12;
 
-pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str) -> Markup {
+pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str) -> Markup {
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
-    let sides: Vec<(&SystemCell<'_>, Vec<TrialPoint>)> =
-        view.systems.iter().map(|system| (system, points(evidence, system.cell, &metric.id))).collect();
+    let sides: Vec<(&SystemCase<'_>, Vec<TrialPoint>)> =
+        view.systems.iter().map(|system| (system, points(evidence, system.case, &metric.id))).collect();
     let values = || sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value));
     if values().next().is_none() {
         return nothing(&title, "no trial has a value");
@@ -46,7 +46,7 @@ pub fn dots(evidence: &Evidence, view: &CellView<'_>, metric: &Metric, id: &str)
         panel.marks.extend(points.iter().map(|point| mark(evidence, system, point, &unit)));
     }
     panel.marks.extend(view.systems.iter().flat_map(|system| lost(evidence, system, y.lo)));
-    let systems: Vec<&SystemCell<'_>> = sides.iter().map(|(system, _)| *system).collect();
+    let systems: Vec<&SystemCase<'_>> = sides.iter().map(|(system, _)| *system).collect();
     let legend = html! { (legend(&systems)) (mark_legend(&panel)) };
     Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, &unit))
 }
@@ -79,7 +79,7 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     (axis, extents.into_iter().filter(|(block, _)| block % 2 == 1).map(|(_, extent)| edges(extent)).collect())
 }
 
-fn mark(evidence: &Evidence, system: &SystemCell<'_>, point: &TrialPoint, unit: &RowUnit<'_>) -> Mark {
+fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &TrialPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
         "{}, block {}: {} {}",
         system.name,
@@ -120,9 +120,9 @@ fn sample(class: &str, shape: Shape) -> Markup {
 }
 
 /// Crosses at the lower edge.
-fn lost(evidence: &Evidence, system: &SystemCell<'_>, floor: f64) -> Vec<Mark> {
+fn lost(evidence: &Evidence, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
     let lost = evidence.last_attempts().into_iter().filter(|trial| {
-        trial.planned.cell == system.cell && matches!(trial.state, TrialState::Failed | TrialState::Aborted)
+        trial.planned.case == system.case && matches!(trial.state, TrialState::Failed | TrialState::Aborted)
     });
     lost.map(|trial| Mark {
         x: f64::from(trial.planned.position),
@@ -141,7 +141,7 @@ fn lost(evidence: &Evidence, system: &SystemCell<'_>, floor: f64) -> Vec<Mark> {
     .collect()
 }
 
-fn table(sides: &[(&SystemCell<'_>, Vec<TrialPoint>)], unit: &RowUnit<'_>) -> Markup {
+fn table(sides: &[(&SystemCase<'_>, Vec<TrialPoint>)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
             thead { tr { th { "block" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.name()) } } } }
@@ -162,7 +162,7 @@ fn table(sides: &[(&SystemCell<'_>, Vec<TrialPoint>)], unit: &RowUnit<'_>) -> Ma
     }
 }
 
-fn blocks(sides: &[(&SystemCell<'_>, Vec<TrialPoint>)]) -> Vec<u32> {
+fn blocks(sides: &[(&SystemCase<'_>, Vec<TrialPoint>)]) -> Vec<u32> {
     let mut blocks: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.block)).collect();
     blocks.sort_unstable();
     blocks.dedup();

@@ -1,4 +1,4 @@
-//! Disk cells: best of each group, as published, and what that hides.
+//! Disk cases: best of each group, as published, and what that hides.
 
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};

@@ -104,9 +104,9 @@ fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
 fn fixed_keys(table: &Table) -> Option<String> {
     let first = table.rows.first()?;
     let shared: Vec<String> = first
-        .cell
+        .case
         .iter()
-        .filter(|(key, value)| table.rows.iter().all(|row| row.cell.get(*key) == Some(value)))
+        .filter(|(key, value)| table.rows.iter().all(|row| row.case.get(*key) == Some(value)))
         .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
         .collect();
     (!shared.is_empty()).then(|| format!("all rows: {}", shared.join(", ")))
@@ -177,7 +177,7 @@ fn dropped(set: &ComparisonSet, width: usize) -> String {
         let line = format!(
             "  block {}, {}{more}: {}{repeated}: {}",
             trial.block + 1,
-            clean(&trial.cell),
+            clean(&trial.case),
             trial.state,
             clean(&trial.reason)
         );

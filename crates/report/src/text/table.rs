@@ -101,14 +101,14 @@ pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
 fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, options: &TextOptions) -> Grid {
     let mut grid = Grid::new(form.columns());
     grid.push(GridLine::Cells(head(table, set, form)));
-    let mut cell = String::new();
+    let mut case = String::new();
     for (row, marks) in table.rows.iter().zip(marks) {
-        let label = row.cell_label();
-        if label != cell {
+        let label = row.case_label();
+        if label != case {
             grid.push(GridLine::Across(clean(&clipped(&label, options.width))));
-            cell = label;
+            case = label;
         }
-        let indent = if cell.is_empty() { "" } else { "  " };
+        let indent = if case.is_empty() { "" } else { "  " };
         grid.push(GridLine::Cells(cells(row, set, marks, indent, form)));
         if options.trials == Trials::Listed {
             for letter in [SideLetter::A, SideLetter::B] {

@@ -38,8 +38,8 @@ fn experiment(blocks: u32, metrics: Metrics, rng: &mut Rng) -> Evidence {
         ..Builder::default()
     };
     let plan = builder.plan();
-    let (order, cells) = (plan.order(), plan.cells());
-    let mut evidence = empty(plan, cells);
+    let (order, cases) = (plan.order(), plan.cases());
+    let mut evidence = empty(plan, cases);
     for planned in order {
         trial(&mut evidence, planned, metrics, rng);
     }
@@ -66,8 +66,8 @@ fn trial(evidence: &mut Evidence, planned: PlannedTrial, metrics: Metrics, rng: 
         };
         let value = 1_000.0 * (0.02 * noise).exp();
         let measurement = Measurement::value(&format!("m{index:02}"), "tx/s", Direction::Higher, role, value);
-        let PlannedTrial { position, block, cell } = planned;
-        evidence.measurements.push(StoredMeasurement { trial_id, block, cell, position, measurement });
+        let PlannedTrial { position, block, case } = planned;
+        evidence.measurements.push(StoredMeasurement { trial_id, block, case, position, measurement });
     }
 }
 

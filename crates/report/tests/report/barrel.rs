@@ -4,7 +4,7 @@ use store::StoredMeasurement;
 
 use crate::evidence::Builder;
 
-/// Two systems, one cell each, two trials of two seconds.
+/// Two systems, one case each, two trials of two seconds.
 fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
     let builder = Builder { clients: vec![10], blocks: 2, seconds: 2, noise: 0.0, ..Builder::default() };
     let mut evidence = builder.build().evidence;
@@ -13,8 +13,8 @@ fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
         for (id, values) in metrics {
             let value = values[trial.planned.block as usize];
             let measurement = Measurement::value(id, "", Direction::Neither, Role::Primary, value);
-            let (cell, block, position) = (trial.planned.cell, trial.planned.block, trial.planned.position);
-            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, cell, position, measurement });
+            let (case, block, position) = (trial.planned.case, trial.planned.block, trial.planned.position);
+            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, case, position, measurement });
         }
     }
     evidence
@@ -33,9 +33,9 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_trials() {
         ("connect_min", [800.0, 900.0]),
         ("connect_mean", [1_000.0, 1_200.0]),
     ]);
-    let of_first_cell = evidence.trials.iter().find(|trial| trial.planned.cell == 0).unwrap().id;
+    let of_first_case = evidence.trials.iter().find(|trial| trial.planned.case == 0).unwrap().id;
     let detail = "the client's 2 threads were busy".to_owned();
-    evidence.marks.push((of_first_cell, Mark { kind: MarkKind::ClientSaturated, detail }));
+    evidence.marks.push((of_first_case, Mark { kind: MarkKind::ClientSaturated, detail }));
     let all = reports(&evidence, Trials::Together);
     assert_eq!(all.len(), 2);
     let expected = "# system rollback-journal: 2 trials\n\
@@ -62,9 +62,9 @@ fn a_trial_without_types_is_reported_by_its_script_and_what_is_unknown_is_not_ze
 }
 
 #[test]
-fn a_cell_without_a_measured_trial_has_no_report() {
+fn a_case_without_a_measured_trial_has_no_report() {
     let mut evidence = evidence(&[("throughput", [100.0, 100.0])]);
-    for trial in evidence.trials.iter_mut().filter(|trial| trial.planned.cell == 1) {
+    for trial in evidence.trials.iter_mut().filter(|trial| trial.planned.case == 1) {
         trial.state = model::TrialState::Failed;
     }
     assert_eq!(reports(&evidence, Trials::Together).len(), 1);

@@ -46,14 +46,14 @@ fn check_quiet(browser: &Browser, path: &std::path::Path) {
 fn charts_are_drawn_and_answer_the_pointer() {
     let folder = tempfile::tempdir().unwrap();
     let text = page(&rich());
-    // Nine cells, ninety trials: small enough for mail.
+    // Nine cases, ninety trials: small enough for mail.
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     let path = write(&folder, "report.html", &text);
     let mut browser = Browser::start();
     browser.emulate(1280, 900, "light");
     browser.open(&path);
     assert_eq!(browser.evaluate("document.documentElement.dataset.ready"), "yes");
-    // 3 forests; a curve and bars over the clients; 3 cells with 3 metrics, 1 curve, 2 series each.
+    // 3 forests; a curve and bars over the clients; 3 cases with 3 metrics, 1 curve, 2 series each.
     assert_eq!(
         browser.evaluate("document.querySelectorAll('figure.chart .plot > svg').length"),
         json!(3 + 2 + 3 * (3 + 1 + 2))
@@ -70,7 +70,7 @@ fn charts_are_drawn_and_answer_the_pointer() {
     browser.emulate(390, 844, "light");
     assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out of a phone");
     assert_eq!(small_texts(&mut browser), json!([]), "letters that nobody can read on a phone");
-    assert_eq!(headless_cells(&mut browser), json!([]), "cells whose head a phone does not show");
+    assert_eq!(headless_cases(&mut browser), json!([]), "cases whose head a phone does not show");
 }
 
 /// Bars with long names, on a desk and on a phone.
@@ -95,7 +95,7 @@ fn charts_of_disks_keep_their_labels() {
                     => x + ' over ' + y)); })";
         assert_eq!(browser.evaluate(over), json!([]), "labels that lie on each other at {width}");
         assert_eq!(small_texts(&mut browser), json!([]));
-        assert_eq!(headless_cells(&mut browser), json!([]));
+        assert_eq!(headless_cases(&mut browser), json!([]));
     }
     // Two bars, and a ring around the only knee.
     assert_eq!(browser.evaluate("document.querySelectorAll('#disk-iops .bar').length"), json!(2));
@@ -103,8 +103,8 @@ fn charts_of_disks_keep_their_labels() {
     check_quiet(&browser, &path);
 }
 
-/// Table cells that a narrow page shows without a heading.
-fn headless_cells(browser: &mut Browser) -> serde_json::Value {
+/// Table cases that a narrow page shows without a heading.
+fn headless_cases(browser: &mut Browser) -> serde_json::Value {
     browser.evaluate(
         "[...document.querySelectorAll('table.disk td, .results td')].filter(t => !t.dataset.l && t.textContent.trim())         .map(t => t.textContent).slice(0, 3)",
     )
@@ -182,7 +182,7 @@ fn hostile_names_are_inert() {
             "{width}"
         );
     }
-    assert_eq!(headless_cells(&mut browser), json!([]));
+    assert_eq!(headless_cases(&mut browser), json!([]));
     shots(&mut browser, "hostile");
 }
 

@@ -11,8 +11,8 @@ fn set(made: &Made) -> ComparisonSet {
     compare(&made.evidence, &Options::default()).unwrap()
 }
 
-fn row<'a>(set: &'a ComparisonSet, cell: &str, metric: &str) -> &'a Comparison {
-    set.rows().find(|row| row.cell_label() == cell && row.metric.id == metric).unwrap()
+fn row<'a>(set: &'a ComparisonSet, case: &str, metric: &str) -> &'a Comparison {
+    set.rows().find(|row| row.case_label() == case && row.metric.id == metric).unwrap()
 }
 
 fn kinds(row: &Comparison) -> Vec<&'static str> {
@@ -37,7 +37,7 @@ fn a_faster_system_is_faster_in_every_primary_metric() {
     }
     let throughput = row(&set, "clients=1", "throughput");
     assert!((throughput.estimate.as_ref().unwrap().ratio - 1_250.0 / 900.0).abs() < 0.05);
-    assert!(throughput.cell.contains_key("rows") && throughput.cell.contains_key("clients"));
+    assert!(throughput.case.contains_key("rows") && throughput.case.contains_key("clients"));
 }
 
 #[test]
@@ -110,16 +110,16 @@ fn an_exception_of_one_side_is_told_and_leaves_the_verdict() {
 }
 
 #[test]
-fn a_saturated_client_voids_its_cell_and_no_other() {
+fn a_saturated_client_voids_its_case_and_no_other() {
     let mut made = Builder::default().build();
     let position = made.position_of("wal");
-    let cell = made.evidence.trials[position as usize].planned.cell;
-    let label = format!("clients={}", made.evidence.cells[cell as usize].point["clients"]);
+    let case = made.evidence.trials[position as usize].planned.case;
+    let label = format!("clients={}", made.evidence.cases[case as usize].point["clients"]);
     made.mark(position, MarkKind::ClientSaturated, "97 % of a core");
     made.mark(position, MarkKind::NotSteady, "falls by 9 %");
     let set = set(&made);
     for row in set.rows() {
-        if row.cell_label() == label {
+        if row.case_label() == label {
             assert_eq!(row.no_verdict(), Some(&NoVerdict::Voided { what: "client saturated".into(), trials: 1 }));
             assert!(kinds(row).contains(&"client-saturated") && kinds(row).contains(&"not-steady"));
         } else {
@@ -182,7 +182,7 @@ fn dropped_trials_are_counted_and_unpaired_blocks_left_out() {
 fn nothing_measured_is_no_error_and_no_zero() {
     let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
     for position in 0..20 {
-        if made.evidence.cells[made.evidence.trials[position as usize].planned.cell as usize].system == "wal" {
+        if made.evidence.cases[made.evidence.trials[position as usize].planned.case as usize].system == "wal" {
             made.fail(position, "no route to host");
         }
     }
@@ -229,7 +229,7 @@ fn clients_can_be_compared_within_a_system() {
     let row = row(&set, "system=wal", "throughput");
     assert_eq!((row.a.label.as_str(), row.b.label.as_str(), row.b.system.as_str()), ("1", "4", "wal"));
     assert_eq!(row.verdict(), Some(Verdict::Faster));
-    assert!(!row.cell.contains_key("clients"));
+    assert!(!row.case.contains_key("clients"));
     let swapped = Options { a: Some("4".to_owned()), b: Some("1".to_owned()), ..options };
     let set = compare(&made.evidence, &swapped).unwrap();
     assert!(set.rows().any(|row| row.verdict() == Some(Verdict::Slower)));
@@ -321,7 +321,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     made.evidence.header.plan.schedule.order = Order::Sequential;
     let order = made.evidence.header.plan.order();
     for stored in &mut made.evidence.measurements {
-        let is_it = |planned: &&model::PlannedTrial| (planned.cell, planned.block) == (stored.cell, stored.block);
+        let is_it = |planned: &&model::PlannedTrial| (planned.case, planned.block) == (stored.case, stored.block);
         stored.position = order.iter().find(is_it).unwrap().position;
         if let model::Reading::Value(value) = &mut stored.measurement.reading {
             *value *= 0.97_f64.powi(i32::try_from(stored.position).unwrap());
@@ -350,7 +350,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
 
 /// Two equal systems, nine times as fast with four clients: a side without those trials is not slower.
 #[test]
-fn cells_are_paired_before_they_are_pooled() {
+fn cases_are_paired_before_they_are_pooled() {
     let speed: crate::evidence::Speed = |clients| if clients == 4 { 9_000.0 } else { 1_000.0 };
     let systems = vec![("a".to_owned(), speed), ("b".to_owned(), speed)];
     let mut made = Builder { systems, seconds: 1, ..Builder::default() }.build();
@@ -359,8 +359,8 @@ fn cells_are_paired_before_they_are_pooled() {
         .trials
         .iter()
         .filter(|trial| {
-            let cell = &made.evidence.cells[trial.planned.cell as usize];
-            cell.system == "b" && cell.point["clients"].as_int() == Some(4) && trial.planned.block < 3
+            let case = &made.evidence.cases[trial.planned.case as usize];
+            case.system == "b" && case.point["clients"].as_int() == Some(4) && trial.planned.block < 3
         })
         .map(|trial| trial.planned.position)
         .collect();
@@ -374,7 +374,7 @@ fn cells_are_paired_before_they_are_pooled() {
         let estimate = throughput.estimate.unwrap();
         assert!((0.97..1.03).contains(&estimate.ratio), "{pairing:?}: {estimate:?}");
         assert_eq!(estimate.blocks, 7);
-        let left_out = Warning::LeftOut { cells: 0, blocks: 3 };
+        let left_out = Warning::LeftOut { cases: 0, blocks: 3 };
         assert!(throughput.warnings.contains(&left_out), "{:?}", throughput.warnings);
         assert!(!matches!(throughput.verdict(), Some(Verdict::Faster | Verdict::Slower)));
     }

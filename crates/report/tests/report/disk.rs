@@ -1,4 +1,4 @@
-//! Disk cells: the published charts, and what they hide.
+//! Disk cases: the published charts, and what they hide.
 
 use model::{MarkKind, Value};
 use report::comparison::Knee;
@@ -24,7 +24,7 @@ pub fn volumes(pattern: &str, metric: &str, unit: &str) -> Made {
             .map(|(key, value)| (key.to_owned(), value))
             .collect();
     };
-    made.evidence.cells.iter_mut().for_each(|cell| shape(&mut cell.point));
+    made.evidence.cases.iter_mut().for_each(|case| shape(&mut case.point));
     made.evidence.header.plan.benchmarks.iter_mut().flat_map(|one| &mut one.points).for_each(shape);
     for stored in &mut made.evidence.measurements {
         let of = &mut stored.measurement.metric;
@@ -84,7 +84,7 @@ fn the_text_has_the_charts_and_what_they_hide() {
 }
 
 #[test]
-fn sequential_groups_are_judged_by_bandwidth_and_other_cells_have_no_view() {
+fn sequential_groups_are_judged_by_bandwidth_and_other_cases_have_no_view() {
     let sequential = set(&volumes("sequential", "bandwidth", "MiB/s"));
     assert_eq!(sequential.disk[0].metric.id, "bandwidth");
     assert!(render(&sequential, &TextOptions::default()).contains("Best of each group, MiB a second"));
@@ -98,17 +98,17 @@ fn a_single_volume_has_its_charts_too() {
     let mut made = volumes("random", "iops", "io/s");
     made.evidence.header.plan.systems.truncate(1);
     let kept: Vec<u32> =
-        (0..).zip(&made.evidence.cells).filter(|(_, cell)| cell.system == "4 KB").map(|(index, _)| index).collect();
-    let place = |cell: u32| kept.iter().position(|known| *known == cell).map(|at| at as u32);
-    made.evidence.cells.retain(|cell| cell.system == "4 KB");
+        (0..).zip(&made.evidence.cases).filter(|(_, case)| case.system == "4 KB").map(|(index, _)| index).collect();
+    let place = |case: u32| kept.iter().position(|known| *known == case).map(|at| at as u32);
+    made.evidence.cases.retain(|case| case.system == "4 KB");
     made.evidence.trials.retain_mut(|trial| {
-        let found = place(trial.planned.cell);
-        trial.planned.cell = found.unwrap_or(0);
+        let found = place(trial.planned.case);
+        trial.planned.case = found.unwrap_or(0);
         found.is_some()
     });
     made.evidence.measurements.retain_mut(|stored| {
-        let found = place(stored.cell);
-        stored.cell = found.unwrap_or(0);
+        let found = place(stored.case);
+        stored.case = found.unwrap_or(0);
         found.is_some()
     });
     let first = made.evidence.trials[0].planned.position;
@@ -158,5 +158,5 @@ fn disks_of_virtual_machines_are_called_so() {
     assert!(as_on("kvm") && !as_on("none seen"));
     let mut other = Builder { blocks: 6, ..Builder::default() }.build();
     other.evidence.facts.get_mut("client").unwrap().identity("virtualisation", "kvm");
-    assert!(!said(&other), "its cells are none of disks");
+    assert!(!said(&other), "its cases are none of disks");
 }

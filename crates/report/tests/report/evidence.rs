@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use model::{
-    Benchmark, Cell, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
+    Benchmark, Case, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
     Measurement, Order, Plan, PlannedTrial, Reading, Role, Schedule, Series, SeriesKind, SystemPlan, TrialState, Value,
 };
 use report::Evidence;
@@ -103,18 +103,18 @@ impl Builder {
 
     pub fn build(&self) -> Made {
         let plan = self.plan();
-        let cells = plan.cells();
+        let cases = plan.cases();
         let mut rng = Rng::new(self.seed);
-        let mut made = Made { evidence: empty(plan, cells.clone()), series: BTreeMap::new() };
+        let mut made = Made { evidence: empty(plan, cases.clone()), series: BTreeMap::new() };
         let mut position = 0;
         for block in 0..self.blocks {
-            let mut order: Vec<u32> = (0..cells.len() as u32).collect();
+            let mut order: Vec<u32> = (0..cases.len() as u32).collect();
             for i in (1..order.len()).rev() {
                 order.swap(i, rng.below(i + 1));
             }
             let block_level = 1.0 + self.noise * normal(&mut rng);
-            for cell in order {
-                self.trial(&mut made, PlannedTrial { position, block, cell }, block_level, &mut rng);
+            for case in order {
+                self.trial(&mut made, PlannedTrial { position, block, case }, block_level, &mut rng);
                 position += 1;
             }
         }
@@ -122,9 +122,9 @@ impl Builder {
     }
 
     fn trial(&self, made: &mut Made, planned: PlannedTrial, level: f64, rng: &mut Rng) {
-        let cell = made.evidence.cells[planned.cell as usize].clone();
-        let clients = cell.point["clients"].as_int().unwrap_or(1);
-        let speed = self.systems.iter().find(|(name, _)| *name == cell.system).map_or(1.0, |(_, speed)| speed(clients));
+        let case = made.evidence.cases[planned.case as usize].clone();
+        let clients = case.point["clients"].as_int().unwrap_or(1);
+        let speed = self.systems.iter().find(|(name, _)| *name == case.system).map_or(1.0, |(_, speed)| speed(clients));
         let rate = speed * level * (1.0 + self.noise * 0.7 * normal(rng));
         let id = i64::from(planned.position) + 1;
         let series = series(rate, clients as f64, self.seconds, rng);
@@ -141,7 +141,7 @@ impl Builder {
         made.evidence.measurements.extend(measurements.into_iter().map(|measurement| StoredMeasurement {
             trial_id: id,
             block: planned.block,
-            cell: planned.cell,
+            case: planned.case,
             position: planned.position,
             measurement,
         }));
@@ -149,7 +149,7 @@ impl Builder {
     }
 }
 
-pub fn empty(plan: Plan, cells: Vec<Cell>) -> Evidence {
+pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
     let facts = plan.systems.iter().map(|system| (system.name.clone(), facts(&system.name)));
     let facts: BTreeMap<String, Facts> = facts.chain([("client".to_owned(), client_facts())]).collect();
     Evidence {
@@ -163,7 +163,7 @@ pub fn empty(plan: Plan, cells: Vec<Cell>) -> Evidence {
             plan_hash: "3f9ac2b471d0e8856b17".to_owned(),
             command: "etalon run quickstart".to_owned(),
         },
-        cells,
+        cases,
         trials: Vec::new(),
         measurements: Vec::new(),
         marks: Vec::new(),
@@ -250,7 +250,7 @@ impl Made {
     pub fn change(&mut self, system: &str, metric: &str, change: impl Fn(u32, f64) -> f64) {
         for stored in &mut self.evidence.measurements {
             let is_it =
-                self.evidence.cells[stored.cell as usize].system == system && stored.measurement.metric.id == metric;
+                self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if let (true, Reading::Value(value)) = (is_it, &mut stored.measurement.reading) {
                 *value = change(stored.block, *value);
             }
@@ -261,7 +261,7 @@ impl Made {
     pub fn lack(&mut self, system: &str, metric: &str, blocks: std::ops::Range<u32>) {
         for stored in &mut self.evidence.measurements {
             let is_it =
-                self.evidence.cells[stored.cell as usize].system == system && stored.measurement.metric.id == metric;
+                self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if is_it && blocks.contains(&stored.block) {
                 stored.measurement.reading = Reading::Unavailable("10 operations beyond it are needed".to_owned());
             }
@@ -270,8 +270,8 @@ impl Made {
 
     /// Puts an attempt that failed before each of the first measured trials of a system.
     pub fn repeat(&mut self, system: &str, mut count: usize, reason: &str) {
-        let cells = &self.evidence.cells;
-        let of_system = |trial: &StoredTrial| cells[trial.planned.cell as usize].system == system;
+        let cases = &self.evidence.cases;
+        let of_system = |trial: &StoredTrial| cases[trial.planned.case as usize].system == system;
         let before = self.evidence.trials.len() as i64;
         let mut all = Vec::new();
         for trial in self.evidence.trials.drain(..) {
@@ -292,7 +292,7 @@ impl Made {
     }
 
     pub fn position_of(&self, system: &str) -> u32 {
-        let is_it = |t: &&StoredTrial| self.evidence.cells[t.planned.cell as usize].system == system;
+        let is_it = |t: &&StoredTrial| self.evidence.cases[t.planned.case as usize].system == system;
         self.evidence.trials.iter().find(is_it).unwrap().planned.position
     }
 

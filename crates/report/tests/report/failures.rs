@@ -26,7 +26,7 @@ fn add(made: &mut Made, measurement: impl Fn(&str, u32) -> Measurement) {
     let one_each: Vec<_> =
         made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
     for beside in one_each {
-        let system = made.evidence.cells[beside.cell as usize].system.clone();
+        let system = made.evidence.cases[beside.case as usize].system.clone();
         let measurement = measurement(&system, beside.block);
         made.evidence.measurements.push(store::StoredMeasurement { measurement, ..beside });
     }
@@ -103,9 +103,9 @@ fn trials_that_failed_are_not_left_out_of_a_verdict() {
     let systems = || vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
     let failing = |of_a: u32, of_b: u32| {
         let mut made = Builder { systems: systems(), clients: vec![4], blocks: 20, ..Builder::default() }.build();
-        for (cell, count) in [(0, of_a), (1, of_b)] {
-            let of_cell = made.evidence.trials.iter().filter(|trial| trial.planned.cell == cell);
-            let lost: Vec<u32> = of_cell.take(count as usize).map(|trial| trial.planned.position).collect();
+        for (case, count) in [(0, of_a), (1, of_b)] {
+            let of_case = made.evidence.trials.iter().filter(|trial| trial.planned.case == case);
+            let lost: Vec<u32> = of_case.take(count as usize).map(|trial| trial.planned.position).collect();
             lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));
         }
         set(&made)
@@ -200,7 +200,7 @@ fn values_in_other_units_are_not_compared() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
     let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
     for stored in &mut made.evidence.measurements {
-        if stored.cell == 1 && stored.measurement.metric.id == "response_p99" {
+        if stored.case == 1 && stored.measurement.metric.id == "response_p99" {
             stored.measurement.metric.unit = "s".into();
         }
     }
@@ -220,7 +220,7 @@ fn trials_without_a_row_lack_it() {
         let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
         made.evidence
             .measurements
-            .retain(|stored| stored.measurement.metric.id != metric || stored.cell == 0 || stored.block % 2 == 0);
+            .retain(|stored| stored.measurement.metric.id != metric || stored.case == 0 || stored.block % 2 == 0);
         let set = set(&made);
         let lacking = NoVerdict::Lacking { side: SideLetter::B, trials: 6, of: 12 };
         assert_eq!(row(&set, metric).no_verdict(), Some(&lacking));

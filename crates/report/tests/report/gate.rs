@@ -46,7 +46,7 @@ fn comparing_nothing_is_no_pass() {
 /// In some blocks of one side.
 fn failing(system: &str, blocks: std::ops::Range<u32>) -> Made {
     let mut made = built(|_| 1_200.0, 0.004, 8);
-    let of_system = |trial: &&store::StoredTrial| made.evidence.cells[trial.planned.cell as usize].system == system;
+    let of_system = |trial: &&store::StoredTrial| made.evidence.cases[trial.planned.case as usize].system == system;
     let lost = made.evidence.trials.iter().filter(of_system).filter(|trial| blocks.contains(&trial.planned.block));
     let lost: Vec<u32> = lost.map(|trial| trial.planned.position).collect();
     lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));

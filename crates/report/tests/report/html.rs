@@ -166,7 +166,7 @@ fn the_same_evidence_gives_the_same_page() {
 #[test]
 fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
     let mut made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
-    let wal = made.evidence.cells.iter().position(|cell| cell.system == "wal").unwrap() as u32;
+    let wal = made.evidence.cases.iter().position(|case| case.system == "wal").unwrap() as u32;
     let mut suite = Vec::new();
     for stored in made.evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == "throughput") {
         for part in ["S4-inside", "S11-within"] {
@@ -174,7 +174,7 @@ fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
             stored.measurement.metric.id = format!("elapsed/{part}");
             stored.measurement.metric.unit = "ms".to_owned();
             stored.measurement.metric.direction = model::Direction::Lower;
-            if part == "S11-within" && stored.cell == wal {
+            if part == "S11-within" && stored.case == wal {
                 let reason = "wrong answer: pairs: expected 364, got 341";
                 stored.measurement.reading = model::Reading::Unavailable(reason.to_owned());
             }

@@ -56,7 +56,7 @@ fn the_object_has_the_documented_fields() {
     let first = &value["comparisons"][0];
     for field in [
         "benchmark",
-        "cell",
+        "case",
         "metric",
         "unit",
         "better",
@@ -76,7 +76,7 @@ fn the_object_has_the_documented_fields() {
         assert!(first["a"].get(field).is_some(), "{field}");
     }
     assert_eq!(
-        (&first["verdict"], &first["cell"]["clients"], &first["better"]),
+        (&first["verdict"], &first["case"]["clients"], &first["better"]),
         (&"faster".into(), &1.into(), &"higher".into())
     );
 }

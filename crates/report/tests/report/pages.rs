@@ -57,19 +57,19 @@ fn published() -> Evidence {
         ..Builder::default()
     };
     let mut evidence = builder.build().evidence;
-    for cell in &mut evidence.cells {
-        cell.workload = "pages".to_owned();
+    for case in &mut evidence.cases {
+        case.workload = "pages".to_owned();
     }
     evidence.measurements.clear();
     for trial in &mut evidence.trials {
-        let (cell, block, position) = (trial.planned.cell, trial.planned.block, trial.planned.position);
-        let runs: &[[Counters; 2]] = if cell == 0 { &LINUX } else { &WINDOWS };
+        let (case, block, position) = (trial.planned.case, trial.planned.block, trial.planned.position);
+        let runs: &[[Counters; 2]] = if case == 0 { &LINUX } else { &WINDOWS };
         let Some(run) = runs.get(block as usize) else {
             trial.state = TrialState::Planned;
             continue;
         };
         for measurement in measurements(run) {
-            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, cell, position, measurement });
+            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, case, position, measurement });
         }
     }
     evidence
@@ -153,7 +153,7 @@ fn the_published_conclusions_are_recomputed() {
 #[test]
 fn a_side_of_which_a_trial_failed_wins_nothing() {
     let mut evidence = published();
-    let lost = evidence.trials.iter_mut().find(|trial| trial.planned.cell == 1).unwrap();
+    let lost = evidence.trials.iter_mut().find(|trial| trial.planned.case == 1).unwrap();
     lost.state = TrialState::Failed;
     let id = lost.id;
     evidence.measurements.retain(|stored| stored.trial_id != id);
@@ -166,7 +166,7 @@ fn what_an_engine_does_not_count_is_said_and_not_zero() {
     let mut evidence = published();
     for stored in &mut evidence.measurements {
         let id = &stored.measurement.metric.id;
-        if stored.cell == 1 && (id == "avg_write/log" || id == "mib_write/log" || id == "write_stall/log") {
+        if stored.case == 1 && (id == "avg_write/log" || id == "mib_write/log" || id == "write_stall/log") {
             stored.measurement.reading = Reading::Unavailable("the log is not timed".to_owned());
         }
     }

@@ -53,12 +53,12 @@ fn tasks() -> Made {
     let mut made = Builder { clients: vec![1], blocks: 1, seconds: 1, ..Builder::default() }.build();
     for trial in made.evidence.trials.clone() {
         let counts =
-            if trial.planned.cell == 0 { [15_000.0, 8.0, 9_000.0, 3_008.0] } else { [15_000.0, 0.0, 9_195.0, 3_000.0] };
+            if trial.planned.case == 0 { [15_000.0, 8.0, 9_000.0, 3_008.0] } else { [15_000.0, 0.0, 9_195.0, 3_000.0] };
         for (id, value) in ["executions", "errors", "below_1000ms", "over_5s"].into_iter().zip(counts) {
             made.evidence.measurements.push(StoredMeasurement {
                 trial_id: trial.id,
                 block: trial.planned.block,
-                cell: trial.planned.cell,
+                case: trial.planned.case,
                 position: trial.planned.position,
                 measurement: Measurement::value(id, "", Direction::Neither, Role::Diagnostic, value),
             });
@@ -94,10 +94,10 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
 /// Spatial queries by both estimators: both systems' values, or why the second has none.
 fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
     let mut made = Builder { clients: vec![1], blocks, seconds: 1, ..Builder::default() }.build();
-    made.evidence.cells.iter_mut().for_each(|cell| cell.workload = "spatial".to_owned());
+    made.evidence.cases.iter_mut().for_each(|case| case.workload = "spatial".to_owned());
     for trial in made.evidence.trials.clone() {
         for ((query, a, b), family) in asked.iter().flat_map(|one| families.iter().map(move |family| (one, family))) {
-            let reading = match (trial.planned.cell, b) {
+            let reading = match (trial.planned.case, b) {
                 (0, _) => Reading::Value(*a),
                 (_, Ok(b)) => Reading::Value(*b),
                 (_, Err(reason)) => Reading::Unavailable((*reason).to_owned()),
@@ -107,7 +107,7 @@ fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&s
             made.evidence.measurements.push(StoredMeasurement {
                 trial_id: trial.id,
                 block: trial.planned.block,
-                cell: trial.planned.cell,
+                case: trial.planned.case,
                 position: trial.planned.position,
                 measurement: Measurement::new(&id, "ms", Direction::Lower, role, reading),
             });
@@ -170,7 +170,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     let few = "it takes 3 runs to drop the shortest and the longest";
     let mut made = queries(6, &asked, &["elapsed", "cpu"]);
     let other = queries(6, &[("S2-area", f64::NAN, Err(few))], &["published"]);
-    made.evidence.measurements.extend(other.evidence.measurements.into_iter().filter(|one| one.cell == 1));
+    made.evidence.measurements.extend(other.evidence.measurements.into_iter().filter(|one| one.case == 1));
     let html = page(&made);
     assert!(!html.contains("of 0 queries"), "{html}");
 }
@@ -180,7 +180,7 @@ fn what_a_plan_stands_for_is_said_and_cannot_run() {
     let mut made = sweep(&[1, 4]);
     assert!(!page(&made).contains("id=\"published\""));
     made.evidence.header.plan.benchmarks[0].stands_for = Some("the chart <script>x</script>".to_owned());
-    made.evidence.cells.iter_mut().for_each(|cell| drop(cell.point.insert("rows".to_owned(), Value::Int(1))));
+    made.evidence.cases.iter_mut().for_each(|case| drop(case.point.insert("rows".to_owned(), Value::Int(1))));
     let html = page(&made);
     assert!(html.contains("the chart &lt;script&gt;x&lt;/script&gt;"), "escaped");
 }

@@ -113,7 +113,7 @@ fn notes_stand_above() {
     let text = shown(&made, &at(80));
     assert!(text.starts_with("note: not comparable: measured by a debug build"), "{text}");
     assert!(text.contains("unequal durability"));
-    // The cell has the words; their evidence is below the table in every form.
+    // The case has the words; their evidence is below the table in every form.
     assert!(text.contains("\n(1) unequal durability: A is durable, B is delayed\n"), "{text}");
     assert!(text.lines().any(|line| line.trim_end().ends_with("no verdict (1)")), "{text}");
     let markdown = report::markdown::render(&compare(&made.evidence, &Options::default()).unwrap());

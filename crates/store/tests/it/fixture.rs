@@ -24,7 +24,7 @@ pub fn system(name: &str) -> SystemPlan {
     }
 }
 
-/// Two systems, three points: six cells.
+/// Two systems, three points: six cases.
 pub fn plan() -> Plan {
     let points = [1, 8, 32].map(|n| BTreeMap::from([("clients".to_owned(), Value::Int(n))])).to_vec();
     Plan {
@@ -63,13 +63,13 @@ pub fn header(plan: Plan) -> Header {
     }
 }
 
-/// Every cell in every block, the cells of odd blocks backwards.
-pub fn order(cells: u32, blocks: u32) -> Vec<PlannedTrial> {
-    (0..blocks * cells)
+/// Every case in every block, the cases of odd blocks backwards.
+pub fn order(cases: u32, blocks: u32) -> Vec<PlannedTrial> {
+    (0..blocks * cases)
         .map(|position| {
-            let (block, place) = (position / cells, position % cells);
-            let cell = if block % 2 == 0 { place } else { cells - 1 - place };
-            PlannedTrial { position, block, cell }
+            let (block, place) = (position / cases, position % cases);
+            let case = if block % 2 == 0 { place } else { cases - 1 - place };
+            PlannedTrial { position, block, case }
         })
         .collect()
 }

@@ -10,7 +10,7 @@ fn from_planned_to_measured() {
     let mut store = create(&path, 2);
     let order = order(6, 2);
     assert_eq!(store.pending().unwrap(), order);
-    assert_eq!(store.cells().len(), 6);
+    assert_eq!(store.cases().len(), 6);
 
     let id = store.begin_trial(order[3], 77).unwrap();
     let running = store.trials().unwrap().remove(3);
@@ -23,7 +23,7 @@ fn from_planned_to_measured() {
     assert_eq!((measured.state, measured.elapsed_s), (TrialState::Measured, record(3, 0).elapsed_s));
     let found = store.measurements().unwrap();
     assert_eq!(found.len(), 2);
-    assert_eq!((found[0].trial_id, found[0].position, found[0].block, found[0].cell), (id.get(), 3, 0, 3));
+    assert_eq!((found[0].trial_id, found[0].position, found[0].block, found[0].case), (id.get(), 3, 0, 3));
     assert_eq!(store.pending().unwrap().len(), 11);
     assert!(store.pending().unwrap().iter().all(|planned| planned.position != 3));
     store.close().unwrap();
@@ -93,7 +93,7 @@ fn what_is_not_planned_is_refused() {
     for wrong in [
         PlannedTrial { position: 6, ..planned },
         PlannedTrial { block: 1, ..planned },
-        PlannedTrial { cell: 1, ..planned },
+        PlannedTrial { case: 1, ..planned },
     ] {
         let error = store.begin_trial(wrong, 1).unwrap_err();
         assert!(matches!(error, StoreError::NotPlanned { planned, .. } if planned == wrong), "{error}");
@@ -130,7 +130,7 @@ fn records_that_contradict_themselves_are_refused() {
 fn orders_that_do_not_fit_are_refused_and_leave_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
-    let at = |position, block, cell| PlannedTrial { position, block, cell };
+    let at = |position, block, case| PlannedTrial { position, block, case };
     for order in [vec![at(1, 0, 0)], vec![at(0, 0, 0), at(0, 0, 1)], vec![at(0, 0, 0), at(1, 0, 0)], vec![at(0, 0, 6)]]
     {
         let error = Store::create(&path, &header(plan()), &order).unwrap_err();

@@ -167,11 +167,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_headers_cells_and_orders(header in header(), blocks in 0..4u32) {
+    fn of_headers_cases_and_orders(header in header(), blocks in 0..4u32) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.etalon");
-        let cells = header.plan.cells();
-        let order = order(cells.len() as u32, blocks);
+        let cases = header.plan.cases();
+        let order = order(cases.len() as u32, blocks);
         let mut shuffled = order.clone();
         shuffled.reverse();
         let store = Store::create(&path, &header, &shuffled).unwrap();
@@ -179,7 +179,7 @@ proptest! {
         drop(store);
         for store in [Store::open_read_only(&path).unwrap(), Store::open(&path).unwrap()] {
             prop_assert_eq!(store.header(), &header);
-            prop_assert_eq!(store.cells(), &cells[..]);
+            prop_assert_eq!(store.cases(), &cases[..]);
             prop_assert_eq!(&store.pending().unwrap(), &order);
             prop_assert_eq!(store.trials().unwrap().len(), order.len());
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use formats::experiment::{IMPORTED, PAIRING};
 use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, Row, TRIAL, Table};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
-use model::{Benchmark, Cell, Facts, MarkKind, Nature, Point, Reading, TrialState};
+use model::{Benchmark, Case, Facts, MarkKind, Nature, Point, Reading, TrialState};
 use report::Evidence;
 use store::StoredTrial;
 
@@ -15,13 +15,13 @@ const OF_IMPORT: &str = "imported.";
 /// Measurements of measured trials, marks, the trials' course, and the facts of systems and load generator.
 pub fn table(evidence: &Evidence) -> Table {
     let plan = &evidence.header.plan;
-    let keys: BTreeSet<String> = evidence.cells.iter().flat_map(|cell| cell.point.keys().cloned()).collect();
+    let keys: BTreeSet<String> = evidence.cases.iter().flat_map(|case| case.point.keys().cloned()).collect();
     let mut rows = Vec::new();
     let mut measurements: Vec<_> = evidence.measurements.iter().collect();
-    // In the order in which an import numbers systems and cells; stable for metrics.
-    measurements.sort_by_key(|stored| (stored.block, stored.cell));
+    // In the order in which an import numbers systems and cases; stable for metrics.
+    measurements.sort_by_key(|stored| (stored.block, stored.case));
     for stored in measurements {
-        let Some(cell) = evidence.cell(stored.cell) else { continue };
+        let Some(case) = evidence.case(stored.case) else { continue };
         let metric = &stored.measurement.metric;
         rows.push(Row {
             repetition: Some(stored.block + 1),
@@ -30,7 +30,7 @@ pub fn table(evidence: &Evidence) -> Table {
             role: Some(metric.role),
             value: stored.measurement.reading.clone(),
             kind: MEASURED.to_owned(),
-            ..row(cell, &metric.id)
+            ..row(case, &metric.id)
         });
     }
     rows.extend(marks(evidence));
@@ -43,12 +43,12 @@ pub fn table(evidence: &Evidence) -> Table {
     Table { keys: keys.into_iter().collect(), rows, remarks: remarks(evidence), missing: Vec::new() }
 }
 
-fn row(cell: &Cell, metric: &str) -> Row {
+fn row(case: &Case, metric: &str) -> Row {
     Row {
         line: 0,
-        system: cell.system.clone(),
-        benchmark: Some(cell.benchmark.clone()),
-        point: cell.point.clone(),
+        system: case.system.clone(),
+        benchmark: Some(case.benchmark.clone()),
+        point: case.point.clone(),
         repetition: None,
         metric: metric.to_owned(),
         unit: String::new(),
@@ -66,13 +66,13 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
     let trials = evidence.trials.iter().filter(|trial| measured.contains(&trial.id));
     let mut rows = Vec::new();
     for trial in trials {
-        let Some(cell) = evidence.cell(trial.planned.cell) else { continue };
+        let Some(case) = evidence.case(trial.planned.case) else { continue };
         for mark in evidence.marks_of(trial.id).filter(|mark| !is_of_import(mark)) {
             rows.push(Row {
                 repetition: Some(trial.planned.block + 1),
                 kind: MARK.to_owned(),
                 written: mark.detail.clone(),
-                ..row(cell, mark.kind.as_str())
+                ..row(case, mark.kind.as_str())
             });
         }
     }
@@ -95,14 +95,14 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
     };
     let mut last = evidence.last_attempts();
     // In the order of the measurements.
-    last.sort_by_key(|trial| (trial.planned.block, trial.planned.cell));
+    last.sort_by_key(|trial| (trial.planned.block, trial.planned.case));
     let mut attempts: BTreeMap<u32, Vec<&StoredTrial>> = BTreeMap::new();
     for trial in evidence.trials.iter().filter(|trial| has_ended_without_result(trial)) {
         attempts.entry(trial.planned.position).or_default().push(trial);
     }
     let mut rows = Vec::new();
     for trial in last {
-        let Some(cell) = evidence.cell(trial.planned.cell) else { continue };
+        let Some(case) = evidence.case(trial.planned.case) else { continue };
         let repetition = Some(trial.planned.block + 1);
         let is_there = measured.contains(&trial.id) || has_ended_without_result(trial);
         let attempts = attempts.remove(&trial.planned.position).filter(|_| is_there).unwrap_or_default();
@@ -113,7 +113,7 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
             unit: unit.to_owned(),
             kind: TRIAL.to_owned(),
             written,
-            ..row(cell, metric)
+            ..row(case, metric)
         }));
     }
     rows
@@ -132,7 +132,7 @@ fn is_of_import(mark: &model::Mark) -> bool {
 /// pile up with each round trip.
 fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
     let (benchmark, workload) = (String::new(), String::new());
-    let cell = Cell { system: subject.to_owned(), benchmark, workload, point: Point::new() };
+    let case = Case { system: subject.to_owned(), benchmark, workload, point: Point::new() };
     let told = facts.entries.iter().filter(|(name, _)| !name.starts_with(OF_IMPORT));
     told.map(|(name, fact)| Row {
         benchmark: None,
@@ -145,7 +145,7 @@ fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
             Ok(value) => value.clone(),
             Err(reason) => format!("{REASON}{reason}"),
         },
-        ..row(&cell, name)
+        ..row(&case, name)
     })
     .collect()
 }

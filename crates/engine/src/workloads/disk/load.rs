@@ -203,7 +203,7 @@ pub enum BlockRequest {
     },
 }
 
-/// A cell's load on files whose sizes are known.
+/// A case's load on files whose sizes are known.
 #[derive(Debug)]
 pub struct BlockStream<'a> {
     load: &'a BlockLoad,

@@ -11,7 +11,7 @@ use crate::workloads::Texts;
 use crate::workloads::texts::place_beside;
 use crate::workloads::transactions::WordList;
 
-/// Identifies a text that is read or made once for all cells of a plan.
+/// Identifies a text that is read or made once for all cases of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     Made(GenData),

@@ -74,7 +74,7 @@ fn the_stock_scripts_hold_750_words_or_all() {
 }
 
 #[test]
-fn rows_are_made_once_for_all_cells() {
+fn rows_are_made_once_for_all_cases() {
     let task = || Script::read("select-key").unwrap().compile(Arguments::Clients(1), Protocol::Simple).unwrap();
     let (one, other) = (task(), task());
     assert_eq!(one.0.name, other.0.name);

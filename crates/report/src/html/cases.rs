@@ -1,51 +1,51 @@
-//! The data of a cell's charts: every system at one point of a benchmark.
+//! The data of a case's charts: every system at one point of a benchmark.
 
-use model::{Cell, Metric, Point, Reading, Role};
+use model::{Case, Metric, Point, Reading, Role};
 
 use crate::comparison::{TrialPoint, is_share};
 use crate::evidence::Evidence;
 
 /// One point of a benchmark, on every system.
-pub struct CellView<'a> {
+pub struct CaseView<'a> {
     pub benchmark: &'a str,
     /// `select-update, clients=4`.
     pub title: String,
-    pub systems: Vec<SystemCell<'a>>,
+    pub systems: Vec<SystemCase<'a>>,
 }
 
-pub struct SystemCell<'a> {
+pub struct SystemCase<'a> {
     pub name: &'a str,
     /// Selects colour, dashes and shape.
     pub index: usize,
-    pub cell: u32,
+    pub case: u32,
 }
 
 /// In the plan's order.
-pub fn views(evidence: &Evidence) -> Vec<CellView<'_>> {
+pub fn views(evidence: &Evidence) -> Vec<CaseView<'_>> {
     let plan = &evidence.header.plan;
-    let mut views: Vec<(&str, &Point, CellView<'_>)> = Vec::new();
-    for (cell, index) in evidence.cells.iter().zip(0..) {
-        let system = SystemCell {
-            name: &cell.system,
-            index: plan.systems.iter().position(|s| s.name == cell.system).unwrap_or(0),
-            cell: index,
+    let mut views: Vec<(&str, &Point, CaseView<'_>)> = Vec::new();
+    for (case, index) in evidence.cases.iter().zip(0..) {
+        let system = SystemCase {
+            name: &case.system,
+            index: plan.systems.iter().position(|s| s.name == case.system).unwrap_or(0),
+            case: index,
         };
-        match views.iter_mut().find(|(benchmark, point, _)| *benchmark == cell.benchmark && **point == cell.point) {
+        match views.iter_mut().find(|(benchmark, point, _)| *benchmark == case.benchmark && **point == case.point) {
             Some((_, _, view)) => view.systems.push(system),
             None => {
-                let view = CellView { benchmark: &cell.benchmark, title: title(evidence, cell), systems: vec![system] };
-                views.push((&cell.benchmark, &cell.point, view));
+                let view = CaseView { benchmark: &case.benchmark, title: title(evidence, case), systems: vec![system] };
+                views.push((&case.benchmark, &case.point, view));
             }
         }
     }
     views.into_iter().map(|(_, _, view)| view).collect()
 }
 
-fn title(evidence: &Evidence, cell: &Cell) -> String {
-    let varying = evidence.header.plan.varying_keys(&cell.benchmark);
-    let values = varying.iter().filter_map(|key| Some(format!("{key}={}", cell.point.get(key)?)));
+fn title(evidence: &Evidence, case: &Case) -> String {
+    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+    let values = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let several = evidence.header.plan.benchmarks.len() > 1;
-    let benchmark = (several || varying.is_empty()).then(|| cell.benchmark.clone());
+    let benchmark = (several || varying.is_empty()).then(|| case.benchmark.clone());
     benchmark.into_iter().chain(values).collect::<Vec<_>>().join(", ")
 }
 
@@ -54,7 +54,7 @@ pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for stored in &evidence.measurements {
         let metric = &stored.measurement.metric;
-        let of_benchmark = evidence.cell(stored.cell).is_some_and(|cell| cell.benchmark == benchmark);
+        let of_benchmark = evidence.case(stored.case).is_some_and(|case| case.benchmark == benchmark);
         let is_empty = is_share(metric) && stored.measurement.reading == Reading::Value(0.0);
         if of_benchmark && !is_empty && metric.role == Role::Primary && !metrics.iter().any(|m| m.id == metric.id) {
             metrics.push(metric.clone());
@@ -64,11 +64,11 @@ pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
 }
 
 /// In run order.
-pub fn points(evidence: &Evidence, cell: u32, metric: &str) -> Vec<TrialPoint> {
+pub fn points(evidence: &Evidence, case: u32, metric: &str) -> Vec<TrialPoint> {
     let mut points: Vec<TrialPoint> = evidence
         .measurements
         .iter()
-        .filter(|stored| stored.cell == cell && stored.measurement.metric.id == metric)
+        .filter(|stored| stored.case == case && stored.measurement.metric.id == metric)
         .filter_map(|stored| match stored.measurement.reading {
             Reading::Value(value) if value.is_finite() => {
                 Some(TrialPoint { trial: stored.trial_id, position: stored.position, block: stored.block, value })

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::Point;
 
-/// The index in [`crate::Plan::cells`] is the cell's identity in the store.
+/// The index in [`crate::Plan::cases`] is the case's identity in the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Cell {
+pub struct Case {
     pub benchmark: String,
     pub workload: String,
     pub system: String,
     pub point: Point,
 }
 
-impl Cell {
-    /// Whether two cells differ in nothing but the system, and so can be compared.
-    pub fn same_but_system(&self, other: &Cell) -> bool {
+impl Case {
+    /// Whether two cases differ in nothing but the system, and so can be compared.
+    pub fn same_but_system(&self, other: &Case) -> bool {
         self.benchmark == other.benchmark && self.workload == other.workload && self.point == other.point
     }
 
