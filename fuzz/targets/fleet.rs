@@ -1,6 +1,6 @@
 //! What conductor and agents read of each other.
 //!
-//! Seeds: crates/fleet/src/protocol.rs crates/model/src/trial.rs crates/model/src/metric.rs crates/engine/src/crew.rs
+//! Seeds: crates/fleet/src/protocol.rs crates/model/src/run.rs crates/model/src/metric.rs crates/engine/src/crew.rs
 //! Seeds: crates/engine/src/worker/tally.rs
 
 #![no_main]
@@ -11,7 +11,7 @@ use engine::worker::TaskLog;
 use etalon_fuzz::{chosen, seed};
 use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, Wanted, name_is_fit};
 use libfuzzer_sys::fuzz_target;
-use model::{Case, Point, SystemPlan, TrialRecord, TrialState};
+use model::{Case, Point, SystemPlan, RunRecord, RunState};
 
 fuzz_target!(init: seeds(), |data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
@@ -64,7 +64,7 @@ fn seeds() {
     plant(1, &Reply::Done(Answer::System(Box::new(system))));
     plant(1, &Reply::Done(Answer::Facts(Default::default())));
     plant(1, &Reply::Working(Default::default()));
-    let record = TrialRecord::without_result(TrialState::Failed, "a reason".to_owned());
+    let record = RunRecord::without_result(RunState::Failed, "a reason".to_owned());
     let tasks = vec![TaskLog::default()];
     plant(
         2,

@@ -16,8 +16,8 @@ use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use libfuzzer_sys::fuzz_target;
 use model::plan::ComparisonRules;
 use model::{
-    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedTrial, Role, Schedule,
-    Series, SeriesKind, SystemPlan, TrialRecord, TrialState, Value,
+    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Role, Schedule,
+    Series, SeriesKind, SystemPlan, RunRecord, RunState, Value,
 };
 use report::gate::GateRules;
 use report::{Evidence, MetricFilter, Options};
@@ -28,9 +28,9 @@ use tempfile::TempDir;
 /// What is changed: a table's column.
 const PLACES: [(&str, &str); 17] = [
     ("experiment", "plan_json"),
-    ("cells", "benchmark"),
-    ("cells", "workload"),
-    ("cells", "point_json"),
+    ("cases", "benchmark"),
+    ("cases", "workload"),
+    ("cases", "point_json"),
     ("measurements", "metric"),
     ("measurements", "unit"),
     ("measurements", "value"),
@@ -41,9 +41,9 @@ const PLACES: [(&str, &str); 17] = [
     ("series", "interval"),
     ("series", "length_ms"),
     ("marks", "kind"),
-    ("trials", "block"),
-    ("trials", "elapsed_s"),
-    ("trials", "state"),
+    ("runs", "round"),
+    ("runs", "elapsed_s"),
+    ("runs", "state"),
 ];
 
 struct Scene {
@@ -92,7 +92,7 @@ fn report(store: &Store, evidence: &Evidence) {
     let set = set.ok();
     let _ = (report::pages::render(evidence, set.as_ref(), 80), report::spatial::render(evidence, set.as_ref()));
     let _ = (report::pgbench::render(evidence), report::backup::tables(evidence));
-    for one in report::barrel::reports(evidence, report::barrel::Trials::Together) {
+    for one in report::barrel::reports(evidence, report::barrel::Runs::Together) {
         let _ = report::barrel::render(&one);
     }
 }
@@ -136,9 +136,9 @@ fn scene() -> Scene {
         plan,
     };
     let mut store = Store::create(&path, &header, &order).expect("a store");
-    let records: Vec<(PlannedTrial, TrialRecord)> =
+    let records: Vec<(PlannedRun, RunRecord)> =
         order.iter().map(|planned| (*planned, record(planned.position))).collect();
-    store.store_trials(&records, 1_763_700_000_000).expect("the trials are kept");
+    store.store_runs(&records, 1_763_700_000_000).expect("the runs are kept");
     store.close().expect("it is closed");
     let bytes = fs::read(&path).expect("it is there");
     let histogram = histogram(3);
@@ -147,7 +147,7 @@ fn scene() -> Scene {
     for (place, (_, column)) in PLACES.iter().enumerate() {
         let text = match *column {
             "plan_json" => serde_json::to_string(&header.plan).unwrap_or_default(),
-            "errors" | "length_ms" | "interval" | "block" => "9223372036854775807".to_owned(),
+            "errors" | "length_ms" | "interval" | "round" => "9223372036854775807".to_owned(),
             "value" | "elapsed_s" => "1e308".to_owned(),
             "workload" => "pages".to_owned(),
             _ => "[1e999]".to_owned(),
@@ -200,7 +200,7 @@ fn histogram(position: u32) -> Vec<u8> {
     bytes
 }
 
-fn record(position: u32) -> TrialRecord {
+fn record(position: u32) -> RunRecord {
     let value = 1000.0 + f64::from(position * 7 % 5);
     let series = |interval| Series {
         host: "client".into(),
@@ -210,8 +210,8 @@ fn record(position: u32) -> TrialRecord {
         errors: u64::from(position % 2),
         histogram: histogram(position),
     };
-    TrialRecord {
-        state: TrialState::Measured,
+    RunRecord {
+        state: RunState::Measured,
         reason: None,
         began_unix_ms: None,
         elapsed_s: 10.0,

@@ -162,7 +162,7 @@ impl Bench<'_> {
                 match self.figures(run, servers) {
                     Err(error) => {
                         outcome.failed += 1;
-                        keep("failed", "", "", "trial", format!("{error:#}"));
+                        keep("failed", "", "", "run", format!("{error:#}"));
                     }
                     Ok(figures) => figures.into_iter().for_each(|(metric, unit, figure)| {
                         let is_load = metric == FOREIGN_LOAD;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Direction;
-use stats::{Ratio, Sample, TrialValue, Verdict};
+use stats::{Ratio, RunValue, Sample, Verdict};
 
 use crate::expression::Expression;
 use crate::level::{Level, LevelKind, levels};
@@ -122,9 +122,9 @@ fn one(facts: &Facts, claim: &Claim, formula: Option<&Expression>, a: &str, b: &
     Some(support)
 }
 
-/// Each repetition is a trial.
+/// Each repetition is a run.
 fn sample(level: &Level) -> Sample {
-    Sample::from_trials((0..).zip(&level.values).map(|(block, v)| TrialValue { block, value: v.value }))
+    Sample::from_runs((0..).zip(&level.values).map(|(block, v)| RunValue { block, value: v.value }))
 }
 
 fn judge(supports: &mut [Support], directions: &[Option<Direction>]) {

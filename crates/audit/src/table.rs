@@ -141,8 +141,8 @@ impl Facts {
                     name: row.metric.clone(),
                     value: row.written.clone(),
                 }),
-                // Exports of étalon's hold marks, trials and passing facts.
-                formats::tidy::MARK | formats::tidy::TRIAL | formats::tidy::CIRCUMSTANCE => {}
+                // Exports of étalon's hold marks, runs and passing facts.
+                formats::tidy::MARK | formats::tidy::RUN | formats::tidy::CIRCUMSTANCE => {}
                 other => {
                     let what = format!("{}: no such kind of row", formats::text::shortened(other));
                     return Err(FormatError::at(row.line, what).with_hint("there are measured, printed and factor"));

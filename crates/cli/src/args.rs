@@ -150,7 +150,7 @@ pub struct RunArgs {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
-    /// Write what became of each task of a load that consists of `tasks`: a file for each trial and process
+    /// Write what became of each task of a load that consists of `tasks`: a file for each run and process
     #[arg(long, value_name = "DIR")]
     pub task_log: Option<PathBuf>,
     /// How the load is made
@@ -175,7 +175,7 @@ pub enum ResultFormat {
     Spatial,
     /// Backups by codec: sizes, rates, CPU time, and what each codec is worth in one line
     Backup,
-    /// What SQLIO prints of each trial of a disk
+    /// What SQLIO prints of each run of a disk
     Sqlio,
 }
 
@@ -185,13 +185,13 @@ pub struct ResumeArgs {
     /// The experiment's store
     pub store: PathBuf,
     /// Run what has no result and nothing else. Without it a block that stopped half-way is run again whole, so that what
-    /// is compared was measured together; its earlier trials stay in the store, and count no more once they are repeated
+    /// is compared was measured together; its earlier runs stay in the store, and count no more once they are repeated
     #[arg(long)]
     pub only_pending: bool,
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
-    /// Write what became of each task of a load that consists of `tasks`: a file for each trial and process
+    /// Write what became of each task of a load that consists of `tasks`: a file for each run and process
     #[arg(long, value_name = "DIR")]
     pub task_log: Option<PathBuf>,
     /// How the load is made
@@ -249,13 +249,13 @@ pub struct CompareArgs {
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
-    /// Show every trial's value
+    /// Show every run's value
     #[arg(long)]
-    pub trials: bool,
+    pub runs: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// How to print the results; `--trials` then prints a report for each trial
+    /// How to print the results; `--runs` then prints a report for each run
     #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with_all = ["json", "markdown"])]
     pub format: ResultFormat,
 }
@@ -412,13 +412,13 @@ pub struct ExportArgs {
 /// What an export writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// A tidy table of every trial; `etalon import tidy` reads it back
+    /// A tidy table of every run; `etalon import tidy` reads it back
     Csv,
-    /// The comparison as `--json` prints it, with every metric and trial
+    /// The comparison as `--json` prints it, with every metric and run
     Json,
     /// The tables of the comparison as Markdown
     Markdown,
-    /// For each trial what pgbench prints at its end
+    /// For each run what pgbench prints at its end
     Pgbench,
     /// super-smack's Query Barrel Report of each case
     SuperSmack,

@@ -84,7 +84,7 @@ impl From<ExperimentError> for CliError {
             }
             ExperimentError::Fleet(failure) => CliError::from(&failure),
             ExperimentError::FactsChanged { .. } => CliError::user(message)
-                .hint("put it back as it was and resume, or run the plan anew: trials of different systems do not mix"),
+                .hint("put it back as it was and resume, or run the plan anew: runs of different systems do not mix"),
             ExperimentError::Store(error) => CliError::from(error),
         }
     }

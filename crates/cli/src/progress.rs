@@ -1,4 +1,4 @@
-//! Progress on stderr: a bar with the time left on a terminal, a line for each trial elsewhere.
+//! Progress on stderr: a bar with the time left on a terminal, a line for each run elsewhere.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::worker::TaskLog;
 use engine::{Observer, Progress as HowFar, Registry, StepProgress, Tick};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Case, Facts, Mark, Measurement, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Case, Facts, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState};
 
 use report::number::count;
 
@@ -19,12 +19,12 @@ pub struct Progress<'a> {
     plan: &'a Plan,
     bar: Option<ProgressBar>,
     running: String,
-    /// Of the running trial's workload.
+    /// Of the running run's workload.
     rate_unit: &'static str,
     task_logs: Option<TaskLogs>,
     /// Once it is known.
     reactor: Option<String>,
-    /// Of the last trial without a result.
+    /// Of the last run without a result.
     reason: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Progress<'a> {
     pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} trials, {prefix} left\n{wide_msg}");
+            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}");
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, rate_unit, reactor, reason) = (String::new(), "", None, None);
@@ -66,19 +66,19 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn repeated(&mut self, trials: usize) {
-        let trials = count(trials, "measured trial");
+    fn repeated(&mut self, runs: usize) {
+        let runs = count(runs, "measured run");
         self.say(&format!(
-            "{trials} repeated, of blocks that stopped half-way: what is compared is measured together; \
+            "{runs} repeated, of blocks that stopped half-way: what is compared is measured together; \
              `--only-pending` leaves them as they are"
         ));
     }
 
-    fn trial_started(&mut self, trial: &PlannedTrial, case: &Case, progress: HowFar) {
+    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: HowFar) {
         self.running = self.label(case);
         self.rate_unit = self.registry.workload(&case.workload).map_or("", |workload| workload.spec().rate_unit);
         if let Some(logs) = &mut self.task_logs {
-            logs.trial_started(*trial, &self.running);
+            logs.run_started(*run, &self.running);
         }
         if let Some(bar) = &self.bar {
             bar.set_length(progress.planned as u64);
@@ -106,20 +106,20 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn trial_ended(&mut self, trial: &PlannedTrial, case: &Case, record: &TrialRecord) {
+    fn run_ended(&mut self, run: &PlannedRun, case: &Case, record: &RunRecord) {
         let text = match (&self.bar, record.state) {
-            (Some(_), TrialState::Measured) => return,
-            (None, TrialState::Measured) => {
+            (Some(_), RunState::Measured) => return,
+            (None, RunState::Measured) => {
                 let marks: Vec<&str> =
                     record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-                format!("block {}: {}: {}{marks}", trial.block + 1, self.label(case), headline(&record.measurements))
+                format!("block {}: {}: {}{marks}", run.block + 1, self.label(case), headline(&record.measurements))
             }
             (_, state) => {
                 let reason = record.reason.as_deref().unwrap_or("no reason was given");
                 let said = self.reason.replace(reason.to_owned()).is_some_and(|before| before == reason);
                 let reason = if said { "as before" } else { reason };
-                format!("block {}: {}: {state}: {reason}", trial.block + 1, self.label(case))
+                format!("block {}: {}: {state}: {reason}", run.block + 1, self.label(case))
             }
         };
         self.say(&text);

@@ -8,7 +8,7 @@ use engine::rng::Rng;
 use engine::worker::{TaskEnd, TaskLog};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use model::{Plan, PlannedTrial};
+use model::{Plan, PlannedRun};
 
 /// Nanoseconds of a tick.
 const TICK_NS: u64 = 100;
@@ -16,39 +16,39 @@ const TICK_NS: u64 = 100;
 pub struct TaskLogs {
     folder: PathBuf,
     seed: u64,
-    trial: u32,
-    of_trial: PathBuf,
+    run: u32,
+    of_run: PathBuf,
 }
 
 impl TaskLogs {
     /// The folder is made when needed.
     pub fn new(folder: &Path, plan: &Plan) -> TaskLogs {
-        TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, trial: 0, of_trial: folder.to_owned() }
+        TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, run: 0, of_run: folder.to_owned() }
     }
 
     /// Begins the folder `block-01-003-LABEL`.
-    pub fn trial_started(&mut self, trial: PlannedTrial, label: &str) {
+    pub fn run_started(&mut self, run: PlannedRun, label: &str) {
         let fit = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' };
         let label: String = label.replace(" @ ", "-").chars().map(fit).take(80).collect();
-        self.trial = trial.position;
-        self.of_trial = self.folder.join(format!("block-{:02}-{:03}-{label}", trial.block + 1, trial.position + 1));
+        self.run = run.position;
+        self.of_run = self.folder.join(format!("block-{:02}-{:03}-{label}", run.block + 1, run.position + 1));
     }
 
     pub fn write(&self, logs: &[TaskLog]) -> Result<(), String> {
         let failed = |path: &Path, error| format!("the task log {} could not be written: {error}", path.display());
-        std::fs::create_dir_all(&self.of_trial).map_err(|error| failed(&self.of_trial, error))?;
+        std::fs::create_dir_all(&self.of_run).map_err(|error| failed(&self.of_run, error))?;
         for log in logs {
             let id = self.application_id(log.process);
-            let path = self.of_trial.join(format!("details.{id}.txt"));
+            let path = self.of_run.join(format!("details.{id}.txt"));
             std::fs::write(&path, text(&id, log)).map_err(|error| failed(&path, error))?;
         }
         Ok(())
     }
 
-    /// The published client drew a random GUID at start. This one is derived from the plan's seed, the trial and the
-    /// process, so that a repeated trial replaces its file.
+    /// The published client drew a random GUID at start. This one is derived from the plan's seed, the run and the
+    /// process, so that a repeated run replaces its file.
     fn application_id(&self, process: u32) -> String {
-        let mut rng = Rng::of_transaction(self.seed, process, self.trial.into());
+        let mut rng = Rng::of_transaction(self.seed, process, self.run.into());
         let (high, low) = (rng.next_u64(), rng.next_u64());
         format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn ids_have_the_form_of_a_guid_and_differ() {
-        let logs = |seed, trial| TaskLogs { folder: "x".into(), seed, trial, of_trial: "x".into() };
+        let logs = |seed, run| TaskLogs { folder: "x".into(), seed, run, of_run: "x".into() };
         let id = logs(1, 2).application_id(0);
         let lengths: Vec<usize> = id.split('-').map(str::len).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12]);

@@ -1,4 +1,4 @@
-//! Runs an experiment: opens systems, takes facts, runs pending trials in the stored order, and commits each to the
+//! Runs an experiment: opens systems, takes facts, runs pending runs in the stored order, and commits each to the
 //! store before the next.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
 use model::{
-    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedTrial, Role, SystemPlan, TrialRecord, TrialState,
+    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Role, RunRecord, RunState, SystemPlan,
 };
 use store::{Rest, Store};
 
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// Polling interval for its return.
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
-/// Attempts at a trial whose server came back, or in which nothing ended.
+/// Attempts at a run whose server came back, or in which nothing ended.
 const ATTEMPTS: u32 = 3;
 
 /// Étalon's own open files, with room for logins under way.
@@ -80,36 +80,36 @@ impl Options {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// Every trial was run.
+    /// Every run was run.
     Complete { failed: usize },
     /// By the user; resumable.
     Interrupted,
-    /// By the plan, after a failed trial; resumable.
+    /// By the plan, after a failed run; resumable.
     Stopped { reason: String, kind: FailureKind },
 }
 
-/// Whether all trials of a block failed for one lasting reason: the next block would fail the same way.
+/// Whether all runs of a block failed for one lasting reason: the next block would fail the same way.
 #[derive(Default)]
 struct Hopeless {
-    first: Option<(PlannedTrial, Failure)>,
+    first: Option<(PlannedRun, Failure)>,
     is_refuted: bool,
 }
 
 impl Hopeless {
-    /// A trial was measured.
+    /// A run was measured.
     fn hope(&mut self) {
         self.is_refuted = true;
     }
 
-    fn take(&mut self, trial: PlannedTrial, failure: Failure) {
+    fn take(&mut self, run: PlannedRun, failure: Failure) {
         self.is_refuted |= !failure.is_lasting();
         match &self.first {
             Some((_, first)) => self.is_refuted |= *first != failure,
-            None => self.first = Some((trial, failure)),
+            None => self.first = Some((run, failure)),
         }
     }
 
-    fn verdict(&self) -> Option<&(PlannedTrial, Failure)> {
+    fn verdict(&self) -> Option<&(PlannedRun, Failure)> {
         self.first.as_ref().filter(|_| !self.is_refuted)
     }
 }
@@ -142,7 +142,7 @@ impl ExperimentError {
     }
 }
 
-enum Trialed {
+enum Runed {
     Measured,
     Aborted,
     Failed(Failure),
@@ -180,7 +180,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Runs pending trials, then removes what étalon made in the systems.
+    /// Runs pending runs, then removes what étalon made in the systems.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
@@ -367,16 +367,16 @@ impl<'a> Conductor<'a> {
     /// measured again, and new measurements are not mixed with old blocks.
     fn plan_rest(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         if let Some(places) = self.options.places.clone() {
-            let trials = self.store.trials()?;
+            let runs = self.store.runs()?;
             let is_measured =
-                |position| trials.iter().any(|t| t.planned.position == position && t.state == TrialState::Measured);
-            for trial in self.store.pending()?.into_iter().filter(|trial| !is_measured(trial.position)) {
-                let case = self.cases[trial.case as usize].clone();
-                let Some(record) = places.left_over(&self.job(trial, &case), observer) else { continue };
-                let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
-                self.store.finish_trial(id, &record)?;
+                |position| runs.iter().any(|t| t.planned.position == position && t.state == RunState::Measured);
+            for run in self.store.pending()?.into_iter().filter(|run| !is_measured(run.position)) {
+                let case = self.cases[run.case as usize].clone();
+                let Some(record) = places.left_over(&self.job(run, &case), observer) else { continue };
+                let id = self.store.begin_run(run, host::clock::unix_ms())?;
+                self.store.finish_run(id, &record)?;
                 places.committed();
-                observer.trial_ended(&trial, &case, &record);
+                observer.run_ended(&run, &case, &record);
             }
         }
         let again = self.store.plan_rest(self.options.rest)?;
@@ -386,48 +386,48 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    fn job<'j>(&'j self, trial: PlannedTrial, case: &'j Case) -> Job<'j> {
-        let task = &self.tasks[trial.case as usize];
-        let seed = seed::of_trial(self.plan, &self.cases, task, trial);
+    fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> Job<'j> {
+        let task = &self.tasks[run.case as usize];
+        let seed = seed::of_run(self.plan, &self.cases, task, run);
         Job { case, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
     }
 
     fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
         let pending = self.store.pending()?;
-        let planned = self.store.trials()?.iter().map(|trial| trial.planned.position + 1).max().unwrap_or_default();
+        let planned = self.store.runs()?.iter().map(|run| run.planned.position + 1).max().unwrap_or_default();
         let already = planned as usize - pending.len();
         let mut failed = 0;
         let (mut block, mut hopeless) = (None, Hopeless::default());
-        for (index, trial) in pending.iter().enumerate() {
+        for (index, run) in pending.iter().enumerate() {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(Ended::Interrupted);
             }
-            if block != Some(trial.block) {
-                if let Some((trial, failure)) = hopeless.verdict() {
-                    let why = self.why(*trial, failure);
-                    let reason = format!("{why}; all trials of the block failed alike, and a further block would, too");
+            if block != Some(run.block) {
+                if let Some((run, failure)) = hopeless.verdict() {
+                    let why = self.why(*run, failure);
+                    let reason = format!("{why}; all runs of the block failed alike, and a further block would, too");
                     return Ok(Ended::Stopped { reason, kind: failure.kind });
                 }
                 if block.is_some() {
                     self.begin_block()?;
                 }
-                (block, hopeless) = (Some(trial.block), Hopeless::default());
-                observer.block_started(trial.block, self.plan.schedule.blocks);
+                (block, hopeless) = (Some(run.block), Hopeless::default());
+                observer.block_started(run.block, self.plan.schedule.blocks);
             }
             let progress = Progress {
                 done: already + index,
                 planned: planned as usize,
-                left: self.time_of_a_trial() * (pending.len() - index) as u32,
+                left: self.time_of_a_run() * (pending.len() - index) as u32,
             };
-            match (self.run_patiently(*trial, progress, observer)?, self.plan.schedule.on_error) {
-                (Trialed::Measured, _) => hopeless.hope(),
-                (Trialed::Aborted, _) => return Ok(Ended::Interrupted),
-                (Trialed::Failed(failure), OnError::Continue) => {
+            match (self.run_patiently(*run, progress, observer)?, self.plan.schedule.on_error) {
+                (Runed::Measured, _) => hopeless.hope(),
+                (Runed::Aborted, _) => return Ok(Ended::Interrupted),
+                (Runed::Failed(failure), OnError::Continue) => {
                     failed += 1;
-                    hopeless.take(*trial, failure);
+                    hopeless.take(*run, failure);
                 }
-                (Trialed::Failed(failure), OnError::Stop) => {
-                    return Ok(Ended::Stopped { reason: self.why(*trial, &failure), kind: failure.kind });
+                (Runed::Failed(failure), OnError::Stop) => {
+                    return Ok(Ended::Stopped { reason: self.why(*run, &failure), kind: failure.kind });
                 }
             }
         }
@@ -442,7 +442,7 @@ impl<'a> Conductor<'a> {
     }
 
     /// Planned length plus preparation so far.
-    fn time_of_a_trial(&self) -> Duration {
+    fn time_of_a_run(&self) -> Duration {
         let length = match self.plan.schedule.length {
             Length::Duration(duration) => duration,
             Length::Transactions(_) => Duration::ZERO,
@@ -450,33 +450,33 @@ impl<'a> Conductor<'a> {
         self.plan.schedule.warmup + length + self.preparing / self.done.max(1) as u32
     }
 
-    fn why(&self, trial: PlannedTrial, failure: &Failure) -> String {
-        let case = &self.cases[trial.case as usize];
+    fn why(&self, run: PlannedRun, failure: &Failure) -> String {
+        let case = &self.cases[run.case as usize];
         let label = case.label(&self.plan.varying_keys(&case.benchmark));
         let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("block {}, {label}: {failure}{hint}", trial.block + 1)
+        format!("block {}, {label}: {failure}{hint}", run.block + 1)
     }
 
-    /// Runs a trial. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
-    /// happen once to a short trial, as after a pause.
+    /// Runs a run. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
+    /// happen once to a short run, as after a pause.
     fn run_patiently(
         &mut self,
-        trial: PlannedTrial,
+        run: PlannedRun,
         progress: Progress,
         observer: &mut dyn Observer,
-    ) -> Result<Trialed, ExperimentError> {
+    ) -> Result<Runed, ExperimentError> {
         for attempt in 1.. {
-            let ended = self.run_unless_silent(trial, progress, observer)?;
-            let Trialed::Failed(failure) = &ended else { return Ok(ended) };
+            let ended = self.run_unless_silent(run, progress, observer)?;
+            let Runed::Failed(failure) = &ended else { return Ok(ended) };
             let is_empty = failure.kind == FailureKind::NothingEnded;
             let is_last = attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed);
             if is_last || !(failure.may_pass() || is_empty) {
                 return Ok(ended);
             }
-            let system = self.cases[trial.case as usize].system.clone();
-            let why = self.why(trial, failure);
+            let system = self.cases[run.case as usize].system.clone();
+            let why = self.why(run, failure);
             if is_empty {
-                observer.warning(&format!("{why}; the trial is repeated"));
+                observer.warning(&format!("{why}; the run is repeated"));
                 continue;
             }
             let patience = model::duration::rounded(self.options.patience);
@@ -485,27 +485,27 @@ impl<'a> Conductor<'a> {
                 return Ok(ended);
             }
         }
-        Ok(Trialed::Aborted)
+        Ok(Runed::Aborted)
     }
 
-    /// Skips a trial whose system is still silent.
+    /// Skips a run whose system is still silent.
     fn run_unless_silent(
         &mut self,
-        trial: PlannedTrial,
+        run: PlannedRun,
         progress: Progress,
         observer: &mut dyn Observer,
-    ) -> Result<Trialed, ExperimentError> {
-        let system = self.cases[trial.case as usize].system.clone();
+    ) -> Result<Runed, ExperimentError> {
+        let system = self.cases[run.case as usize].system.clone();
         if !self.silent.contains(self.name_of(&system)) || self.wait_for(&system)? {
-            return self.run_one(trial, progress, observer);
+            return self.run_one(run, progress, observer);
         }
-        let cause = "it has not answered since an earlier trial";
+        let cause = "it has not answered since an earlier run";
         let failure = Failure::new(FailureKind::Other, format!("use the system `{system}`"), cause);
-        let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
-        let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
-        self.store.finish_trial(id, &record)?;
-        observer.trial_ended(&trial, &self.cases[trial.case as usize], &record);
-        Ok(Trialed::Failed(failure))
+        let id = self.store.begin_run(run, host::clock::unix_ms())?;
+        let record = RunRecord::without_result(RunState::Failed, failure.to_string());
+        self.store.finish_run(id, &record)?;
+        observer.run_ended(&run, &self.cases[run.case as usize], &record);
+        Ok(Runed::Failed(failure))
     }
 
     /// `false` if it does not come back, or the user interrupts.
@@ -535,34 +535,34 @@ impl<'a> Conductor<'a> {
 
     fn run_one(
         &mut self,
-        trial: PlannedTrial,
+        run: PlannedRun,
         progress: Progress,
         observer: &mut dyn Observer,
-    ) -> Result<Trialed, ExperimentError> {
-        let case = self.cases[trial.case as usize].clone();
-        observer.trial_started(&trial, &case, progress);
-        let id = self.store.begin_trial(trial, host::clock::unix_ms())?;
+    ) -> Result<Runed, ExperimentError> {
+        let case = self.cases[run.case as usize].clone();
+        observer.run_started(&run, &case, progress);
+        let id = self.store.begin_run(run, host::clock::unix_ms())?;
         let started = Instant::now();
-        let (record, ended) = match self.prepare_and_run(trial, &case, observer) {
-            Ok(record) if record.state == TrialState::Aborted => (record, Trialed::Aborted),
-            Ok(record) => (record, Trialed::Measured),
+        let (record, ended) = match self.prepare_and_run(run, &case, observer) {
+            Ok(record) if record.state == RunState::Aborted => (record, Runed::Aborted),
+            Ok(record) => (record, Runed::Measured),
             // Interrupted preparation has not failed.
             Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
-                let reason = format!("{}: {failure}", model::trial::INTERRUPTED);
-                (TrialRecord::without_result(TrialState::Aborted, reason), Trialed::Aborted)
+                let reason = format!("{}: {failure}", model::run::INTERRUPTED);
+                (RunRecord::without_result(RunState::Aborted, reason), Runed::Aborted)
             }
             Err(failure) => {
-                let record = TrialRecord::without_result(TrialState::Failed, failure.to_string());
-                (record, Trialed::Failed(failure))
+                let record = RunRecord::without_result(RunState::Failed, failure.to_string());
+                (record, Runed::Failed(failure))
             }
         };
-        self.store.finish_trial(id, &record)?;
+        self.store.finish_run(id, &record)?;
         if let Some(places) = &self.options.places {
             places.committed();
         }
         self.done += 1;
         self.preparing += started.elapsed().saturating_sub(self.measured_part());
-        observer.trial_ended(&trial, &case, &record);
+        observer.run_ended(&run, &case, &record);
         Ok(ended)
     }
 
@@ -573,23 +573,18 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    fn prepare_and_run(
-        &self,
-        trial: PlannedTrial,
-        case: &Case,
-        observer: &mut dyn Observer,
-    ) -> Result<TrialRecord, Failure> {
+    fn prepare_and_run(&self, run: PlannedRun, case: &Case, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let site = &**self
             .site(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error))?;
-        let job = self.job(trial, case);
+        let job = self.job(run, case);
         let places = self.options.places.as_ref();
         let crew = places.map(|places| places.crew(&job, site)).transpose()?.flatten();
         let started = Instant::now();
         site.prepare(&job)?;
         let prepared_s = started.elapsed().as_secs_f64();
         let mut record = site.run(&job, crew.as_deref(), observer)?;
-        if record.state == TrialState::Measured {
+        if record.state == RunState::Measured {
             // Making tables: in full where the engine makes them anew, else by a copy of the first.
             let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
             record.measurements.push(took);

@@ -1,7 +1,7 @@
 //! Who makes a stream's load: this process, or several hosts.
 //!
 //! Each host takes a *segment* of the clients. Keys, schedules and random streams follow from the seed and the
-//! client's number over all hosts, so nothing is handed out during a trial. A local run is one host with all clients.
+//! client's number over all hosts, so nothing is handed out during a run. A local run is one host with all clients.
 
 mod local;
 
@@ -28,7 +28,7 @@ pub struct Order<'a> {
     /// Of all hosts together.
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
-    /// Of the trial's random streams.
+    /// Of the run's random streams.
     pub seed: u64,
     pub interrupt: &'a AtomicBool,
 }

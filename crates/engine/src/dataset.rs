@@ -46,7 +46,7 @@ pub enum Nulls {
 /// Whose tables a load works on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tables {
-    /// Étalon makes and fills them before each trial, and drops them at the end.
+    /// Étalon makes and fills them before each run, and drops them at the end.
     #[default]
     Own,
     /// Existing ones: étalon makes, fills and drops nothing.

@@ -90,7 +90,7 @@ impl Durations {
         (self.succeeded() > 0).then(|| self.succeeded.mean())
     }
 
-    /// Of successes, in microseconds; unavailable if the trial's end stopped some: those are slower, but not failures.
+    /// Of successes, in microseconds; unavailable if the run's end stopped some: those are slower, but not failures.
     pub fn mean(&self, stopped: u64) -> Reading {
         match (stopped, self.mean_ns()) {
             (_, None) => Reading::Unavailable("there was none".to_owned()),
@@ -109,7 +109,7 @@ impl Durations {
         Ok(self.succeeded.value_at_quantile(share).min(self.max_ns))
     }
 
-    /// In microseconds; `what` names the operations for a reason, as in `transactions in the trial`.
+    /// In microseconds; `what` names the operations for a reason, as in `transactions in the run`.
     pub fn quantile(&self, quantile: f64, what: &str) -> Reading {
         match self.quantile_ns(quantile) {
             Ok(ns) => Reading::Value(ns as f64 / 1e3),

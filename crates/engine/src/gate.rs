@@ -1,4 +1,4 @@
-//! Common start and early end of a trial's workers.
+//! Common start and early end of a run's workers.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the other workers; `None` if the trial is cancelled.
+    /// Waits for the other workers; `None` if the run is cancelled.
     pub fn ready(&self) -> Option<u64> {
         let mut state = self.lock();
         state.missing = state.missing.saturating_sub(1);
@@ -46,14 +46,14 @@ impl Gate {
         if state.abandoned { None } else { state.start_ns }
     }
 
-    /// Cancels the trial: a worker could not get ready.
+    /// Cancels the run: a worker could not get ready.
     pub fn abandon(&self) {
         self.lock().abandoned = true;
         self.stop.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
-    /// `false` if the trial is cancelled.
+    /// `false` if the run is cancelled.
     pub fn wait_for_workers(&self) -> bool {
         let mut state = self.lock();
         while state.missing > 0 && !state.abandoned {

@@ -31,7 +31,7 @@ pub enum ErrorClass {
     Script,
     /// No pool connection became free.
     PoolTimeout,
-    /// Given up long after the trial's end.
+    /// Given up long after the run's end.
     Unresponsive,
 }
 

@@ -29,6 +29,7 @@ pub mod pool;
 pub mod recorder;
 pub mod registry;
 pub mod rng;
+pub mod run;
 mod seed;
 pub mod series;
 pub mod session;
@@ -38,7 +39,6 @@ pub mod stream;
 pub mod systems;
 pub mod target;
 pub mod traffic;
-pub mod trial;
 pub mod worker;
 pub mod workloads;
 

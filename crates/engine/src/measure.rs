@@ -6,7 +6,7 @@ mod hosts;
 mod load;
 
 use model::metric::{DRIFT_P, LEVELS_P};
-use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use stats::Steadiness;
 
@@ -37,7 +37,7 @@ pub struct Evidence<'a> {
     pub hosts: Vec<HostFigures>,
     /// Where the engine worked.
     pub placement: Placement,
-    /// The engine's own counters over the trial.
+    /// The engine's own counters over the run.
     pub counters: Counters,
     /// Of the server's processes, from before the warm-up to the end.
     pub server_cpu_s: Result<f64, String>,
@@ -53,11 +53,11 @@ pub struct Evidence<'a> {
     pub marks: Vec<Mark>,
 }
 
-pub fn record(evidence: Evidence<'_>) -> TrialRecord {
+pub fn record(evidence: Evidence<'_>) -> RunRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
-    let what = "transactions in the trial";
+    let what = "transactions in the run";
     let stopped = evidence.tally.stopped();
     latencies(what, "response", (&evidence.latencies.response, stopped), Role::Primary, &mut measurements);
     latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
@@ -83,8 +83,8 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, "transactions"));
     marks.extend(steadiness(&evidence.latencies.rates_per_s));
-    TrialRecord {
-        state: TrialState::Measured,
+    RunRecord {
+        state: RunState::Measured,
         reason: None,
         began_unix_ms: None,
         elapsed_s: window_s,
@@ -94,7 +94,7 @@ pub fn record(evidence: Evidence<'_>) -> TrialRecord {
     }
 }
 
-/// Quantiles, mean and maximum in microseconds; `stopped` of the failures only met the end of the trial.
+/// Quantiles, mean and maximum in microseconds; `stopped` of the failures only met the end of the run.
 fn latencies(what: &str, kind: &str, (durations, stopped): (&Durations, u64), role: Role, into: &mut Vec<Measurement>) {
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
@@ -175,11 +175,11 @@ fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     let mean_ns = evidence.latencies.response.mean_ns().unwrap_or_default();
     let under_way = (due * mean_ns / tally.window_ns.max(1) as f64).min(due);
     let is_met = due - ended <= (1.0 - RATE_MET) * due + CHANCE * (2.0 * under_way).sqrt();
-    let detail = format!("of {due:.0} {what} that were due in the trial, {ended:.0} ended in it");
+    let detail = format!("of {due:.0} {what} that were due in the run, {ended:.0} ended in it");
     (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
 }
 
-/// p-values behind [`steadiness`]: a reader of several trials adjusts all of them together.
+/// p-values behind [`steadiness`]: a reader of several runs adjusts all of them together.
 fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
     if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
         return Vec::new();
@@ -204,7 +204,7 @@ fn steadiness(rates_per_s: &[f64]) -> Option<Mark> {
         Steadiness::Steady => None,
         Steadiness::Drifting { p, relative_change } => {
             let change = relative_change * 100.0;
-            mark(MarkKind::NotSteady, format!("the rate drifted by {change:+.1} % within the trial (p = {p:.3})"))
+            mark(MarkKind::NotSteady, format!("the rate drifted by {change:+.1} % within the run (p = {p:.3})"))
         }
         Steadiness::Bimodal { low, high, low_share } => {
             let share = low_share * 100.0;
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    fn reading(record: &TrialRecord, id: &str) -> Reading {
+    fn reading(record: &RunRecord, id: &str) -> Reading {
         let known = || record.measurements.iter().map(|m| m.metric.id.as_str()).collect::<Vec<_>>().join(" ");
         let found = record.measurements.iter().find(|m| m.metric.id == id);
         found.unwrap_or_else(|| panic!("no {id} in {}", known())).reading.clone()
@@ -347,7 +347,7 @@ mod tests {
     fn what_the_load_met_is_measured_where_the_plan_has_it() {
         let plain = record(evidence(1_000, 0, Pace::Closed));
         assert_eq!(reading(&plain, "over_5s"), Reading::Value(0.0));
-        let has = |record: &TrialRecord, id: &str| record.measurements.iter().any(|m| m.metric.id == id);
+        let has = |record: &RunRecord, id: &str| record.measurements.iter().any(|m| m.metric.id == id);
         assert!(!has(&plain, "late") && !has(&plain, "backlog_max") && !has(&plain, "pool_wait_p50"));
         let traffic = Traffic { latency_limit_ns: Some(1), limits_ns: vec![1_500_000_000], ..Traffic::default() };
         let mut limited = Evidence { traffic: &traffic, ..evidence(1_000, 0, Pace::Rate(1_000.0)) };
@@ -399,7 +399,7 @@ mod tests {
         let few = record(evidence(999, 0, Pace::Closed));
         assert_eq!(
             reading(&few, "response_p99"),
-            Reading::Unavailable("fewer than 1000 transactions in the trial".to_owned())
+            Reading::Unavailable("fewer than 1000 transactions in the run".to_owned())
         );
         assert!(matches!(reading(&few, "response_p95"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
         assert!(matches!(reading(&record(evidence(1_000, 0, Pace::Closed)), "response_p99"), Reading::Value(_)));
@@ -409,7 +409,7 @@ mod tests {
     fn a_rate_that_was_not_met_is_marked() {
         assert_eq!(record(evidence(990, 0, Pace::Rate(1_000.0))).marks, []);
         let marks = record(evidence(900, 0, Pace::Rate(1_000.0))).marks;
-        assert_eq!(marks[0].detail, "of 1000 transactions that were due in the trial, 900 ended in it");
+        assert_eq!(marks[0].detail, "of 1000 transactions that were due in the run, 900 ended in it");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Case, Facts, PlannedTrial, TrialRecord};
+use model::{Case, Facts, PlannedRun, RunRecord};
 
 use crate::worker::TaskLog;
 
@@ -22,7 +22,7 @@ pub struct Tick {
 /// How far the experiment has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Finished trials.
+    /// Finished runs.
     pub done: usize,
     pub planned: usize,
     /// By the plan and preparation so far.
@@ -44,24 +44,24 @@ pub trait Observer {
     /// Called once the system's facts are known.
     fn system_known(&mut self, _name: &str, _facts: &Facts) {}
 
-    /// Measured trials to be repeated with the rest of their blocks.
-    fn repeated(&mut self, _trials: usize) {}
+    /// Measured runs to be repeated with the rest of their blocks.
+    fn repeated(&mut self, _runs: usize) {}
 
-    /// Before its first trial.
+    /// Before its first run.
     fn block_started(&mut self, _block: u32, _blocks: u32) {}
 
-    fn trial_started(&mut self, _trial: &PlannedTrial, _case: &Case, _progress: Progress) {}
+    fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: Progress) {}
 
     fn tick(&mut self, _tick: Tick) {}
 
-    /// Finished tasks per process, before [`Observer::trial_ended`].
+    /// Finished tasks per process, before [`Observer::run_ended`].
     fn tasks_ended(&mut self, _logs: &[TaskLog]) {}
 
     /// A part begins.
     fn step(&mut self, _progress: StepProgress<'_>) {}
 
     /// And is stored.
-    fn trial_ended(&mut self, _trial: &PlannedTrial, _case: &Case, _record: &TrialRecord) {}
+    fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, _record: &RunRecord) {}
 
     /// Something that the user should know.
     fn warning(&mut self, _text: &str) {}

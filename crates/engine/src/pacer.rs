@@ -10,7 +10,7 @@ const ARRIVALS_SALT: u64 = 0x6172_7269_7661_6c73;
 /// Separates think times' random draws from the load's.
 const THINK_SALT: u64 = 0x7468_696e_6b69_6e67;
 
-/// Intended instants of a worker's transactions. The kind is fixed during a trial, so branching is free.
+/// Intended instants of a worker's transactions. The kind is fixed during a run, so branching is free.
 #[derive(Clone, Debug)]
 pub enum Pacer {
     /// A client begins its next transaction when the last one ends.
@@ -49,9 +49,9 @@ impl Eased {
 /// What a schedule is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduleOptions {
-    /// Seed of the trial.
+    /// Seed of the run.
     pub seed: u64,
-    /// Index among the trial's schedules.
+    /// Index among the run's schedules.
     pub number: u32,
     pub arrivals: Arrivals,
     /// After the ramp.

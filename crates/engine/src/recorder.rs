@@ -1,4 +1,4 @@
-//! Latencies from a worker to the trial's record.
+//! Latencies from a worker to the run's record.
 //!
 //! A worker records into its own histogram and swaps it with an emptied one of the coordinator once per interval:
 //! nothing is locked, shared or allocated in the loop.
@@ -191,7 +191,7 @@ impl Recorder {
             .unwrap_or_else(|| Interval::empty(self.exchange.worker, next_number, kind));
         next.clear(next_number);
         let full = std::mem::replace(&mut self.current, next);
-        // Without the coordinator the trial has failed already.
+        // Without the coordinator the run has failed already.
         let _ = self.exchange.full.send(full);
     }
 

@@ -19,7 +19,7 @@ pub struct Collector {
     gauge: Gauge,
 }
 
-/// Whether a trial has a backlog, which needs a rate.
+/// Whether a run has a backlog, which needs a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauge {
     Backlog,

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use model::{Case, Facts, Schedule, SystemPlan, TrialRecord};
+use model::{Case, Facts, RunRecord, Schedule, SystemPlan};
 
 use crate::crew::{Crew, Local, Order};
 use crate::dataset::Tables;
 use crate::error::Failure;
 use crate::observer::Observer;
+use crate::run::{OfTarget, Run};
 use crate::session::SessionKind;
 use crate::step::{self, StepContext};
 use crate::target::{LoadKind, OpenRequest, Target};
-use crate::trial::{OfTarget, Trial};
 use crate::workloads::{Action, StreamTask, Task};
 
 #[derive(Clone, Copy)]
@@ -45,8 +45,8 @@ pub trait Site: Send + Sync {
     /// Makes the task's own tables, once for all hosts.
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
 
-    /// Settles the system and runs the trial. `crew` makes a stream's load; without one the system's host does.
-    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure>;
+    /// Settles the system and runs the run. `crew` makes a stream's load; without one the system's host does.
+    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure>;
 
     /// For other hosts; without a user's password.
     fn reach(&self) -> Result<SystemPlan, Failure>;
@@ -72,8 +72,8 @@ pub trait Places: Send + Sync {
     /// Of the load hosts, by subject.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
-    /// This trial's record, if an earlier run measured it without storing it. Returned once.
-    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord>;
+    /// This run's record, if an earlier run measured it without storing it. Returned once.
+    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<RunRecord>;
 
     /// Everything so far is stored.
     fn committed(&self);
@@ -120,14 +120,14 @@ impl Site for Here {
         }
     }
 
-    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let target = &*self.target;
         target.settle()?;
         match &job.task.action {
             Action::Stream(stream) => {
                 let own = Local::new(target);
                 let crew = crew.unwrap_or(&own);
-                Trial { ledger: &OfTarget(target), crew, order: job.order(stream) }.run(observer)
+                Run { ledger: &OfTarget(target), crew, order: job.order(stream) }.run(observer)
             }
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);

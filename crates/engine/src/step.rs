@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use model::{Mark, Measurement, Reading, Schedule, Series, TrialRecord, TrialState};
+use model::{Mark, Measurement, Reading, RunRecord, RunState, Schedule, Series};
 
 use crate::error::Failure;
 use crate::observer::{Observer, StepProgress};
@@ -47,11 +47,11 @@ impl StepContext<'_> {
 }
 
 /// The data set must be prepared and settled.
-pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<TrialRecord, Failure> {
+pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<RunRecord, Failure> {
     Ok(match procedure.run(context)? {
-        Stepped::Interrupted => TrialRecord::without_result(TrialState::Aborted, model::trial::INTERRUPTED),
-        Stepped::Done(outcome) => TrialRecord {
-            state: TrialState::Measured,
+        Stepped::Interrupted => RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED),
+        Stepped::Done(outcome) => RunRecord {
+            state: RunState::Measured,
             reason: None,
             began_unix_ms: None,
             elapsed_s: outcome.elapsed_s,

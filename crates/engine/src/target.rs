@@ -132,7 +132,7 @@ pub enum Load<'a> {
     Statements(&'a Program),
     Blocks {
         load: &'a BlockLoad,
-        /// Progress shared by the trial's threads.
+        /// Progress shared by the run's threads.
         cursors: &'a Cursors,
     },
 }
@@ -156,10 +156,10 @@ pub enum LoadKind {
     Blocks,
 }
 
-/// A snapshot by name. A trial shows differences.
+/// A snapshot by name. A run shows differences.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
-    /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A trial's
+    /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A run's
     /// counts are verified by these.
     pub counts: BTreeMap<Cow<'static, str>, Counter>,
     /// Under a target of blocks, on its own host.
@@ -205,7 +205,7 @@ impl Counters {
         let difference = |name: &str, now: &Counter| {
             let reading = match (&now.reading, before.get(name)) {
                 (Reading::Value(now), Some(then)) => Reading::Value(now - then),
-                (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the trial".to_owned()),
+                (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the run".to_owned()),
                 (unavailable, _) => unavailable.clone(),
             };
             Counter { reading, unit: now.unit.clone() }
@@ -283,7 +283,7 @@ pub trait Target: Send + Sync {
         1
     }
 
-    /// Runs a worker's part of a trial on this thread, by [`crate::worker::run`].
+    /// Runs a worker's part of a run on this thread, by [`crate::worker::run`].
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure>;
 
     /// For single statements, in étalon's schema with the plan's settings. What its kind needs is installed if missing

@@ -111,14 +111,14 @@ impl Stage {
     }
 }
 
-/// Fixed during a trial.
+/// Fixed during a run.
 enum Access {
     /// One each, with the client's index.
     Own,
     Pool(Pool),
 }
 
-/// Decided once per trial.
+/// Decided once per run.
 struct Rules {
     seed: u64,
     /// Counted over all workers.
@@ -398,12 +398,12 @@ where
         self.tally
     }
 
-    /// Skipped after an interrupted trial, where a silent server would only be waited for.
+    /// Skipped after an interrupted run, where a silent server would only be waited for.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let is_whole = !self.gate.stopped() || self.gate.end_ns().is_some();
         match self.gave_up {
             GaveUp::No if is_whole => self.lane.session_counts(),
-            _ => Err("the trial was broken off".to_owned()),
+            _ => Err("the run was broken off".to_owned()),
         }
     }
 }
@@ -417,7 +417,7 @@ impl<L, S: Stream, C> Worker<'_, L, S, C> {
         let due = schedule.until(end_ns);
         let batch = self.stream.batch();
         self.tally.due_in_window = (due - before) * batch;
-        // A trial by count has taken all.
+        // A run by count has taken all.
         if self.rules.count.is_none() {
             let begun = schedule.taken().max(before);
             let not_begun = due.saturating_sub(begun) * batch;

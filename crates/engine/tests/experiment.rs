@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
 use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Progress, Registry, Silent};
-use model::{Case, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
 use store::Store;
 use stored::create;
 
@@ -80,7 +80,7 @@ fn a_toy_database_and_a_toy_workload_run_through_the_whole_path() {
 }
 
 #[test]
-fn a_single_step_gives_one_value_a_trial() {
+fn a_single_step_gives_one_value_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let plan =
         parse("[systems.one]\nurl = \"toy:honest\"\n[[benchmarks]]\nworkload = \"ask-once\"\n[schedule]\nblocks = 3\n");
@@ -90,14 +90,14 @@ fn a_single_step_gives_one_value_a_trial() {
 }
 
 #[test]
-fn a_server_that_has_not_seen_what_the_client_counted_fails_the_trial() {
+fn a_server_that_has_not_seen_what_the_client_counted_fails_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "forgetful"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
     let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
     assert_eq!(kind, engine::FailureKind::Verification);
     assert!(reason.contains("the client counted"), "{reason}");
-    let failed = store.trials().unwrap().into_iter().filter(|t| t.state == TrialState::Failed).count();
+    let failed = store.runs().unwrap().into_iter().filter(|t| t.state == RunState::Failed).count();
     assert_eq!(failed, 1);
 }
 
@@ -116,26 +116,26 @@ fn an_engine_with_threads_of_its_own_is_charged_what_the_generator_s_have_not_us
 }
 
 #[test]
-fn a_trial_in_which_nothing_ended_is_repeated_and_stops_nothing() {
+fn a_run_in_which_nothing_ended_is_repeated_and_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "drowsy"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
     assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
-    let trials = store.trials().unwrap();
-    let failed: Vec<_> = trials.iter().filter(|trial| trial.state == TrialState::Failed).collect();
-    assert_eq!((trials.len(), failed.len()), (9, 1));
+    let runs = store.runs().unwrap();
+    let failed: Vec<_> = runs.iter().filter(|run| run.state == RunState::Failed).collect();
+    assert_eq!((runs.len(), failed.len()), (9, 1));
     assert!(failed[0].reason.as_ref().unwrap().contains("nothing ended within the measured part"));
 }
 
 #[test]
-fn trials_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
+fn runs_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
     let plan = sim("", "stall_at_ms=0&stall_ms=5000", "blocks = 1\nduration = \"20ms\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
     assert_eq!(kind, engine::FailureKind::NothingEnded);
     assert!(reason.contains("a longer `duration`"), "{reason}");
-    let failed = store.trials().unwrap().into_iter().filter(|trial| trial.state == TrialState::Failed).count();
+    let failed = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Failed).count();
     assert_eq!(failed, 3, "it was tried as often as one whose server had gone away");
 }
 
@@ -189,14 +189,14 @@ fn a_stall_is_charged_to_every_request_that_it_delayed() {
 #[derive(Default)]
 struct Order {
     started: Vec<(u32, String)>,
-    ended: Vec<TrialState>,
+    ended: Vec<RunState>,
 }
 
 impl Observer for Order {
-    fn trial_started(&mut self, trial: &PlannedTrial, case: &Case, _progress: Progress) {
-        self.started.push((trial.block, case.system.clone()));
+    fn run_started(&mut self, run: &PlannedRun, case: &Case, _progress: Progress) {
+        self.started.push((run.block, case.system.clone()));
     }
-    fn trial_ended(&mut self, _trial: &PlannedTrial, _case: &Case, record: &TrialRecord) {
+    fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, record: &RunRecord) {
         self.ended.push(record.state);
     }
 }
@@ -220,7 +220,7 @@ fn every_block_holds_every_case_once_and_a_resume_keeps_the_order() {
 }
 
 #[test]
-fn a_server_that_dies_in_mid_trial_fails_that_trial_and_loses_no_other() {
+fn a_server_that_dies_in_mid_run_fails_that_run_and_loses_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = sim("", "dies_at_ms=150", "blocks = 3\nduration = \"500ms\"\non_error = \"continue\"");
     plan.schedule.seed = 3;
@@ -229,7 +229,7 @@ fn a_server_that_dies_in_mid_trial_fails_that_trial_and_loses_no_other() {
     let ended = conduct(&plan, &mut store, &mut seen).unwrap();
     assert_eq!(ended, Ended::Complete { failed: 3 });
     assert_eq!(values(&store, &plan, "a", "throughput").len(), 3);
-    let reasons: Vec<String> = store.trials().unwrap().into_iter().filter_map(|t| t.reason).collect();
+    let reasons: Vec<String> = store.runs().unwrap().into_iter().filter_map(|t| t.reason).collect();
     // Each is tried three times, since the server answers again after each death.
     assert_eq!(reasons.len(), 9);
     assert!(reasons.iter().all(|reason| reason.contains("the simulated server has gone away")), "{reasons:?}");

@@ -14,14 +14,14 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use engine::run::RunTask;
 use engine::target::{OpenRequest, Target};
-use engine::trial::TrialRun;
 use engine::worker::TaskLog;
 use engine::workloads::Grants;
 use engine::workloads::{Action, StreamTask, Task};
 use engine::{Consent, Failure, FailureKind, Observer, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
-use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 struct Server {
     target: Box<dyn Target>,
@@ -67,7 +67,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
     let schedule = Schedule {
         blocks: 1,
         warmup: Duration::from_millis(200),
@@ -78,10 +78,10 @@ fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observ
     };
     let interrupt = AtomicBool::new(false);
     let target = &*server.target;
-    TrialRun { target, task: stream(task), schedule: &schedule, seed: 3, interrupt: &interrupt }.run(observer)
+    RunTask { target, task: stream(task), schedule: &schedule, seed: 3, interrupt: &interrupt }.run(observer)
 }
 
-fn value(record: &TrialRecord, id: &str) -> f64 {
+fn value(record: &RunRecord, id: &str) -> f64 {
     let found = record.measurements.iter().find(|measurement| measurement.metric.id == id);
     match &found.unwrap_or_else(|| panic!("no {id}")).reading {
         Reading::Value(value) => *value,
@@ -161,7 +161,7 @@ fn signal(name: &str, postmaster: &str) {
 }
 
 #[test]
-fn a_server_that_freezes_ends_the_trial_with_the_reason() {
+fn a_server_that_freezes_ends_the_run_with_the_reason() {
     if std::env::consts::OS != "linux" {
         return eprintln!("left out: it freezes processes with the tools of Linux");
     }
@@ -182,7 +182,7 @@ fn a_server_that_freezes_ends_the_trial_with_the_reason() {
     let failure = outcome.unwrap_err();
     assert_eq!(failure.kind, FailureKind::ConnectionLost);
     let text = failure.to_string();
-    assert!(text.contains("has not answered after the end of the trial for 1"), "{text}");
+    assert!(text.contains("has not answered after the end of the run for 1"), "{text}");
     assert!(text.contains("4 operations were given up"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
     server.target.revive().unwrap();

@@ -18,7 +18,7 @@ use engine::Failure;
 use engine::dataset::Datum;
 use engine::session::SessionKind;
 use engine::target::Target;
-use model::{Reading, SystemPlan, TrialRecord, Value};
+use model::{Reading, RunRecord, SystemPlan, Value};
 
 use procedure::{open, private, reading, system};
 
@@ -28,30 +28,30 @@ fn sqlite(folder: &Path, settings: &[(&str, &str)]) -> SystemPlan {
     system("sqlite", format!("sqlite:{}/pages.db", folder.display()), settings)
 }
 
-fn trial(target: &dyn Target, statements: i64) -> Result<TrialRecord, Failure> {
-    procedure::trial("pages", target, &[("statements", Value::Int(statements))])
+fn run(target: &dyn Target, statements: i64) -> Result<RunRecord, Failure> {
+    procedure::run("pages", target, &[("statements", Value::Int(statements))])
 }
 
-fn value(record: &TrialRecord, id: &str) -> f64 {
+fn value(record: &RunRecord, id: &str) -> f64 {
     match reading(record, id) {
         Reading::Value(value) => *value,
         Reading::Unavailable(reason) => panic!("{id}: {reason}"),
     }
 }
 
-fn reason<'r>(record: &'r TrialRecord, id: &str) -> &'r str {
+fn reason<'r>(record: &'r RunRecord, id: &str) -> &'r str {
     match reading(record, id) {
         Reading::Unavailable(reason) => reason,
         Reading::Value(value) => panic!("{id} is {value}"),
     }
 }
 
-fn notes(record: &TrialRecord) -> String {
+fn notes(record: &RunRecord) -> String {
     record.marks.iter().map(|mark| mark.detail.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// What holds on every engine.
-fn assert_sound(name: &str, record: &TrialRecord, statements: f64) {
+fn assert_sound(name: &str, record: &RunRecord, statements: f64) {
     let page = value(record, "page_size");
     assert_eq!(value(record, "rows"), statements * 8.0, "{name}");
     let pages = value(record, "row_size") / page;
@@ -69,7 +69,7 @@ fn assert_sound(name: &str, record: &TrialRecord, statements: f64) {
 
 /// On a private server the engine's counters, plus what they are known to leave out, add up to the operating system's.
 /// `unexplained` is in per cent.
-fn assert_true(name: &str, record: &TrialRecord) {
+fn assert_true(name: &str, record: &RunRecord) {
     if host::disk::ProcIo::of(std::process::id()).is_err() {
         // Not every operating system counts what a process writes.
         return;
@@ -83,7 +83,7 @@ fn sqlite_is_counted_to_the_byte() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target =
         open(&sqlite(folder.path(), &[("page_size", "8192"), ("journal_mode", "WAL"), ("synchronous", "FULL")]));
-    let record = trial(&*target, 100).unwrap();
+    let record = run(&*target, 100).unwrap();
     assert_sound("sqlite", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 8192.0);
     // A frame of the log is a page and 24 bytes; a commit syncs once.
@@ -91,7 +91,7 @@ fn sqlite_is_counted_to_the_byte() {
     assert!((800.0..1_300.0).contains(&frames), "{frames} frames");
     assert!((100.0..110.0).contains(&value(&record, "syncs/log")));
     assert!(value(&record, "wait_per_commit/log") > 0.0 && value(&record, "mib_write/log") > 0.0);
-    let again = trial(&*target, 100).unwrap();
+    let again = run(&*target, 100).unwrap();
     assert_sound("sqlite, once more", &again, 100.0);
     target.drop_all().unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
@@ -101,7 +101,7 @@ fn sqlite_is_counted_to_the_byte() {
 fn sqlite_s_rollback_journal_is_a_log_too_and_pages_may_be_of_any_size() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = open(&sqlite(folder.path(), &[("synchronous", "OFF")]));
-    let record = trial(&*target, 64).unwrap();
+    let record = run(&*target, 64).unwrap();
     assert_eq!(value(&record, "page_size"), 4096.0);
     let pages = value(&record, "row_size") / 4096.0;
     assert!((0.99..1.25).contains(&pages), "a row takes {pages} pages");
@@ -120,7 +120,7 @@ fn every_version_of_postgresql_accounts_for_what_it_writes() {
     for bin_dir in std::iter::once(None).chain(folders) {
         let name = bin_dir.clone().unwrap_or_else(|| "the installed PostgreSQL".to_owned());
         let target = open(&private("postgres", bin_dir, &timing));
-        let record = trial(&*target, 300).unwrap();
+        let record = run(&*target, 300).unwrap();
         assert_sound(&name, &record, 300.0);
         assert_true(&name, &record);
         assert!(value(&record, "avg_sync/log") > 0.0, "{name}");
@@ -134,7 +134,7 @@ fn every_version_of_postgresql_accounts_for_what_it_writes() {
 #[test]
 fn postgresql_without_timing_goes_on_and_says_how_to_switch_it_on() {
     let target = open(&private("postgres", None, &[("fsync", "off")]));
-    let record = trial(&*target, 32).unwrap();
+    let record = run(&*target, 32).unwrap();
     assert!(reason(&record, "avg_write/log").contains("SET track_wal_io_timing = on"));
     assert!(notes(&record).contains("SET track_io_timing = on"), "{}", notes(&record));
     assert!(value(&record, "commits") > 0.0 && value(&record, "elapsed") > 0.0);
@@ -144,7 +144,7 @@ fn postgresql_without_timing_goes_on_and_says_how_to_switch_it_on() {
 #[test]
 fn mariadb_accounts_for_what_it_writes_by_file() {
     let target = open(&private("mariadb", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
-    let record = trial(&*target, 300).unwrap();
+    let record = run(&*target, 300).unwrap();
     assert_sound("mariadb", &record, 300.0);
     assert_eq!(value(&record, "page_size"), 8192.0);
     assert!(value(&record, "writes/data.tio.ibd") >= 2_400.0);
@@ -157,7 +157,7 @@ fn mariadb_accounts_for_what_it_writes_by_file() {
 #[test]
 fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
     let target = open(&private("mariadb", None, &[]));
-    let record = trial(&*target, 100).unwrap();
+    let record = run(&*target, 100).unwrap();
     assert_sound("mariadb", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 16_384.0);
     assert!(reason(&record, "avg_write/data").contains("performance_schema = ON"));
@@ -195,7 +195,7 @@ fn a_role_without_rights_measures_what_it_may() {
     let mut admin = admin(&*server);
     admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
     let target = open(&system("postgres", url(&*server, "plain"), &[]));
-    let record = trial(&*target, 16).unwrap();
+    let record = run(&*target, 16).unwrap();
     assert!(value(&record, "commits") > 0.0 && value(&record, "insert") > 0.0);
     assert!(reason(&record, "elapsed").contains("GRANT pg_checkpoint"), "{}", reason(&record, "elapsed"));
     assert!(reason(&record, "file_size/log").contains("permission denied"));
@@ -207,9 +207,9 @@ fn a_role_without_rights_measures_what_it_may() {
     server.drop_all().unwrap();
 }
 
-/// The conductor then waits for the server and repeats the trial; nothing of a half trial is kept.
+/// The conductor then waits for the server and repeats the run; nothing of a half run is kept.
 #[test]
-fn a_server_that_dies_fails_the_trial() {
+fn a_server_that_dies_fails_the_run() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
     let target = open(&system("postgres", url(&*server, OWNER), &[]));
     let mut admin = admin(&*server);
@@ -225,11 +225,11 @@ fn a_server_that_dies_fails_the_trial() {
         }
         false
     });
-    let failure = trial(&*target, 1_000_000).unwrap_err();
+    let failure = run(&*target, 1_000_000).unwrap_err();
     assert!(killer.join().unwrap(), "nothing was there to be ended");
     assert!(failure.may_pass(), "{failure:?}");
-    let record = trial(&*target, 16).unwrap();
-    assert_eq!(value(&record, "rows"), 128.0, "what half a trial has left is gone");
+    let record = run(&*target, 16).unwrap();
+    assert_eq!(value(&record, "rows"), 128.0, "what half a run has left is gone");
     target.drop_all().unwrap();
     drop(target);
     server.drop_all().unwrap();

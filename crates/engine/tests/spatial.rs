@@ -17,7 +17,7 @@ use engine::Failure;
 use engine::session::SessionKind;
 use engine::target::Target;
 use engine::workloads::spatial::Query;
-use model::{Measurement, Reading, SystemPlan, TrialRecord, Value};
+use model::{Measurement, Reading, RunRecord, SystemPlan, Value};
 
 use procedure::{open, private, reading, system};
 
@@ -26,8 +26,8 @@ fn sqlite(folder: &Path) -> SystemPlan {
     system("sqlite", format!("sqlite:{}/country.db", folder.display()), &[("synchronous", "OFF")])
 }
 
-fn trial(target: &dyn Target, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
-    procedure::trial("spatial", target, keys)
+fn run(target: &dyn Target, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
+    procedure::run("spatial", target, keys)
 }
 
 fn small(side: i64) -> Vec<(&'static str, Value)> {
@@ -39,7 +39,7 @@ fn small(side: i64) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn assert_all_right(name: &str, record: &TrialRecord) {
+fn assert_all_right(name: &str, record: &RunRecord) {
     for measurement in record.measurements.iter().filter(|m| m.metric.id.starts_with("elapsed/")) {
         let Measurement { metric, reading } = measurement;
         assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{name}: {}: {reading:?}", metric.id);
@@ -59,7 +59,7 @@ fn spatialite_answers_as_the_oracle_does() {
     for (seed, points) in [(1, "uniform"), (2, "clustered")] {
         let mut keys = small(9);
         keys.extend([("data_seed", Value::Int(seed)), ("points", Value::Text(points.to_owned()))]);
-        assert_all_right(points, &trial(&*target, &keys).unwrap());
+        assert_all_right(points, &run(&*target, &keys).unwrap());
     }
     target.drop_all().unwrap();
 }
@@ -69,7 +69,7 @@ fn spatialite_answers_as_the_oracle_does() {
 fn joins_in_spatialite_go_by_the_r_tree() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = open(&sqlite(folder.path()));
-    trial(&*target, &small(9)).unwrap();
+    run(&*target, &small(9)).unwrap();
     let mut session = target.session(SessionKind::Spatial).unwrap();
     let dialect = target.spatial().unwrap();
     for query in Query::all() {
@@ -94,7 +94,7 @@ fn of_files() -> [Vec<(&'static str, Value)>; 2] {
 
 fn assert_all_right_of_shapes(name: &str, target: &dyn Target) {
     for keys in of_files() {
-        let record = trial(target, &keys).unwrap();
+        let record = run(target, &keys).unwrap();
         for measurement in record.measurements.iter().filter(|m| m.metric.id.starts_with("elapsed/")) {
             let Measurement { metric, reading } = measurement;
             assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{name}: {}: {reading:?}", metric.id);
@@ -121,7 +121,7 @@ fn postgis_answers_as_the_oracle_does() {
     assert!(facts.get("postgis.version").is_some() && facts.get("geos.version").is_some());
     let mut keys = small(9);
     keys.push(("clients", Value::Int(3)));
-    assert_all_right("postgis", &trial(&*target, &keys).unwrap());
+    assert_all_right("postgis", &run(&*target, &keys).unwrap());
     target.drop_all().unwrap();
 }
 
@@ -134,7 +134,7 @@ fn mariadb_is_judged_query_by_query() {
     let mut keys = small(9);
     // With this seed's data a distance from a point to a line comes out wrong.
     keys.push(("data_seed", Value::Int(1)));
-    let record = trial(&*target, &keys).unwrap();
+    let record = run(&*target, &keys).unwrap();
     let right =
         ["S2-area", "S3-length", "S4-inside", "S5-touch", "S6-cross", "S7-clip", "S9-buffer", "S10-knn", "S12-hull"];
     for query in right {

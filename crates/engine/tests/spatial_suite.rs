@@ -23,7 +23,7 @@ use engine::workloads::spatial::dialect::SpatialDialect;
 use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
 use engine::workloads::{Action, Grants, Task};
 use engine::{Failure, FailureKind, Registry, Silent};
-use model::{Facts, Length, OnError, Order, Point, Reading, Schedule, TrialRecord, TrialState, Value};
+use model::{Facts, Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, Value};
 
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
 
@@ -178,7 +178,7 @@ impl Session for ParrotSession {
     }
 }
 
-/// The answers are computed once for all trials.
+/// The answers are computed once for all runs.
 fn suite(runs: i64, clients: i64) -> Task {
     let workload = Registry::built_in().workload("spatial").unwrap();
     let mut point: Point =
@@ -192,7 +192,7 @@ fn suite(runs: i64, clients: i64) -> Task {
     workload.task(&point, &Grants::default()).unwrap()
 }
 
-fn trial(target: &dyn Target, suite: &Task) -> Result<TrialRecord, Failure> {
+fn run(target: &dyn Target, suite: &Task) -> Result<RunRecord, Failure> {
     let Action::Step(procedure) = &suite.action else { panic!("the suite is a step") };
     let schedule = Schedule {
         blocks: 1,
@@ -208,14 +208,14 @@ fn trial(target: &dyn Target, suite: &Task) -> Result<TrialRecord, Failure> {
     step::run(&**procedure, &mut context)
 }
 
-fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
+fn reading<'r>(record: &'r RunRecord, id: &str) -> &'r Reading {
     let found = record.measurements.iter().find(|m| m.metric.id == id);
     &found.unwrap_or_else(|| panic!("no {id}")).reading
 }
 
 /// The query has evidence in place of figures, all others have figures, and there is no total.
-fn assert_caught(record: &TrialRecord, query: Query, said: &str) {
-    assert_eq!(record.state, TrialState::Measured);
+fn assert_caught(record: &RunRecord, query: Query, said: &str) {
+    assert_eq!(record.state, RunState::Measured);
     for kind in ["elapsed", "published", "cold"] {
         let Reading::Unavailable(why) = reading(record, &format!("{kind}/{}", query.name())) else {
             panic!("{}: {kind} has a figure", query.name())
@@ -234,7 +234,7 @@ fn assert_caught(record: &TrialRecord, query: Query, said: &str) {
 fn right_answers_are_timed() {
     let suite = suite(3, 2);
     for (engine, dialect) in DIALECTS.iter().enumerate() {
-        let record = trial(&Parrot::new(*dialect, Fault::None), &suite).unwrap();
+        let record = run(&Parrot::new(*dialect, Fault::None), &suite).unwrap();
         let asked = Query::all().filter(|query| dialect.query(*query, window()).is_ok()).count();
         assert_eq!(reading(&record, "answers_right"), &Reading::Value(asked as f64), "{engine}");
         for query in Query::all().filter(|query| dialect.query(*query, window()).is_ok()) {
@@ -256,7 +256,7 @@ fn an_answer_that_is_a_little_wrong_is_caught_on_every_query_and_column() {
                 continue;
             }
             for (column, asked) in answer.iter().enumerate() {
-                let record = trial(&Parrot::new(*dialect, Fault::Perturb(query, column)), &suite).unwrap();
+                let record = run(&Parrot::new(*dialect, Fault::Perturb(query, column)), &suite).unwrap();
                 assert_caught(&record, query, "wrong answer");
                 assert_caught(&record, query, asked.name);
                 assert_caught(&record, query, "expected");
@@ -270,7 +270,7 @@ fn missing_rows_and_nulls_are_wrong_answers() {
     let suite = suite(1, 1);
     for query in Query::all() {
         for fault in [Fault::ExtraRow(query), Fault::NoRow(query), Fault::Null(query)] {
-            assert_caught(&trial(&Parrot::new(DIALECTS[1], fault), &suite).unwrap(), query, "wrong answer");
+            assert_caught(&run(&Parrot::new(DIALECTS[1], fault), &suite).unwrap(), query, "wrong answer");
         }
     }
 }
@@ -283,7 +283,7 @@ fn an_answer_that_turns_wrong_while_it_is_timed_is_caught() {
     for (good, runs, clients) in [(3, 5, 1), (1, 1, 2), (2, 1, 1)] {
         let suite = suite(runs, clients);
         for query in [Query::Validity, Query::Nearest] {
-            let record = trial(&Parrot::new(DIALECTS[1], Fault::Later(query, good)), &suite).unwrap();
+            let record = run(&Parrot::new(DIALECTS[1], Fault::Later(query, good)), &suite).unwrap();
             assert_caught(&record, query, "wrong answer");
         }
     }
@@ -294,11 +294,11 @@ fn a_query_that_is_refused_is_unsupported_and_another_has_failed_with_the_engine
     let suite = suite(1, 1);
     for (kind, said) in [(FailureKind::Unsupported, "unsupported"), (FailureKind::Other, "failed")] {
         let fault = Fault::Refuse(Query::Departments, kind);
-        let record = trial(&Parrot::new(DIALECTS[1], fault), &suite).unwrap();
+        let record = run(&Parrot::new(DIALECTS[1], fault), &suite).unwrap();
         assert_caught(&record, Query::Departments, &format!("{said}: FUNCTION does not exist"));
     }
     let fault = Fault::Refuse(Query::Departments, FailureKind::ConnectionLost);
-    let failure = trial(&Parrot::new(DIALECTS[1], fault), &suite).unwrap_err();
+    let failure = run(&Parrot::new(DIALECTS[1], fault), &suite).unwrap_err();
     assert_eq!(failure.kind, FailureKind::ConnectionLost);
 }
 
@@ -306,14 +306,14 @@ fn a_query_that_is_refused_is_unsupported_and_another_has_failed_with_the_engine
 fn an_engine_without_a_dialect_is_refused() {
     let mut parrot = Parrot::new(DIALECTS[0], Fault::None);
     parrot.dialect = None;
-    assert_eq!(trial(&parrot, &suite(1, 1)).unwrap_err().kind, FailureKind::Unsupported);
+    assert_eq!(run(&parrot, &suite(1, 1)).unwrap_err().kind, FailureKind::Unsupported);
 }
 
 /// MariaDB aborts a join by an R-tree outside a transaction, so each query is asked in one.
 #[test]
 fn every_query_of_mariadb_stands_in_a_transaction() {
     let parrot = Parrot::new(&mysql::spatial::Spatial, Fault::None);
-    trial(&parrot, &suite(1, 1)).unwrap();
+    run(&parrot, &suite(1, 1)).unwrap();
     let log = parrot.log.lock().unwrap();
     let count = |what: &str| log.iter().filter(|statement| *statement == what).count();
     // The load; then 14 queries, each verified, run once warm and once cold.

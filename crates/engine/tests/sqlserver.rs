@@ -13,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use engine::run::RunTask;
 use engine::target::{OpenRequest, Target};
-use engine::trial::TrialRun;
 use engine::workloads::{Action, Grants, Task};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
-use model::{Length, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, TrialState, Value};
+use model::{Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, SystemPlan, Value};
 
 use tds_server::{Asked, Encryption, PASSWORD, Reply, Server, certificate, error};
 
@@ -60,7 +60,7 @@ fn task(keys: &[(&str, Value)]) -> Task {
 }
 
 /// Without warm-up.
-fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<TrialRecord, Failure> {
+fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
     let schedule = Schedule {
         blocks: 1,
@@ -71,10 +71,10 @@ fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<TrialRecor
         on_error: OnError::Stop,
     };
     let interrupt = AtomicBool::new(false);
-    TrialRun { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
 }
 
-fn value(record: &TrialRecord, metric: &str) -> Option<f64> {
+fn value(record: &RunRecord, metric: &str) -> Option<f64> {
     match record.measurements.iter().find(|one| one.metric.id == metric)?.reading {
         Reading::Value(value) => Some(value),
         Reading::Unavailable(_) => None,
@@ -121,7 +121,7 @@ fn an_experiment_asks_in_t_sql() {
     target.prepare(&task.dataset).unwrap();
     target.settle().unwrap();
     let record = run(&*target, &task, 20).unwrap();
-    assert_eq!(record.state, TrialState::Measured);
+    assert_eq!(record.state, RunState::Measured);
     target.drop_all().unwrap();
     let database = server.database();
     assert_eq!(database.history, 20);
@@ -165,7 +165,7 @@ fn every_script_and_protocol_counts_right() {
             let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
             target.prepare(&empty).unwrap();
             let record = run(&*target, &task, 30).unwrap_or_else(|failure| panic!("{script}, {protocol}: {failure}"));
-            assert_eq!(record.state, TrialState::Measured);
+            assert_eq!(record.state, RunState::Measured);
             assert_eq!(value(&record, "errors"), Some(0.0), "{script}, {protocol}: {:?}", record.marks);
         }
     }
@@ -204,7 +204,7 @@ fn a_deadlock_s_victim_is_tried_again_and_other_errors_are_counted() {
         let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
         target.prepare(&empty).unwrap();
         let record = run(&*target, &task(&[("max_tries", Value::Int(3))]), 5).unwrap();
-        assert_eq!(record.state, TrialState::Measured, "{number}");
+        assert_eq!(record.state, RunState::Measured, "{number}");
         if retried {
             assert_eq!((value(&record, "retries"), value(&record, "errors")), (Some(1.0), Some(0.0)), "{number}");
         } else {
@@ -217,7 +217,7 @@ fn a_deadlock_s_victim_is_tried_again_and_other_errors_are_counted() {
 }
 
 #[test]
-fn a_statement_that_the_server_does_not_take_is_named_before_the_trial() {
+fn a_statement_that_the_server_does_not_take_is_named_before_the_run() {
     let server = Server::plain();
     let target = open(&server.url()).unwrap();
     let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
@@ -313,7 +313,7 @@ fn encryption_is_what_the_url_says() {
     let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
     target.prepare(&empty).unwrap();
     let record = run(&*target, &task(&[("clients", Value::Int(2))]), 10).unwrap();
-    assert_eq!(record.state, TrialState::Measured);
+    assert_eq!(record.state, RunState::Measured);
 
     let unknown = Server::start(Encryption::Everything(Arc::clone(&others)), Arc::new(|_| None));
     for options in [exactly("mandatory"), exactly("optional"), ca.replace("=true", "=false")] {
@@ -349,7 +349,7 @@ fn what_the_login_may_not_see_is_told_with_the_permission_that_it_takes() {
         Server::answering("CHECKPOINT", error(262, 1, 14, "CHECKPOINT permission denied in database 'etalon'."));
     let target = open(&settle.url()).unwrap();
     target.settle().unwrap();
-    assert!(target.facts().unwrap().entries["checkpoint_before_trial"].reading.is_err());
+    assert!(target.facts().unwrap().entries["checkpoint_before_run"].reading.is_err());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The only file that knows NATS: requests, a service, and a stream of results, for blocking code.
 //!
-//! The client is asynchronous; each [`Bus`] has a private runtime with one thread, which during a trial only answers a
+//! The client is asynchronous; each [`Bus`] has a private runtime with one thread, which during a run only answers a
 //! renewal a second.
 
 use std::collections::HashMap;

@@ -14,7 +14,7 @@ use engine::target::OpenRequest;
 use engine::worker::TaskLog;
 use engine::workloads::{Action, Grants, Texts};
 use engine::{Failure, FailureKind, Observer, Registry};
-use model::{Case, Facts, Mark, MarkKind, Plan, TrialRecord};
+use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
@@ -162,7 +162,7 @@ impl Fleet {
         };
         let (ended, sent, texts) = (AtomicBool::new(false), Mutex::default(), Shelf::default());
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
-        // Read all texts now, so that every trial has the same. The conductor reports errors.
+        // Read all texts now, so that every run has the same. The conductor reports errors.
         for case in plan.cases() {
             let _ = shared.sent(&case);
         }
@@ -231,7 +231,7 @@ impl Places for Fleet {
 
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure> {
         let agents = self.loads.get(&request.system.name).filter(|agents| !agents.is_empty());
-        // An unreachable system is reported by the trial that needs it.
+        // An unreachable system is reported by the run that needs it.
         let Some((agents, system)) = agents.zip(agents.and_then(|_| site.reach().ok())) else { return Ok(()) };
         let own_tables = request.tables == Tables::Own;
         let ask = Ask::Open { system, wanted: Wanted::Load, own_tables };
@@ -256,7 +256,7 @@ impl Places for Fleet {
         self.clients.iter().map(of_agent).collect()
     }
 
-    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<TrialRecord> {
+    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<RunRecord> {
         let agent = self.hosts.get(&job.case.system)?;
         let recorded = self.shared.inbox.left_over(agent, job.case, job.seed)?;
         let link = &self.shared.link;

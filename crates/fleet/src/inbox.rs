@@ -29,7 +29,7 @@ struct Held {
     /// By agent and id.
     pieces: HashMap<(String, String), Vec<u8>>,
     deliveries: Vec<Delivery>,
-    /// Unstored trials of earlier runs.
+    /// Unstored runs of earlier runs.
     left: Vec<Left>,
 }
 
@@ -86,7 +86,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// The trial of that case and seed, if an earlier run had that agent measure it. Returned once, with times of day
+    /// The run of that case and seed, if an earlier run had that agent measure it. Returned once, with times of day
     /// moved to this host's clock.
     pub(crate) fn left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
         let mut held = self.lock();
@@ -137,7 +137,7 @@ impl Inbox {
         let own = format!("{}.", self.session);
         let mut held = self.lock();
         for mut delivery in deliveries {
-            // A late one of an earlier run belongs to a repeated trial; the next acknowledgement drops it.
+            // A late one of an earlier run belongs to a repeated run; the next acknowledgement drops it.
             if delivery.id.starts_with(&own) {
                 let id = (delivery.agent.clone(), delivery.id.clone());
                 held.pieces.insert(id, std::mem::take(&mut delivery.payload));

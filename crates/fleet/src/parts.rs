@@ -70,7 +70,7 @@ pub fn join(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
 mod tests {
     use super::*;
     use crate::protocol::Recorded;
-    use model::{Case, Point, TrialRecord, TrialState};
+    use model::{Case, Point, RunRecord, RunState};
 
     #[test]
     fn pieces_make_the_whole_again() {
@@ -82,7 +82,7 @@ mod tests {
         })
         .take(100_000)
         .collect();
-        let record = TrialRecord::without_result(TrialState::Failed, reason);
+        let record = RunRecord::without_result(RunState::Failed, reason);
         let case = Case {
             benchmark: "b".to_owned(),
             workload: "w".to_owned(),

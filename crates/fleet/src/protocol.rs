@@ -10,7 +10,7 @@ use engine::crew::Share;
 use engine::target::{Counters, LoadKind, Placement};
 use engine::worker::TaskLog;
 use engine::{Failure, Tick};
-use model::{Case, Facts, Reading, Schedule, SystemPlan, TrialRecord};
+use model::{Case, Facts, Reading, RunRecord, Schedule, SystemPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::texts::{TextId, TextPiece};
@@ -116,14 +116,14 @@ pub enum Ask {
     Close {
         system: String,
     },
-    /// Runs a whole trial and publishes its record.
+    /// Runs a whole run and publishes its record.
     Whole {
         system: String,
         case: SentCase,
         schedule: Schedule,
         seed: u64,
     },
-    /// Connects a segment of a trial's clients, waits for [`Ask::Start`], makes the load and publishes its share.
+    /// Connects a segment of a run's clients, waits for [`Ask::Start`], makes the load and publishes its share.
     Share {
         system: String,
         case: SentCase,
@@ -266,7 +266,7 @@ pub struct Recorded {
     pub began_unix_ms: i64,
     /// By the agent's own clock: compared later with what that shows then.
     pub published_unix_ms: i64,
-    pub record: TrialRecord,
+    pub record: RunRecord,
     /// Only for loads that consist of tasks.
     pub tasks: Vec<TaskLog>,
 }

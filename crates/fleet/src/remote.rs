@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::crew::Crew;
+use engine::run::{Ledger, Run};
 use engine::site::{Job, Site};
 use engine::target::{Counters, LoadKind, Placement};
-use engine::trial::{Ledger, Trial};
 use engine::workloads::{Action, Task, Work};
 use engine::{Failure, FailureKind, Observer, Tick};
-use model::{Case, Facts, Reading, SystemPlan, TrialRecord, TrialState};
+use model::{Case, Facts, Reading, RunRecord, RunState, SystemPlan};
 
 use crate::fleet::Shared;
 use crate::link::Waiting;
@@ -81,7 +81,7 @@ impl Remote {
         self.system.name.clone()
     }
 
-    fn run_whole(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+    fn run_whole(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let link = &self.shared.link;
         let ask = Ask::Whole {
             system: self.name(),
@@ -119,7 +119,7 @@ impl Remote {
                 if !tasks.is_empty() {
                     observer.tasks_ended(&tasks);
                 }
-                Ok(TrialRecord::without_result(TrialState::Aborted, model::trial::INTERRUPTED))
+                Ok(RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED))
             }
             Some(Answer::Stopped(_)) => Err(stopped(&self.agent)),
             Some(other) => Err(unexpected(&self.agent, &other)),
@@ -156,12 +156,12 @@ impl Site for Remote {
         self.simply(&Ask::Tables { system: self.name(), case: self.sent(job.case)? })
     }
 
-    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         match (crew, &job.task.action) {
             (Some(crew), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
                 self.simply(&Ask::Settle { system: self.name() })?;
                 let ledger = RemoteLedger { remote: self, case: self.shared.sent(job.case)? };
-                Trial { ledger: &ledger, crew, order: job.order(stream) }.run(observer)
+                Run { ledger: &ledger, crew, order: job.order(stream) }.run(observer)
             }
             _ => self.run_whole(job, observer),
         }

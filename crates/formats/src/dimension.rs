@@ -1,4 +1,4 @@
-//! Units and better ways of metrics, which must be the same in all trials that are compared.
+//! Units and better ways of metrics, which must be the same in all runs that are compared.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use model::{Direction, Measurement, Reading, Role, Series, SeriesKind};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
 
-/// Quantiles saturate here: one hour, as in étalon's own trials.
+/// Quantiles saturate here: one hour, as in étalon's own runs.
 const MAX_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits of a quantile.
 const DIGITS: u8 = 3;
@@ -119,7 +119,7 @@ impl Durations {
         all
     }
 
-    /// The histogram of a whole trial as stored; `None` if empty.
+    /// The histogram of a whole run as stored; `None` if empty.
     pub fn series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
         let histogram = self.histogram.as_ref().filter(|_| self.count > 0)?;
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Turns imported results into a plan with trials for a store.
+//! Turns imported results into a plan with runs for a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use indexmap::{IndexMap, IndexSet};
 use model::plan::{MAX_BLOCKS, MAX_CASES};
 use model::{
-    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedTrial, Point,
-    Reading, Schedule, SystemPlan, TrialRecord, TrialState, Value,
+    Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Point,
+    Reading, RunRecord, RunState, Schedule, SystemPlan, Value,
 };
 
 use crate::dimension::{Clash, Dimensions, Ratio};
@@ -16,7 +16,7 @@ use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
-/// Fact of an imported system of which the order of the trials is known; its value is [`BLOCKS`]. A sequential order keeps
+/// Fact of an imported system of which the order of the runs is known; its value is [`BLOCKS`]. A sequential order keeps
 /// blocks from being paired.
 pub const PAIRING: &str = "imported.repetitions";
 pub const BLOCKS: &str = "blocks";
@@ -32,10 +32,10 @@ const LISTED: usize = 10;
 pub struct Experiment {
     pub plan: Plan,
     /// At each place the last attempt.
-    pub trials: Vec<(PlannedTrial, TrialRecord)>,
+    pub runs: Vec<(PlannedRun, RunRecord)>,
     /// Attempts before it, in their order.
-    pub repeated: Vec<(PlannedTrial, TrialRecord)>,
-    /// For readers of the figures; those trials have them too that they are about.
+    pub repeated: Vec<(PlannedRun, RunRecord)>,
+    /// For readers of the figures; those runs have them too that they are about.
     pub notes: Vec<String>,
     /// Per system: source and unknowns; and the exported facts of the load's machine.
     pub facts: BTreeMap<String, Facts>,
@@ -43,7 +43,7 @@ pub struct Experiment {
 
 /// Makes an experiment of imported results. A case is a benchmark with its keys; its repetitions become blocks, which
 /// share only their number and are compared unpaired, unless a single table says that they are blocks (those of two
-/// tables were not run together). Each trial carries a note with its source and unknowns.
+/// tables were not run together). Each run carries a note with its source and unknowns.
 ///
 /// # Errors
 /// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
@@ -78,16 +78,16 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     placed.sort_by_key(|(block, case, ..)| (*block, *case));
     let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
     let blocks = placed.iter().map(|(block, ..)| block + 1).max().unwrap_or(0);
-    let (mut trials, mut repeated) = (Vec::new(), Vec::new());
+    let (mut runs, mut repeated) = (Vec::new(), Vec::new());
     for (position, (block, case, record, attempts)) in (0..).zip(placed) {
-        let planned = PlannedTrial { position, block, case };
-        let attempt = |(state, reason): &(TrialState, String)| TrialRecord::without_result(*state, reason.as_str());
+        let planned = PlannedRun { position, block, case };
+        let attempt = |(state, reason): &(RunState, String)| RunRecord::without_result(*state, reason.as_str());
         repeated.extend(attempts.iter().map(|ended| (planned, attempt(ended))));
-        trials.push((planned, record));
+        runs.push((planned, record));
     }
     let order = told_order(imports, &all);
     let (facts, plan) = (shape.facts(imports, order), shape.plan(name, blocks, order, &rules));
-    Ok(Experiment { plan, trials, repeated, notes: gaps.into_values().collect(), facts })
+    Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
 /// What the results tell of each metric's unit and better way.
@@ -120,8 +120,8 @@ fn dimensions<'a>(all: &'a [Told<'_>]) -> Result<Dimensions<'a, usize>, FormatEr
     Ok(dimensions)
 }
 
-/// The order of the trials, if it is known: one table of étalon's tells it of itself; of several, one that says sequential holds
-/// for all; and the times of the trials may show that they did not take turns.
+/// The order of the runs, if it is known: one table of étalon's tells it of itself; of several, one that says sequential holds
+/// for all; and the times of the runs may show that they did not take turns.
 fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
     // A table that was imported itself before has an order in name only.
     let told = |import: &Imported| {
@@ -136,10 +136,10 @@ fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
     }
 }
 
-/// When the trials of a system began, in milliseconds since 1970: the first, the last, and how many there were.
+/// When the runs of a system began, in milliseconds since 1970: the first, the last, and how many there were.
 type Begins<'a> = BTreeMap<&'a str, (i64, i64, u32)>;
 
-/// Whether all trials of a system began before any of another, in a case or over all of them.
+/// Whether all runs of a system began before any of another, in a case or over all of them.
 fn one_side_was_first(all: &[Told<'_>]) -> bool {
     let mut cases: BTreeMap<(&str, String), Begins<'_>> = BTreeMap::new();
     let mut whole = Begins::new();
@@ -151,7 +151,7 @@ fn one_side_was_first(all: &[Told<'_>]) -> bool {
             (*first, *last, *count) = (began.min(*first), began.max(*last), *count + 1);
         }
     }
-    // Of single trials one is always the first.
+    // Of single runs one is always the first.
     let are_apart = |begins: &Begins<'_>| {
         let repeated = || begins.values().filter(|(.., count)| *count > 1);
         let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
@@ -409,7 +409,7 @@ fn check(result: &ImportedResult) -> Result<(), FormatError> {
     Ok(())
 }
 
-fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> TrialRecord {
+fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> RunRecord {
     let mut note = format!("imported from {} ({})", import.source, describe(import));
     if !import.unknown.is_empty() {
         note.push_str(&format!("; not known: {}", import.unknown.join(", ")));
@@ -420,10 +420,10 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
     let details = std::iter::once(&note).chain(&import.notes).chain(&result.notes).chain(&converted);
     let mark = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
     let (state, reason) = match &result.dropped {
-        None => (TrialState::Measured, None),
+        None => (RunState::Measured, None),
         Some((state, reason)) => (*state, Some(reason.clone())),
     };
-    TrialRecord {
+    RunRecord {
         state,
         reason,
         began_unix_ms: result.began_unix_ms,
@@ -478,7 +478,7 @@ mod tests {
         let experiment = into_experiment("t", &[import(results)]).unwrap();
         let cases = experiment.plan.cases();
         let found: Vec<_> = experiment
-            .trials
+            .runs
             .iter()
             .map(|(planned, _)| {
                 let case = &cases[planned.case as usize];
@@ -487,7 +487,7 @@ mod tests {
             .collect();
         assert_eq!(found, [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]);
         assert_eq!(experiment.plan.schedule.blocks, 2);
-        let mark = &experiment.trials[0].1.marks[0];
+        let mark = &experiment.runs[0].1.marks[0];
         assert_eq!(mark.detail, "imported from a.csv (tidy); not known: the order");
         assert!(experiment.facts["A"].entries["imported.the order"].reading.is_err());
     }
@@ -544,7 +544,7 @@ mod tests {
         assert_eq!(told([both(), Vec::new()], [interleaved(), None]), (true, Order::Interleaved));
         assert_eq!(told([plain("A"), plain("B")], [interleaved(), interleaved()]), unknown);
         assert_eq!(told([both(), Vec::new()], [Some(rules(Order::Sequential, numbered)), None]), unknown);
-        // Two exports of different days, and a table of others that tells when each trial began.
+        // Two exports of different days, and a table of others that tells when each run began.
         let (days, turns) = ([0, 1, 5, 6], [0, 5, 1, 6]);
         let of = |times: [i64; 4]| {
             [vec![at("A", 1, times[0]), at("A", 2, times[1])], vec![at("B", 1, times[2]), at("B", 2, times[3])]]

@@ -478,7 +478,7 @@ fn result(job: &Job, system: &str) -> ImportedResult {
     result.keys = keys(&job.configuration, job.virtual_users);
     if job.failed_users > 0 {
         let why = format!("{} virtual users failed (FINISHED FAILED): the result is of the others", job.failed_users);
-        result.dropped = Some((model::TrialState::Failed, why));
+        result.dropped = Some((model::RunState::Failed, why));
         return result;
     }
     let why = "HammerDB does not tell how much failed".to_owned();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, Mark, Measurement, Point, Quantity, Series, TrialState};
+use model::{Direction, Facts, Mark, Measurement, Point, Quantity, RunState, Series};
 
 use crate::exported::ExportedRules;
 
-/// Why a trial has no latency where the tool prints one.
+/// Why a run has no latency where the tool prints one.
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
 
 /// The benchmark of a run that failed before it told what it ran. Its keys are those that are known all the same. As any
@@ -82,9 +82,9 @@ pub struct ImportedResult {
     /// If étalon exported them.
     pub marks: Vec<Mark>,
     /// State and reason of a run without a result.
-    pub dropped: Option<(TrialState, String)>,
+    pub dropped: Option<(RunState, String)>,
     /// State and reason of each attempt that was repeated.
-    pub repeated: Vec<(TrialState, String)>,
+    pub repeated: Vec<(RunState, String)>,
 }
 
 impl ImportedResult {
@@ -109,7 +109,7 @@ impl ImportedResult {
 impl ImportedResult {
     /// A run that failed: it keeps its place among the repetitions, so that nothing is judged by those alone that did not.
     pub(crate) fn failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
-        ImportedResult { dropped: Some((TrialState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
+        ImportedResult { dropped: Some((RunState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
     }
 }
 

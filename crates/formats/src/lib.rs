@@ -1,7 +1,7 @@
 //! Languages and files of other benchmark tools, read and written.
 //!
 //! No I/O: text or a reader in, values out. Each reader gives the tool's own figures in a type of its own, and by
-//! `import` the neutral [`Imported`], which [`into_experiment`] turns into a plan with trial records, so that a published
+//! `import` the neutral [`Imported`], which [`into_experiment`] turns into a plan with run records, so that a published
 //! result is compared, drawn and exported like one of étalon's own.
 //!
 //! Three rules hold for every reader:

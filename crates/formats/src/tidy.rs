@@ -25,12 +25,12 @@ pub const MEASURED: &str = "measured";
 pub const FACTOR: &str = "factor";
 /// Kind of rows with a system's passing facts.
 pub const CIRCUMSTANCE: &str = "circumstance";
-/// Kind of rows about a trial: metric [`ELAPSED`] with the measured seconds, [`BEGAN`] with Unix milliseconds, or the
-/// state of a trial without result with the reason, or [`REPEATED`].
-pub const TRIAL: &str = "trial";
+/// Kind of rows about a run: metric [`ELAPSED`] with the measured seconds, [`BEGAN`] with Unix milliseconds, or the
+/// state of a run without result with the reason, or [`REPEATED`].
+pub const RUN: &str = "run";
 pub const ELAPSED: &str = "elapsed";
 pub const BEGAN: &str = "began";
-/// An attempt at a trial that failed and was repeated; its value is the reason.
+/// An attempt at a run that failed and was repeated; its value is the reason.
 pub const REPEATED: &str = "repeated";
 /// Kind of rows with étalon's marks: metric is the mark's kind, value its detail.
 pub const MARK: &str = "mark";

@@ -75,7 +75,7 @@ fn what_an_error_or_a_signal_ended_keeps_its_place() {
     let text = format!("{good}{ENDED}{good}").replace("\"lim\"", "\"full\"");
     let experiment = into_experiment("x", &[import(&read(text.as_bytes()).unwrap(), "a", "b")]).unwrap();
     let places: Vec<(u32, bool)> =
-        experiment.trials.iter().map(|(planned, record)| (planned.block, record.reason.is_some())).collect();
+        experiment.runs.iter().map(|(planned, record)| (planned.block, record.reason.is_some())).collect();
     assert_eq!(places, [(0, false), (1, false), (2, true), (3, true), (4, false), (5, false)]);
 }
 

@@ -79,9 +79,9 @@ fn a_session_tells_by_its_commands_what_is_of_which_job() {
     assert_eq!((output.jobs.len(), output.without_result.len()), (2, 1));
     let imported = import(&output, "a", "b");
     assert!(imported.results[2].dropped.is_some(), "{imported:?}");
-    let trials = into_experiment("x", &[imported]).unwrap().trials;
+    let runs = into_experiment("x", &[imported]).unwrap().runs;
     assert_eq!(
-        trials.iter().map(|(planned, _)| (planned.block, planned.case)).collect::<Vec<_>>(),
+        runs.iter().map(|(planned, _)| (planned.block, planned.case)).collect::<Vec<_>>(),
         [(0, 0), (1, 0), (2, 0)]
     );
     assert_eq!(output.jobs[0].timings, []);

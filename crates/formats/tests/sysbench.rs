@@ -4,7 +4,7 @@
 
 use formats::into_experiment;
 use formats::sysbench::{Run, import, read};
-use model::{Reading, TrialState, Value};
+use model::{Reading, RunState, Value};
 use proptest::prelude::*;
 
 const OLTP: &str = include_str!("data/sysbench/oltp.txt");
@@ -74,10 +74,10 @@ fn a_run_that_an_error_ended_keeps_its_place() {
     let experiment = into_experiment("x", &[imported]).unwrap();
     assert_eq!(experiment.plan.cases().len(), 1);
     assert_eq!(experiment.plan.cases()[0].point["threads"], Value::Int(2));
-    let states: Vec<TrialState> = experiment.trials.iter().map(|(_, record)| record.state).collect();
-    let failed = TrialState::Failed;
-    assert_eq!(states, [TrialState::Measured, failed, failed, failed, TrialState::Measured]);
-    assert_eq!(experiment.trials[4].0.block, 4, "what follows keeps its number");
+    let states: Vec<RunState> = experiment.runs.iter().map(|(_, record)| record.state).collect();
+    let failed = RunState::Failed;
+    assert_eq!(states, [RunState::Measured, failed, failed, failed, RunState::Measured]);
+    assert_eq!(experiment.runs[4].0.block, 4, "what follows keeps its number");
     let alone = into_experiment("x", &[import(&read(b"sysbench 1.0.20 (x)\nFATAL: no\n"), "a", "b")]).unwrap_err();
     assert_eq!(
         alone.to_string(),
@@ -94,12 +94,12 @@ fn what_failed_untold_counts_in_every_case_that_it_may_have_been_of() {
         import(&read(untold.as_bytes()), "b", "b.txt"),
     ];
     let experiment = into_experiment("x", &imports).unwrap();
-    let found: Vec<(u32, u32, TrialState)> =
-        experiment.trials.iter().map(|(planned, record)| (planned.block, planned.case, record.state)).collect();
-    let (good, failed) = (TrialState::Measured, TrialState::Failed);
+    let found: Vec<(u32, u32, RunState)> =
+        experiment.runs.iter().map(|(planned, record)| (planned.block, planned.case, record.state)).collect();
+    let (good, failed) = (RunState::Measured, RunState::Failed);
     let b = [(0, 1, failed), (0, 3, failed)];
     assert_eq!(found, [(0, 0, good), b[0], (0, 2, good), b[1], (1, 0, failed), (1, 2, failed)]);
-    let note = &experiment.trials[1].1.marks.last().unwrap().detail;
+    let note = &experiment.runs[1].1.marks.last().unwrap().detail;
     assert_eq!(note, "nothing tells which of 2 cases failed: it counts in each");
 }
 

@@ -28,7 +28,7 @@ fn a_table_is_read() {
     assert_eq!(imported.results[0].measurements.len(), 2);
     assert_eq!(imported.results[0].measurements[0].metric.direction, Direction::Higher);
     assert_eq!(imported.notes, ["source: an article", "1 rows are of other kinds and no measurements"]);
-    assert_eq!(into_experiment("x", &[imported]).unwrap().trials.len(), 2);
+    assert_eq!(into_experiment("x", &[imported]).unwrap().runs.len(), 2);
 }
 
 #[test]
@@ -151,11 +151,11 @@ proptest! {
     }
 }
 
-/// The results that became trials, as system, benchmark, keys, block, state and how many attempts were before.
-fn trials(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
+/// The results that became runs, as system, benchmark, keys, block, state and how many attempts were before.
+fn runs(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
     let experiment = into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
     let cases = experiment.plan.cases();
-    let all = experiment.trials.iter().map(|(planned, record)| {
+    let all = experiment.runs.iter().map(|(planned, record)| {
         let case = &cases[planned.case as usize];
         let keys: Vec<String> = case.point.values().map(ToString::to_string).collect();
         let attempts = experiment.repeated.iter().filter(|(other, _)| other == planned).count();
@@ -175,15 +175,13 @@ const RULES: &str = "# etalon: repetitions=blocks order=interleaved margin=0.03 
 #[test]
 fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
     let table = |reason: &str| {
-        format!(
-            "system,kind,repetition,metric,value\na,,1,x,5\na,trial,2,aborted,{reason}\na,trial,3,Failed,{reason}\n"
-        )
+        format!("system,kind,repetition,metric,value\na,,1,x,5\na,run,2,aborted,{reason}\na,run,3,Failed,{reason}\n")
     };
-    let states = |text: String| trials(&text).into_iter().map(|trial| trial.4).collect::<Vec<_>>();
-    for reason in ["it hung", "interrupted by the user", "the process ended in mid-trial"] {
+    let states = |text: String| runs(&text).into_iter().map(|run| run.4).collect::<Vec<_>>();
+    for reason in ["it hung", "interrupted by the user", "the process ended in mid-run"] {
         assert_eq!(states(table(reason)), ["measured", "failed", "failed"], "{reason}");
     }
-    for reason in ["interrupted by the user: connection lost", "the process ended in mid-trial"] {
+    for reason in ["interrupted by the user: connection lost", "the process ended in mid-run"] {
         assert_eq!(states(RULES.to_owned() + &table(reason)), ["measured", "aborted", "failed"], "{reason}");
     }
     assert_eq!(states(RULES.to_owned() + &table("it hung")), ["measured", "failed", "failed"]);
@@ -191,14 +189,14 @@ fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
 
 #[test]
 fn an_attempt_that_was_repeated_stands_before_the_one_that_counts() {
-    let text = "system,kind,repetition,metric,value\na,,1,x,5\na,trial,1,repeated,lost\na,trial,1,repeated,again\n\
-                a,trial,2,repeated,once\na,trial,2,failed,for good\n";
-    let found: Vec<_> = trials(text).into_iter().map(|trial| (trial.3, trial.4, trial.5)).collect();
+    let text = "system,kind,repetition,metric,value\na,,1,x,5\na,run,1,repeated,lost\na,run,1,repeated,again\n\
+                a,run,2,repeated,once\na,run,2,failed,for good\n";
+    let found: Vec<_> = runs(text).into_iter().map(|run| (run.3, run.4, run.5)).collect();
     assert_eq!(found, [(0, "measured", 2), (1, "failed", 1)]);
-    let alone = "system,kind,repetition,metric,value\na,,1,x,5\na,trial,2,repeated,lost\n";
+    let alone = "system,kind,repetition,metric,value\na,,1,x,5\na,run,2,repeated,lost\n";
     let said = refused(alone);
-    assert!(said.starts_with("line 3: this trial is of no measurement in the table; a run that failed"), "{said}");
-    let twice = "system,kind,repetition,metric,value\na,,1,x,5\na,trial,1,failed,lost\n";
+    assert!(said.starts_with("line 3: this run is of no measurement in the table; a run that failed"), "{said}");
+    let twice = "system,kind,repetition,metric,value\na,,1,x,5\na,run,1,failed,lost\n";
     let said = refused(twice);
     assert!(said.contains("line 3") && said.contains("metric `repeated`"), "{said}");
 }
@@ -209,20 +207,19 @@ fn a_run_that_failed_before_it_told_its_case_counts_in_each_that_it_may_have_bee
         (system.to_owned(), benchmark.to_owned(), keys.to_owned(), block, state, 0)
     };
     let head = "system,benchmark,clients,kind,repetition,metric,value\na,tp,4,,1,x,5\na,tp,8,,1,x,5\na,read,4,,1,x,5\n";
-    let failed = |row: &str| -> Vec<_> {
-        trials(&format!("{head}{row}\n")).into_iter().filter(|trial| trial.4 == "failed").collect()
-    };
+    let failed =
+        |row: &str| -> Vec<_> { runs(&format!("{head}{row}\n")).into_iter().filter(|run| run.4 == "failed").collect() };
     let all = [of("b", "tp", "4", 1, "failed"), of("b", "tp", "8", 1, "failed"), of("b", "read", "4", 1, "failed")];
-    assert_eq!(failed("b,,,trial,2,failed,lost"), all, "no benchmark");
-    assert_eq!(failed("b,tp,,trial,2,failed,lost"), all[..2], "no key");
-    assert_eq!(failed("b,,4,trial,2,failed,lost"), [all[0].clone(), all[2].clone()]);
-    assert_eq!(failed("b,tp,8,trial,2,failed,lost"), all[1..2], "all is told");
-    assert_eq!(failed("b,write,,trial,1,failed,lost"), [of("b", "write", "", 0, "failed")], "none agrees");
+    assert_eq!(failed("b,,,run,2,failed,lost"), all, "no benchmark");
+    assert_eq!(failed("b,tp,,run,2,failed,lost"), all[..2], "no key");
+    assert_eq!(failed("b,,4,run,2,failed,lost"), [all[0].clone(), all[2].clone()]);
+    assert_eq!(failed("b,tp,8,run,2,failed,lost"), all[1..2], "all is told");
+    assert_eq!(failed("b,write,,run,1,failed,lost"), [of("b", "write", "", 0, "failed")], "none agrees");
     // A repetition that was measured does not hide it.
-    assert_eq!(failed("a,read,,trial,1,failed,lost"), [of("a", "read", "4", 1, "failed")]);
+    assert_eq!(failed("a,read,,run,1,failed,lost"), [of("a", "read", "4", 1, "failed")]);
     // Nothing names a benchmark.
-    let text = "system,clients,kind,repetition,metric,value\na,4,,1,x,5\na,8,,1,x,5\na,,trial,2,failed,lost\n";
-    let found: Vec<_> = trials(text).into_iter().filter(|trial| trial.4 == "failed").collect();
+    let text = "system,clients,kind,repetition,metric,value\na,4,,1,x,5\na,8,,1,x,5\na,,run,2,failed,lost\n";
+    let found: Vec<_> = runs(text).into_iter().filter(|run| run.4 == "failed").collect();
     assert_eq!(found, [of("a", "imported", "4", 1, "failed"), of("a", "imported", "8", 1, "failed")]);
 }
 
@@ -261,10 +258,10 @@ fn a_metric_has_one_unit_and_one_better_way() {
         into_experiment("x", &[read(first, "a.csv"), read(second, "b.csv")])
     };
     let experiment = two("a,tp,1,p99,ms,,100", "b,tp,1,p99,s,,0.1").unwrap();
-    let records: Vec<_> = experiment.trials.iter().map(|(_, record)| &record.measurements[0]).collect();
+    let records: Vec<_> = experiment.runs.iter().map(|(_, record)| &record.measurements[0]).collect();
     assert_eq!((&records[0].reading, records[0].metric.unit.as_str()), (&Reading::Value(100.0), "ms"));
     assert_eq!(records[0], records[1]);
-    assert!(experiment.trials[1].1.marks.iter().any(|mark| mark.detail == "p99: s were made ms"));
+    assert!(experiment.runs[1].1.marks.iter().any(|mark| mark.detail == "p99: s were made ms"));
     let error = two("a,tp,1,p99,ms,,100", "b,tp,1,p99,MB,,1").unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -295,10 +292,10 @@ fn a_share_of_failures_is_a_percentage() {
 #[test]
 fn a_state_that_stands_as_a_kind_is_refused() {
     for (kind, hint) in [
-        ("failed", "`trial` as its kind"),
-        ("Aborted", "`trial` as its kind"),
-        ("failure", "`trial` as its kind"),
-        ("trail", "is it `trial`?"),
+        ("failed", "`run` as its kind"),
+        ("Aborted", "`run` as its kind"),
+        ("failure", "`run` as its kind"),
+        ("trail", "is it `run`?"),
         ("mesured", "is it `measured`?"),
     ] {
         let said = refused(&format!("system,kind,repetition,metric,value\na,,1,x,5\na,{kind},2,x,6\n"));
@@ -319,8 +316,8 @@ fn gaps_among_the_repetitions_of_a_side_are_told() {
     let note = "b lacks 20 of 30 repetitions of imported (no keys): 1, 2, 4, 5, 7, 8, 10, 11, 13, 14 and 10 more; \
                 if they failed, say so in the table";
     assert_eq!(gaps.notes, [note]);
-    let told = gaps.trials.iter().filter(|(_, record)| record.marks.iter().any(|mark| mark.detail == note)).count();
-    assert_eq!(told, 10, "each trial of b");
+    let told = gaps.runs.iter().filter(|(_, record)| record.marks.iter().any(|mark| mark.detail == note)).count();
+    assert_eq!(told, 10, "each run of b");
     let fewer: String = rows("b", 1).lines().take(10).map(|line| format!("{line}\n")).collect();
     assert!(made(&text(&fewer)).notes.is_empty(), "fewer are no gap");
 }

@@ -81,7 +81,7 @@ pub struct MachineCpu {
     pub busy_share: f64,
     /// Of étalon and the process trees given to the samples.
     pub own_share: f64,
-    /// Of everybody else, without interrupts: the load that disturbs a trial.
+    /// Of everybody else, without interrupts: the load that disturbs a run.
     pub foreign_share: f64,
     /// Taken by the hypervisor while this machine wanted to run.
     pub steal_share: f64,

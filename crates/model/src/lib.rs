@@ -1,4 +1,4 @@
-//! The nouns of Étalon: plan, system, workload, case, block, trial, measurement, facts. No I/O.
+//! The nouns of Étalon: plan, system, workload, case, block, run, measurement, facts. No I/O.
 
 #![forbid(unsafe_code)]
 
@@ -12,8 +12,8 @@ pub mod facts;
 pub mod metric;
 pub mod near;
 pub mod plan;
+pub mod run;
 pub mod schedule;
-pub mod trial;
 pub mod value;
 
 pub use case::Case;
@@ -26,6 +26,6 @@ pub use plan::{
     Benchmark, CLIENTS_ON, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan,
     VolumePlan,
 };
+pub use run::{Mark, MarkKind, PlannedRun, RunRecord, RunState, Series, SeriesKind};
 pub use schedule::{Length, OnError, Order, Schedule};
-pub use trial::{Mark, MarkKind, PlannedTrial, Series, SeriesKind, TrialRecord, TrialState};
 pub use value::{Point, Value};

@@ -3,9 +3,9 @@ use serde::{Deserialize, Serialize};
 /// Percent of operations that did not succeed; of one kind of failure with `_` and the kind's name appended.
 pub const FAILED_SHARE: &str = "failed_share";
 
-/// p of the drift that the trial's rate shows, if the true rate stands still.
+/// p of the drift that the run's rate shows, if the true rate stands still.
 pub const DRIFT_P: &str = "drift_p";
-/// p of the two levels that the trial's rate shows, if there is one level.
+/// p of the two levels that the run's rate shows, if there is one level.
 pub const LEVELS_P: &str = "levels_p";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ impl Reading {
     }
 }
 
-/// What one trial gave for a metric.
+/// What one run gave for a metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     pub metric: Metric,

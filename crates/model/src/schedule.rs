@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How long the measured part of a trial is.
+/// How long the measured part of a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Length {
@@ -16,14 +16,14 @@ pub enum Length {
 pub enum Order {
     /// Blocks: every case once, in a random order drawn anew for each block from the recorded seed.
     Interleaved,
-    /// All trials of a case, then the next: drift fools this order; kept to repeat old results.
+    /// All runs of a case, then the next: drift fools this order; kept to repeat old results.
     Sequential,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnError {
-    /// `resume` repeats the trial.
+    /// `resume` repeats the run.
     Stop,
     /// Keep the failure with its reason.
     Continue,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Case, MarkKind, Reading, TrialState, Value};
+use model::{Case, MarkKind, Reading, RunState, Value};
 
 use crate::evidence::Evidence;
 use crate::number::{Script, count, fixed, median, significant};
@@ -25,11 +25,11 @@ pub struct BackupRow {
     pub group: String,
     /// The codec with its level: `zstd-3`, `none`.
     pub codec: String,
-    /// Medians of the trials, by metric.
+    /// Medians of the runs, by metric.
     pub figures: BTreeMap<String, f64>,
-    /// Metrics without a figure in any trial.
+    /// Metrics without a figure in any run.
     pub missing: BTreeMap<String, String>,
-    /// The trials' notes, such as a substituted method.
+    /// The runs' notes, such as a substituted method.
     pub notes: Vec<String>,
     /// Over the backup without a codec: median, lowest and highest of the blocks.
     pub time_ratio: Option<[f64; 3]>,
@@ -37,13 +37,13 @@ pub struct BackupRow {
     pub time_ratios: usize,
     /// Of the restore, likewise.
     pub restore_ratio: Option<[f64; 3]>,
-    /// Share of the time, and bytes of the backup's file: median of the trials.
+    /// Share of the time, and bytes of the backup's file: median of the runs.
     pub growth: Vec<(f64, f64)>,
 }
 
-/// A trial's block and values.
+/// A run's block and values.
 pub(crate) struct Measured {
-    pub(crate) trial: i64,
+    pub(crate) run: i64,
     pub(crate) block: u32,
     pub(crate) values: BTreeMap<String, Reading>,
 }
@@ -60,7 +60,7 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     let backed_up =
         |case: &Case| case.workload == WORKLOAD && case.point.get("method").and_then(Value::as_text) != Some("none");
     let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(|(_, case)| backed_up(case)).collect();
-    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| trials(evidence, *index)).collect();
+    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| runs(evidence, *index)).collect();
     let mut rows = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured) {
         if own.is_empty() {
@@ -69,22 +69,22 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
         let baseline = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline(case, other));
         let is_whole = |index: usize| evidence.failed(index as u32) == 0;
         let baseline = baseline.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
-        let baseline = baseline.map(|(_, trials)| trials.as_slice()).filter(|_| codec_of(case) != "none");
+        let baseline = baseline.map(|(_, runs)| runs.as_slice()).filter(|_| codec_of(case) != "none");
         rows.push(row(evidence, (*index as u32, case), own, baseline));
     }
     rows
 }
 
-pub(crate) fn trials(evidence: &Evidence, case: usize) -> Vec<Measured> {
+pub(crate) fn runs(evidence: &Evidence, case: usize) -> Vec<Measured> {
     let last = evidence.last_attempts();
-    let own = last.iter().filter(|t| t.planned.case as usize == case && t.state == TrialState::Measured);
-    own.map(|trial| Measured {
-        trial: trial.id,
-        block: trial.planned.block,
+    let own = last.iter().filter(|t| t.planned.case as usize == case && t.state == RunState::Measured);
+    own.map(|run| Measured {
+        run: run.id,
+        block: run.planned.block,
         values: evidence
             .measurements
             .iter()
-            .filter(|one| one.trial_id == trial.id)
+            .filter(|one| one.run_id == run.id)
             .map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone()))
             .collect(),
     })
@@ -129,7 +129,7 @@ pub(crate) fn codec_label(case: &Case) -> String {
 
 /// Each note once.
 fn notes(evidence: &Evidence, own: &[Measured]) -> Vec<String> {
-    let marks = own.iter().flat_map(|trial| evidence.marks_of(trial.trial));
+    let marks = own.iter().flat_map(|run| evidence.marks_of(run.run));
     let mut notes: Vec<String> = Vec::new();
     for mark in marks.filter(|mark| mark.kind == MarkKind::Note) {
         if !notes.contains(&mark.detail) {
@@ -165,19 +165,19 @@ fn row(evidence: &Evidence, (index, case): (u32, &Case), own: &[Measured], basel
     if evidence.header.plan.benchmarks.len() > 1 {
         group.insert(0, case.benchmark.clone());
     }
-    let mut ids: Vec<&String> = own.iter().flat_map(|trial| trial.values.keys()).collect();
+    let mut ids: Vec<&String> = own.iter().flat_map(|run| run.values.keys()).collect();
     ids.sort();
     ids.dedup();
     let mut figures = BTreeMap::new();
     let mut missing = BTreeMap::new();
     for id in ids {
-        let readings = || own.iter().filter_map(|trial| trial.values.get(id));
-        // Of all trials or of none: the others would stand for those that failed.
+        let readings = || own.iter().filter_map(|run| run.values.get(id));
+        // Of all runs or of none: the others would stand for those that failed.
         let all: Option<Vec<f64>> =
-            own.iter().map(|trial| trial.values.get(id).and_then(value)).collect::<Option<_>>().filter(|_| failed == 0);
+            own.iter().map(|run| run.values.get(id).and_then(value)).collect::<Option<_>>().filter(|_| failed == 0);
         match all.and_then(|all| median(all.into_iter())) {
             Some(middle) => drop(figures.insert(id.clone(), middle)),
-            None if failed > 0 => drop(missing.insert(id.clone(), format!("{} failed", count(failed, "trial")))),
+            None if failed > 0 => drop(missing.insert(id.clone(), format!("{} failed", count(failed, "run")))),
             None => {
                 let why = readings().find_map(|reading| match reading {
                     Reading::Unavailable(why) => Some(why.clone()),
@@ -205,13 +205,13 @@ fn row(evidence: &Evidence, (index, case): (u32, &Case), own: &[Measured], basel
     }
 }
 
-/// One per block in which both were measured; none at all if a trial of these lacks the metric, since the others would stand
+/// One per block in which both were measured; none at all if a run of these lacks the metric, since the others would stand
 /// for it.
 pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
-    let of = |trial: &Measured| trial.values.get(metric).and_then(value).filter(|value| *value > 0.0);
-    let of_block = |trial: &Measured| {
-        let other = baseline.iter().find(|other| other.block == trial.block)?;
-        Some(of(trial).zip(of(other)).map(|(own, other)| own / other))
+    let of = |run: &Measured| run.values.get(metric).and_then(value).filter(|value| *value > 0.0);
+    let of_block = |run: &Measured| {
+        let other = baseline.iter().find(|other| other.block == run.block)?;
+        Some(of(run).zip(of(other)).map(|(own, other)| own / other))
     };
     own.iter().filter_map(of_block).collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
@@ -239,7 +239,7 @@ impl BackupRow {
         // Encrypted data, as a rule.
         let saved = if *saving < 0.5 { "nothing".to_owned() } else { format!("{saving:.0} %") };
         let of_blocks = match self.time_ratios {
-            1 => "one trial: no more than a hint".to_owned(),
+            1 => "one run: no more than a hint".to_owned(),
             blocks => format!("{lowest:.2}× to {highest:.2}× in {blocks} blocks"),
         };
         Some(format!("{} saves {saved} and takes {ratio:.2}× the time for {cpu} ({of_blocks})", self.codec))
@@ -455,7 +455,7 @@ pub(crate) fn said(verdict: &str) -> String {
 }
 
 /// What the figures are.
-const FOOTNOTE: &str = "Medians of the trials; every restore was verified. Rates are of source data,\n\
+const FOOTNOTE: &str = "Medians of the runs; every restore was verified. Rates are of source data,\n\
                         s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
                         `time` is against the backup without a codec in the same block. Intervals and\n\
                         verdicts: `etalon compare STORE --cols codec`.";
@@ -489,7 +489,7 @@ fn columns(lines: &[[String; 9]]) -> String {
 mod tests {
     use super::*;
 
-    fn row(codec: &str, trials: usize) -> BackupRow {
+    fn row(codec: &str, runs: usize) -> BackupRow {
         let figures = [("saving", 78.2), ("backup_cpu_per_gib", 14.04), ("backup_size", 1048576.0)];
         BackupRow {
             system: "here".to_owned(),
@@ -498,7 +498,7 @@ mod tests {
             figures: figures.iter().map(|(id, value)| ((*id).to_owned(), *value)).collect(),
             missing: BTreeMap::new(),
             time_ratio: (codec != "none").then_some([0.9, 0.85, 0.97]),
-            time_ratios: trials,
+            time_ratios: runs,
             restore_ratio: None,
             growth: Vec::new(),
             notes: Vec::new(),
@@ -510,7 +510,7 @@ mod tests {
         let expected =
             "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 blocks)";
         assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
-        assert!(row("zstd-3", 1).verdict().unwrap().contains("one trial"));
+        assert!(row("zstd-3", 1).verdict().unwrap().contains("one run"));
         assert_eq!(row("none", 6).verdict(), None);
         let mut encrypted = row("zstd-3", 6);
         encrypted.figures.insert("saving".to_owned(), -0.02);
@@ -521,13 +521,13 @@ mod tests {
     fn the_blocks_of_a_verdict_are_those_that_have_a_baseline() {
         let measured = |block, ms| {
             let values = [("backup_time".to_owned(), Reading::Value(ms))].into();
-            Measured { trial: 0, block, values }
+            Measured { run: 0, block, values }
         };
         let own: Vec<Measured> = (0..6).map(|block| measured(block, 9.0)).collect();
         let found = ratios(&own, &[measured(2, 10.0), measured(7, 1.0)], "backup_time");
         assert_eq!((found.as_slice(), summary(&found)), (&[0.9][..], Some([0.9; 3])));
         let one = BackupRow { time_ratio: summary(&found), time_ratios: found.len(), ..row("zstd-3", 6) };
-        assert!(one.verdict().unwrap().ends_with("(one trial: no more than a hint)"), "{one:?}");
+        assert!(one.verdict().unwrap().ends_with("(one run: no more than a hint)"), "{one:?}");
     }
 
     #[test]
@@ -601,13 +601,13 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_within_blocks() {
-        let trial = |block, time| Measured {
-            trial: 0,
+        let run = |block, time| Measured {
+            run: 0,
             block,
             values: BTreeMap::from([("backup_time".to_owned(), Reading::Value(time))]),
         };
-        let own = [trial(0, 2.0), trial(1, 30.0), trial(2, 5.0)];
-        let none = [trial(0, 1.0), trial(1, 10.0), trial(3, 9.0)];
+        let own = [run(0, 2.0), run(1, 30.0), run(2, 5.0)];
+        let none = [run(0, 1.0), run(1, 10.0), run(3, 9.0)];
         assert_eq!(summary(&ratios(&own, &none, "backup_time")), Some([2.5, 2.0, 3.0]));
         assert_eq!(summary(&ratios(&own, &none, "restore_time")), None);
     }

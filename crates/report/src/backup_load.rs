@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use model::backup::OF_THE_BACKUP;
 use model::{Case, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, said, summary, trials, value};
+use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, runs, said, summary, value};
 use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
@@ -34,9 +34,9 @@ pub struct LoadRow {
     pub load: String,
     /// `zstd-3, 20 MiB/s`, or `none`.
     pub backup: String,
-    /// Median of the trials.
+    /// Median of the runs.
     pub throughput: Option<f64>,
-    /// p50 and p99: medians of the trials.
+    /// p50 and p99: medians of the runs.
     pub response_us: [Option<f64>; 2],
     /// Over the load alone: median, lowest and highest of the blocks.
     pub throughput_ratio: Option<[f64; 3]>,
@@ -54,13 +54,13 @@ fn text<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
 pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     let loaded = |(_, case): &(usize, &Case)| case.workload == "backup" && text(case, SCRIPT).is_some();
     let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(loaded).collect();
-    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| trials(evidence, *index)).collect();
+    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| runs(evidence, *index)).collect();
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
         let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_alone(case, other));
         let is_whole = |index: usize| evidence.failed(index as u32) == 0;
         let alone = alone.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
-        let alone = alone.map(|(_, trials)| trials.as_slice()).filter(|_| !is_none(case));
+        let alone = alone.map(|(_, runs)| runs.as_slice()).filter(|_| !is_none(case));
         rows.push(row(evidence, case, own, alone));
     }
     rows
@@ -81,7 +81,7 @@ pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
     match rows.is_empty() {
         true => String::new(),
         false => format!(
-            "Medians of the trials, and of the ratios to the transactions alone in the same block.\n\
+            "Medians of the runs, and of the ratios to the transactions alone in the same block.\n\
              Intervals and verdicts: `etalon compare STORE --cols {}`.\n\n",
             compared_keys(evidence).join(",")
         ),
@@ -99,7 +99,7 @@ fn is_alone(case: &Case, other: &Case) -> bool {
 
 fn row(evidence: &Evidence, case: &Case, own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
     let middle = |id: &str| {
-        let all: Option<Vec<f64>> = own.iter().map(|trial| trial.values.get(id).and_then(value)).collect();
+        let all: Option<Vec<f64>> = own.iter().map(|run| run.values.get(id).and_then(value)).collect();
         median(all?.into_iter())
     };
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
@@ -147,7 +147,7 @@ impl LoadRow {
     pub fn verdict(&self) -> Option<String> {
         let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
         let of_blocks = match self.throughput_ratios {
-            1 => "one trial: no more than a hint".to_owned(),
+            1 => "one run: no more than a hint".to_owned(),
             blocks => format!("{lowest:.0} to {highest:.0} % in {blocks} blocks"),
         };
         let p99 = match self.p99_ratio {
@@ -215,7 +215,7 @@ pub fn render(rows: &[LoadRow]) -> String {
 mod tests {
     use super::*;
 
-    fn row(backup: &str, ratio: Option<[f64; 3]>, trials: usize) -> LoadRow {
+    fn row(backup: &str, ratio: Option<[f64; 3]>, runs: usize) -> LoadRow {
         LoadRow {
             system: "here".to_owned(),
             load: "tpcb-like, 4 clients".to_owned(),
@@ -223,7 +223,7 @@ mod tests {
             throughput: Some(1234.4),
             response_us: [Some(1_200.0), None],
             throughput_ratio: ratio,
-            throughput_ratios: trials,
+            throughput_ratios: runs,
             p99_ratio: None,
         }
     }
@@ -260,9 +260,9 @@ mod tests {
             lines[4..6].join(""),
             "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 blocks)"
         );
-        // Six trials, of which one has the load alone beside it.
+        // Six runs, of which one has the load alone beside it.
         let one = LoadRow { throughput_ratios: 1, ..row("zstd-3", Some([0.66; 3]), 6) };
-        assert!(one.verdict().unwrap().ends_with("(one trial: no more than a hint)"));
+        assert!(one.verdict().unwrap().ends_with("(one run: no more than a hint)"));
         assert_eq!(render(&[]), "");
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Case, Reading, TrialState, Value};
+use model::{Case, Reading, RunState, Value};
 
 use crate::evidence::Evidence;
 use crate::number::median;
@@ -17,10 +17,10 @@ use crate::text::clean;
 const THROUGHPUT: &str = "throughput_";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trials {
-    /// One report for each case, of all its trials together.
+pub enum Runs {
+    /// One report for each case, of all its runs together.
     Together,
-    /// One report for each trial.
+    /// One report for each run.
     Each,
 }
 
@@ -30,7 +30,7 @@ pub struct BarrelReport {
     pub system: String,
     /// Distinguishes the benchmark's cases: `clients=4`.
     pub point: String,
-    pub trials: usize,
+    pub runs: usize,
     pub clients: Option<i64>,
     /// Longest, shortest and mean connection time, if measured.
     pub connect_ms: [Option<f64>; 3],
@@ -46,13 +46,13 @@ pub struct KindRow {
     pub max_ms: Option<f64>,
     pub min_ms: Option<f64>,
     pub per_s: Option<f64>,
-    /// Median of the trials' medians.
+    /// Median of the runs' medians.
     pub p50_ms: Option<f64>,
-    /// Median of the trials' p99.
+    /// Median of the runs' p99.
     pub p99_ms: Option<f64>,
 }
 
-/// One trial's values by metric.
+/// One run's values by metric.
 struct Measured<'a> {
     id: i64,
     elapsed_s: f64,
@@ -60,49 +60,48 @@ struct Measured<'a> {
 }
 
 /// By case, in the plan's order.
-pub fn reports(evidence: &Evidence, split: Trials) -> Vec<BarrelReport> {
+pub fn reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
     for (index, case) in evidence.cases.iter().enumerate() {
-        let trials = measured(evidence, index);
+        let runs = measured(evidence, index);
         match split {
-            Trials::Together if trials.is_empty() => {}
-            Trials::Together => reports.push(report(evidence, case, &trials)),
-            Trials::Each => reports.extend(trials.chunks(1).map(|one| report(evidence, case, one))),
+            Runs::Together if runs.is_empty() => {}
+            Runs::Together => reports.push(report(evidence, case, &runs)),
+            Runs::Each => reports.extend(runs.chunks(1).map(|one| report(evidence, case, one))),
         }
     }
     reports
 }
 
 fn measured(evidence: &Evidence, case: usize) -> Vec<Measured<'_>> {
-    let of_case =
-        |trial: &&&store::StoredTrial| trial.planned.case as usize == case && trial.state == TrialState::Measured;
+    let of_case = |run: &&&store::StoredRun| run.planned.case as usize == case && run.state == RunState::Measured;
     let values = |id: i64| {
-        let of_trial = evidence.measurements.iter().filter(move |one| one.trial_id == id);
-        of_trial.filter_map(|one| match one.measurement.reading {
+        let of_run = evidence.measurements.iter().filter(move |one| one.run_id == id);
+        of_run.filter_map(|one| match one.measurement.reading {
             Reading::Value(value) => Some((one.measurement.metric.id.as_str(), value)),
             Reading::Unavailable(_) => None,
         })
     };
     let last = evidence.last_attempts();
-    let trials = last.iter().filter(of_case);
-    trials.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
+    let runs = last.iter().filter(of_case);
+    runs.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
-fn report(evidence: &Evidence, case: &Case, trials: &[Measured<'_>]) -> BarrelReport {
+fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>]) -> BarrelReport {
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let point = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let mut names: Vec<&str> =
-        trials.iter().flat_map(|trial| trial.values.keys()).filter_map(|id| id.strip_prefix(THROUGHPUT)).collect();
+        runs.iter().flat_map(|run| run.values.keys()).filter_map(|id| id.strip_prefix(THROUGHPUT)).collect();
     names.sort_unstable();
     names.dedup();
     let kinds = if names.is_empty() {
-        vec![KindRow { name: script_of(case), ..row("", trials) }]
+        vec![KindRow { name: script_of(case), ..row("", runs) }]
     } else {
-        names.into_iter().map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), trials) }).collect()
+        names.into_iter().map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), runs) }).collect()
     };
-    let mut marks: Vec<String> = trials
+    let mut marks: Vec<String> = runs
         .iter()
-        .flat_map(|trial| evidence.marks_of(trial.id))
+        .flat_map(|run| evidence.marks_of(run.id))
         .map(|mark| format!("{}: {}", mark.kind.as_str(), mark.detail.replace('\n', " ")))
         .collect();
     marks.sort();
@@ -111,12 +110,12 @@ fn report(evidence: &Evidence, case: &Case, trials: &[Measured<'_>]) -> BarrelRe
         client: case.benchmark.clone(),
         system: case.system.clone(),
         point: point.collect::<Vec<_>>().join(", "),
-        trials: trials.len(),
+        runs: runs.len(),
         clients: case.point.get("clients").and_then(Value::as_int),
         connect_ms: [
-            ms(of(trials, "connect_max").max_by(f64::total_cmp)),
-            ms(of(trials, "connect_min").min_by(f64::total_cmp)),
-            ms(mean(of(trials, "connect_mean"))),
+            ms(of(runs, "connect_max").max_by(f64::total_cmp)),
+            ms(of(runs, "connect_min").min_by(f64::total_cmp)),
+            ms(mean(of(runs, "connect_mean"))),
         ],
         kinds,
         marks,
@@ -130,8 +129,8 @@ fn script_of(case: &Case) -> String {
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
 }
 
-fn of<'t>(trials: &'t [Measured<'_>], id: &'t str) -> impl Iterator<Item = f64> + 't {
-    trials.iter().filter_map(move |trial| trial.values.get(id).copied())
+fn of<'t>(runs: &'t [Measured<'_>], id: &'t str) -> impl Iterator<Item = f64> + 't {
+    runs.iter().filter_map(move |run| run.values.get(id).copied())
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -143,19 +142,19 @@ fn ms(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e3)
 }
 
-fn row(suffix: &str, trials: &[Measured<'_>]) -> KindRow {
+fn row(suffix: &str, runs: &[Measured<'_>]) -> KindRow {
     let id = |name: &str| format!("{name}{suffix}");
     let rate = id("throughput");
     // Recovers the count from the rate.
-    let counted = |trial: &Measured<'_>| Some((trial.values.get(rate.as_str())? * trial.elapsed_s).round());
-    let counts: Vec<(f64, f64)> = trials.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
+    let counted = |run: &Measured<'_>| Some((run.values.get(rate.as_str())? * run.elapsed_s).round());
+    let counts: Vec<(f64, f64)> = runs.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
     let (queries, seconds) = counts.iter().fold((0.0, 0.0), |(n, s), (count, elapsed)| (n + count, s + elapsed));
-    let median = |name: &str| ms(median(of(trials, &id(name))));
+    let median = |name: &str| ms(median(of(runs, &id(name))));
     KindRow {
         name: String::new(),
         queries: (seconds > 0.0).then_some(queries as u64),
-        max_ms: ms(of(trials, &id("response_max")).max_by(f64::total_cmp)),
-        min_ms: ms(of(trials, &id("response_min")).min_by(f64::total_cmp)),
+        max_ms: ms(of(runs, &id("response_max")).max_by(f64::total_cmp)),
+        min_ms: ms(of(runs, &id("response_min")).min_by(f64::total_cmp)),
         per_s: (seconds > 0.0).then(|| queries / seconds),
         p50_ms: median("response_p50"),
         p99_ms: median("response_p99"),
@@ -187,8 +186,8 @@ pub const FOOTNOTE: &str = "# max_time and min_time are the true extremes, in ms
 
 fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     let point = if report.point.is_empty() { String::new() } else { format!(", {}", report.point) };
-    let trials = crate::number::count(report.trials, "trial");
-    writeln!(text, "# system {}{point}: {trials}", report.system)?;
+    let runs = crate::number::count(report.runs, "run");
+    writeln!(text, "# system {}{point}: {runs}", report.system)?;
     writeln!(text, "Query Barrel Report for client {}", report.client)?;
     let connect = |place: usize| match report.connect_ms[place] {
         Some(ms) => format!("{ms:.3}ms"),
@@ -202,7 +201,7 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
         let (max, min, per_s) = (shown(kind.max_ms, 3), shown(kind.min_ms, 3), shown(kind.per_s, 2));
         writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, whole(kind.queries))?;
     }
-    let of = if report.trials == 1 { "" } else { ", median of the trials" };
+    let of = if report.runs == 1 { "" } else { ", median of the runs" };
     let in_ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"));
     for kind in &report.kinds {
         writeln!(text, "# {}: p50 {}, p99 {}{of}", kind.name, in_ms(kind.p50_ms), in_ms(kind.p99_ms))?;

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use model::{Case, Facts, Mark, Series, TrialState};
-use store::{Header, Store, StoreError, StoredMeasurement, StoredTrial};
+use model::{Case, Facts, Mark, RunState, Series};
+use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 /// [`Header::build`] of imports.
 pub const IMPORTED: &str = "imported";
 /// Subject of the load generator's machine.
 pub const CLIENT: &str = "client";
 
-/// A store's content without histograms, which are large and read per trial.
+/// A store's content without histograms, which are large and read per run.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// What the experiment is and what started it.
     pub header: Header,
     pub cases: Vec<Case>,
-    pub trials: Vec<StoredTrial>,
+    pub runs: Vec<StoredRun>,
     pub measurements: Vec<StoredMeasurement>,
     pub marks: Vec<(i64, Mark)>,
     /// By subject: [`CLIENT`] or a system's name.
@@ -24,10 +24,10 @@ pub struct Evidence {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TrialCounts {
+pub struct RunCounts {
     /// In the order.
     pub planned: usize,
-    /// Places whose trial was measured.
+    /// Places whose run was measured.
     pub measured: usize,
     /// At the last attempt.
     pub failed: usize,
@@ -36,18 +36,18 @@ pub struct TrialCounts {
 }
 
 pub trait SeriesSource {
-    fn series(&self, trial: i64) -> Result<Vec<Series>, StoreError>;
+    fn series(&self, run: i64) -> Result<Vec<Series>, StoreError>;
 }
 
 impl SeriesSource for Store {
-    fn series(&self, trial: i64) -> Result<Vec<Series>, StoreError> {
-        Store::series(self, trial)
+    fn series(&self, run: i64) -> Result<Vec<Series>, StoreError> {
+        Store::series(self, run)
     }
 }
 
 impl SeriesSource for BTreeMap<i64, Vec<Series>> {
-    fn series(&self, trial: i64) -> Result<Vec<Series>, StoreError> {
-        Ok(self.get(&trial).cloned().unwrap_or_default())
+    fn series(&self, run: i64) -> Result<Vec<Series>, StoreError> {
+        Ok(self.get(&run).cloned().unwrap_or_default())
     }
 }
 
@@ -60,7 +60,7 @@ impl Evidence {
         Ok(Evidence {
             header: store.header().clone(),
             cases: store.cases().to_vec(),
-            trials: store.trials()?,
+            runs: store.runs()?,
             measurements,
             marks,
             facts: store.facts()?,
@@ -72,51 +72,51 @@ impl Evidence {
     }
 
     /// At each place the measured attempt, else the last that failed, else the last: whoever interrupts the repetition of a
-    /// trial that failed has not undone it.
-    pub fn last_attempts(&self) -> Vec<&StoredTrial> {
-        let rank = |trial: &StoredTrial| match trial.state {
-            TrialState::Measured => 2,
-            TrialState::Failed => 1,
+    /// run that failed has not undone it.
+    pub fn last_attempts(&self) -> Vec<&StoredRun> {
+        let rank = |run: &StoredRun| match run.state {
+            RunState::Measured => 2,
+            RunState::Failed => 1,
             _ => 0,
         };
-        let mut last: BTreeMap<u32, &StoredTrial> = BTreeMap::new();
-        for trial in &self.trials {
-            let kept = last.entry(trial.planned.position).or_insert(trial);
-            if kept.state != TrialState::Measured && (rank(trial), trial.attempt) >= (rank(kept), kept.attempt) {
-                *kept = trial;
+        let mut last: BTreeMap<u32, &StoredRun> = BTreeMap::new();
+        for run in &self.runs {
+            let kept = last.entry(run.planned.position).or_insert(run);
+            if kept.state != RunState::Measured && (rank(run), run.attempt) >= (rank(kept), kept.attempt) {
+                *kept = run;
             }
         }
         last.into_values().collect()
     }
 
-    /// How many trials of a case failed for good: what the others gave is no figure of the case.
+    /// How many runs of a case failed for good: what the others gave is no figure of the case.
     pub fn failed(&self, case: u32) -> usize {
-        let of_case = |trial: &&StoredTrial| trial.planned.case == case && trial.state == TrialState::Failed;
+        let of_case = |run: &&StoredRun| run.planned.case == case && run.state == RunState::Failed;
         self.last_attempts().into_iter().filter(of_case).count()
     }
 
-    pub fn counts(&self) -> TrialCounts {
-        let mut counts = TrialCounts::default();
-        for trial in self.last_attempts() {
+    pub fn counts(&self) -> RunCounts {
+        let mut counts = RunCounts::default();
+        for run in self.last_attempts() {
             counts.planned += 1;
-            match trial.state {
-                TrialState::Measured => counts.measured += 1,
-                TrialState::Failed => counts.failed += 1,
-                TrialState::Aborted => counts.aborted += 1,
-                TrialState::Planned | TrialState::Running | TrialState::Superseded => {}
+            match run.state {
+                RunState::Measured => counts.measured += 1,
+                RunState::Failed => counts.failed += 1,
+                RunState::Aborted => counts.aborted += 1,
+                RunState::Planned | RunState::Running | RunState::Superseded => {}
             }
         }
         counts
     }
 
     /// Imports without times have the time of import.
-    pub fn began_unix_ms(&self, trial: &StoredTrial) -> Option<i64> {
+    pub fn began_unix_ms(&self, run: &StoredRun) -> Option<i64> {
         let of_import = (self.header.build == IMPORTED).then_some(self.header.created_unix_ms);
-        trial.started_unix_ms.filter(|instant| Some(*instant) != of_import)
+        run.started_unix_ms.filter(|instant| Some(*instant) != of_import)
     }
 
-    pub fn marks_of(&self, trial: i64) -> impl Iterator<Item = &Mark> {
-        self.marks.iter().filter(move |(id, _)| *id == trial).map(|(_, mark)| mark)
+    pub fn marks_of(&self, run: i64) -> impl Iterator<Item = &Mark> {
+        self.marks.iter().filter(move |(id, _)| *id == run).map(|(_, mark)| mark)
     }
 
     /// The system itself, or the one that it is an alias of.

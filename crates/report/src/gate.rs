@@ -64,7 +64,7 @@ pub enum RowStatus {
     Held,
     /// The data neither show nor exclude one.
     Open,
-    /// More trials of the candidate failed or lack a value.
+    /// More runs of the candidate failed or lack a value.
     Failed,
     NotCompared,
 }
@@ -186,13 +186,13 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
 fn unmeasured(benchmark: &Unmeasured) -> GateLine {
     let failed = match benchmark.failed {
         0 => String::new(),
-        failed => format!(", {} of the candidate failed", count(failed, "trial")),
+        failed => format!(", {} of the candidate failed", count(failed, "run")),
     };
     GateLine {
         status: if benchmark.failed > 0 { RowStatus::Failed } else { RowStatus::NotCompared },
         name: benchmark.benchmark.clone(),
         sides: "all".to_owned(),
-        detail: format!("no trial was measured{failed}: {}", benchmark.reason),
+        detail: format!("no run was measured{failed}: {}", benchmark.reason),
     }
 }
 

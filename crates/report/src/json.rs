@@ -31,8 +31,8 @@ pub struct Document {
     pub client_hosts: Vec<ClientHost>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
-    /// The trials that are in no figure.
-    pub dropped_trials: Vec<DroppedTrial>,
+    /// The runs that are in no figure.
+    pub dropped_runs: Vec<DroppedRun>,
 }
 
 /// What was run.
@@ -57,21 +57,21 @@ pub struct Experiment {
     pub order: String,
     /// Seed of the order and of every random stream.
     pub seed: u64,
-    /// How many trials came to which end.
-    pub trials: Trials,
+    /// How many runs came to which end.
+    pub runs: Runs,
     /// What the comparisons were judged by.
     pub rules: Rules,
     /// The facts in which compared systems differ.
     pub differences: Vec<Difference>,
 }
 
-/// How many trials came to which end.
+/// How many runs came to which end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Trials {
+pub struct Runs {
     /// Places in the order.
     pub planned: usize,
-    /// Places whose trial was measured.
+    /// Places whose run was measured.
     pub measured: usize,
     /// Places whose last attempt failed.
     pub failed: usize,
@@ -87,7 +87,7 @@ pub struct Rules {
     pub margin: f64,
     /// Level of the intervals.
     pub level: f64,
-    /// How a side's figure in the table is made of its trials; the ratio does not depend on it.
+    /// How a side's figure in the table is made of its runs; the ratio does not depend on it.
     pub estimator: String,
     /// `paired` (by block) or `unpaired`.
     pub pairing: String,
@@ -145,7 +145,7 @@ pub enum CaseValue {
 pub struct Comparison {
     /// The benchmark.
     pub benchmark: String,
-    /// The keys that all trials of both sides share.
+    /// The keys that all runs of both sides share.
     pub case: BTreeMap<String, CaseValue>,
     /// The metric.
     pub metric: String,
@@ -210,7 +210,7 @@ pub struct Failed {
     pub b: Option<f64>,
 }
 
-/// One side of a comparison. Figures are null if no trial has a value.
+/// One side of a comparison. Figures are null if no run has a value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Side {
@@ -218,7 +218,7 @@ pub struct Side {
     pub system: String,
     /// The side's value of the compared key; the system, unless another key is compared.
     pub label: String,
-    /// Trials with a value.
+    /// Runs with a value.
     pub n: usize,
     /// Arithmetic mean.
     pub mean: Option<f64>,
@@ -232,20 +232,20 @@ pub struct Side {
     pub max: Option<f64>,
     /// Half the interval of the mean, as a share of the mean.
     pub half_width: Option<f64>,
-    /// The trials' values, in run order.
+    /// The runs' values, in run order.
     pub values: Vec<f64>,
-    /// Why trials have no value.
+    /// Why runs have no value.
     pub unavailable: Vec<Unavailable>,
 }
 
-/// Why trials have no value.
+/// Why runs have no value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Unavailable {
     /// Why.
     pub reason: String,
-    /// How many trials say so.
-    pub trials: usize,
+    /// How many runs say so.
+    pub runs: usize,
 }
 
 /// What a reader should know.
@@ -270,10 +270,10 @@ pub struct Note {
     pub text: String,
 }
 
-/// A trial that is in no figure.
+/// A run that is in no figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct DroppedTrial {
+pub struct DroppedRun {
     /// Its place in the order, from 0.
     pub position: u32,
     /// Its block, from 0.
@@ -302,7 +302,7 @@ pub struct Figure {
     pub unit: String,
     /// The figures.
     pub side: Side,
-    /// The marks of the case's trials, beside its first metric; none beside the others.
+    /// The marks of the case's runs, beside its first metric; none beside the others.
     pub warnings: Vec<Warning>,
 }
 
@@ -316,11 +316,11 @@ pub struct ClientHost {
     pub system: String,
     /// The host's name.
     pub host: String,
-    /// Its 99th percentile over that of the middle host, both medians of their trials; null if it is the only one.
+    /// Its 99th percentile over that of the middle host, both medians of their runs; null if it is the only one.
     pub p99_of_middle: Option<f64>,
     /// Whether it is so far behind the middle one that it shapes the whole load's slow end.
     pub is_slow: bool,
-    /// What its trials gave.
+    /// What its runs gave.
     pub figures: Vec<HostFigure>,
 }
 
@@ -349,7 +349,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
             .iter()
             .map(|note| Note { kind: note.kind.as_str().to_owned(), text: note.text.clone() })
             .collect(),
-        dropped_trials: set.dropped.iter().map(dropped).collect(),
+        dropped_runs: set.dropped.iter().map(dropped).collect(),
     }
 }
 
@@ -373,7 +373,7 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             model::Order::Sequential => "sequential".to_owned(),
         },
         seed: header.plan.schedule.seed,
-        trials: Trials {
+        runs: Runs {
             planned: set.counts.planned,
             measured: set.counts.measured,
             failed: set.counts.failed,
@@ -516,18 +516,18 @@ fn side(side: &comparison::Side) -> Side {
     Side {
         system: side.system.clone(),
         label: side.label.clone(),
-        n: side.trials.len(),
+        n: side.runs.len(),
         mean: summary.map(|s| s.mean),
         median: summary.map(|s| s.median),
         trimmed_mean: summary.and_then(|s| s.trimmed_mean),
         min: summary.map(|s| s.min),
         max: summary.map(|s| s.max),
         half_width: side.half_width,
-        values: side.trials.iter().map(|point| point.value).collect(),
+        values: side.runs.iter().map(|point| point.value).collect(),
         unavailable: side
             .unavailable
             .iter()
-            .map(|(reason, trials)| Unavailable { reason: reason.clone(), trials: *trials })
+            .map(|(reason, runs)| Unavailable { reason: reason.clone(), runs: *runs })
             .collect(),
     }
 }
@@ -540,13 +540,13 @@ fn warning(warning: &comparison::Warning) -> Warning {
     }
 }
 
-fn dropped(trial: &comparison::DroppedTrial) -> DroppedTrial {
-    DroppedTrial {
-        position: trial.position,
-        block: trial.block,
-        case: trial.case.clone(),
-        state: trial.state.as_str().to_owned(),
-        reason: trial.reason.clone(),
-        repeated: trial.repeated,
+fn dropped(run: &comparison::DroppedRun) -> DroppedRun {
+    DroppedRun {
+        position: run.position,
+        block: run.block,
+        case: run.case.clone(),
+        state: run.state.as_str().to_owned(),
+        reason: run.reason.clone(),
+        repeated: run.repeated,
     }
 }

@@ -1,4 +1,4 @@
-//! Marks of unsteady trials, adjusted for the number of trials.
+//! Marks of unsteady runs, adjusted for the number of runs.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use store::StoredMeasurement;
 /// Acceptable share of false marks.
 const ERROR: f64 = 0.05;
 
-/// Drops marks that tests adjusted by Benjamini and Hochberg do not support. Trials without tests, of older stores,
+/// Drops marks that tests adjusted by Benjamini and Hochberg do not support. Runs without tests, of older stores,
 /// keep theirs.
 pub fn keep_believed(measurements: &[StoredMeasurement], marks: &mut Vec<(i64, Mark)>) {
     let is_test = |stored: &&StoredMeasurement| [DRIFT_P, LEVELS_P].contains(&stored.measurement.metric.id.as_str());
     let p_of = |stored: &StoredMeasurement| match stored.measurement.reading {
-        Reading::Value(p) => Some((stored.trial_id, p)),
+        Reading::Value(p) => Some((stored.run_id, p)),
         Reading::Unavailable(_) => None,
     };
     let tests: Vec<(i64, f64)> = measurements.iter().filter(is_test).filter_map(p_of).collect();
     let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
     let mut believed: BTreeMap<i64, bool> = BTreeMap::new();
-    for ((trial, _), adjusted) in tests.iter().zip(stats::benjamini_hochberg(&p)) {
-        *believed.entry(*trial).or_default() |= adjusted <= ERROR;
+    for ((run, _), adjusted) in tests.iter().zip(stats::benjamini_hochberg(&p)) {
+        *believed.entry(*run).or_default() |= adjusted <= ERROR;
     }
-    marks.retain(|(trial, mark)| mark.kind != MarkKind::NotSteady || believed.get(trial).is_none_or(|is| *is));
+    marks.retain(|(run, mark)| mark.kind != MarkKind::NotSteady || believed.get(run).is_none_or(|is| *is));
 }
 
 #[cfg(test)]
@@ -32,30 +32,30 @@ mod tests {
 
     use super::*;
 
-    fn test(trial_id: i64, id: &str, p: f64) -> StoredMeasurement {
+    fn test(run_id: i64, id: &str, p: f64) -> StoredMeasurement {
         let measurement = Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
-        StoredMeasurement { trial_id, block: 0, case: 0, position: 0, measurement }
+        StoredMeasurement { run_id, block: 0, case: 0, position: 0, measurement }
     }
 
-    fn marked(trials: &[i64], kind: MarkKind) -> Vec<(i64, Mark)> {
-        trials.iter().map(|trial| (*trial, Mark { kind, detail: String::new() })).collect()
+    fn marked(runs: &[i64], kind: MarkKind) -> Vec<(i64, Mark)> {
+        runs.iter().map(|run| (*run, Mark { kind, detail: String::new() })).collect()
     }
 
-    /// Still marked, of a hundred tested trials.
+    /// Still marked, of a hundred tested runs.
     fn left(moved: &[(i64, f64)]) -> Vec<i64> {
-        let still = (0..100).filter(|trial| moved.iter().all(|(other, _)| other != trial));
-        let still = still.map(|trial| test(trial, DRIFT_P, 0.02 + 0.9 * trial as f64 / 100.0));
-        let tests: Vec<_> = still.chain(moved.iter().map(|(trial, p)| test(*trial, LEVELS_P, *p))).collect();
-        let mut marks = marked(&moved.iter().map(|(trial, _)| *trial).collect::<Vec<_>>(), MarkKind::NotSteady);
+        let still = (0..100).filter(|run| moved.iter().all(|(other, _)| other != run));
+        let still = still.map(|run| test(run, DRIFT_P, 0.02 + 0.9 * run as f64 / 100.0));
+        let tests: Vec<_> = still.chain(moved.iter().map(|(run, p)| test(*run, LEVELS_P, *p))).collect();
+        let mut marks = marked(&moved.iter().map(|(run, _)| *run).collect::<Vec<_>>(), MarkKind::NotSteady);
         keep_believed(&tests, &mut marks);
-        marks.into_iter().map(|(trial, _)| trial).collect()
+        marks.into_iter().map(|(run, _)| run).collect()
     }
 
     #[test]
     fn one_that_moves_by_chance_among_a_hundred_is_not_marked() {
         assert_eq!(left(&[(7, 0.008)]), [0_i64; 0], "one in a hundred has such a p");
         assert_eq!(left(&[(7, 0.000_1), (8, 0.008)]), [7]);
-        let many: Vec<(i64, f64)> = (0..40).map(|trial| (trial, 0.008)).collect();
+        let many: Vec<(i64, f64)> = (0..40).map(|run| (run, 0.008)).collect();
         assert_eq!(left(&many).len(), 40, "so many are no chance");
     }
 
@@ -64,7 +64,7 @@ mod tests {
         let tests = [test(1, DRIFT_P, 0.9), test(1, LEVELS_P, 0.9)];
         let mut marks = [marked(&[1, 2], MarkKind::NotSteady), marked(&[1], MarkKind::WarmUpTooShort)].concat();
         keep_believed(&tests, &mut marks);
-        let left: Vec<(i64, MarkKind)> = marks.iter().map(|(trial, mark)| (*trial, mark.kind)).collect();
-        assert_eq!(left, [(2, MarkKind::NotSteady), (1, MarkKind::WarmUpTooShort)], "an older trial tells no test");
+        let left: Vec<(i64, MarkKind)> = marks.iter().map(|(run, mark)| (*run, mark.kind)).collect();
+        assert_eq!(left, [(2, MarkKind::NotSteady), (1, MarkKind::WarmUpTooShort)], "an older run tells no test");
     }
 }

@@ -351,6 +351,6 @@ mod tests {
         assert_eq!(p_value(0.03125), "0.031");
         assert_eq!(p_value(1e-9), "<0.0001");
         assert_eq!(p_value(1.0), "1");
-        assert_eq!(count(1, "trial"), "1 trial");
+        assert_eq!(count(1, "run"), "1 run");
     }
 }

@@ -12,15 +12,15 @@ use crate::latency::Latency;
 /// Reason of a latency over successes only.
 const LEFT_OUT: &str = "it was taken of those that succeeded alone, before étalon counted failures in";
 
-/// For trials that count errors without a failed share: adds the share and latencies over all operations. Kinds of
+/// For runs that count errors without a failed share: adds the share and latencies over all operations. Kinds of
 /// operations have no histogram and become unavailable.
 pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn SeriesSource) {
-    let mut trials: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+    let mut runs: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
     for (place, stored) in measurements.iter().enumerate() {
-        trials.entry(stored.trial_id).or_default().push(place);
+        runs.entry(stored.run_id).or_default().push(place);
     }
     let mut shares = Vec::new();
-    for (trial, places) in trials {
+    for (run, places) in runs {
         let of = |id: &str| places.iter().copied().find(|place| measurements[*place].measurement.metric.id == id);
         let (Some(errors), None) = (of("errors"), of(FAILED_SHARE)) else { continue };
         let Reading::Value(failed) = measurements[errors].measurement.reading else { continue };
@@ -32,7 +32,7 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
             })
             .unwrap_or(0.0);
         let counted = failed + skipped;
-        let response = if counted > 0.0 { whole(source, trial, SeriesKind::Response) } else { None };
+        let response = if counted > 0.0 { whole(source, run, SeriesKind::Response) } else { None };
         let response = response.map(|latency| latency.with_failed(skipped as u64));
         let share = match &response {
             _ if counted == 0.0 => Reading::Value(0.0),
@@ -40,7 +40,7 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
             None => Reading::Unavailable(format!("of how many operations {counted} failed was not recorded")),
         };
         if let Some(response) = response.filter(|latency| latency.failed() > 0) {
-            let service = whole(source, trial, SeriesKind::Service);
+            let service = whole(source, run, SeriesKind::Service);
             for place in &places {
                 recount(&mut measurements[*place].measurement, &response, service.as_ref());
             }
@@ -52,8 +52,8 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
 }
 
 /// On all hosts; `None` if unreadable or missing.
-fn whole(source: &dyn SeriesSource, trial: i64, kind: SeriesKind) -> Option<Latency> {
-    let series = source.series(trial).ok()?;
+fn whole(source: &dyn SeriesSource, run: i64, kind: SeriesKind) -> Option<Latency> {
+    let series = source.series(run).ok()?;
     let mut parts = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
     let mut all = Latency::read(parts.next()?).ok()?;
     for part in parts {
@@ -103,7 +103,7 @@ mod tests {
 
     fn stored(id: &str, value: f64) -> StoredMeasurement {
         let measurement = Measurement::value(id, "us", Direction::Lower, Role::Primary, value);
-        StoredMeasurement { trial_id: 1, block: 0, case: 0, position: 0, measurement }
+        StoredMeasurement { run_id: 1, block: 0, case: 0, position: 0, measurement }
     }
 
     fn reading<'a>(all: &'a [StoredMeasurement], id: &str) -> Option<&'a Reading> {

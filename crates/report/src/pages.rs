@@ -1,7 +1,7 @@
-//! Page inserts in the published form: counters per file and trial, mean latencies and gains; beside them latencies by
+//! Page inserts in the published form: counters per file and run, mean latencies and gains; beside them latencies by
 //! MiB, and verdicts.
 //!
-//! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over trials of `stall /
+//! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over runs of `stall /
 //! n`, rounded only in print.
 
 use std::fmt::Write as _;
@@ -38,7 +38,7 @@ pub struct FileRow {
     pub block: u32,
     /// `DATA` or `TRAN`.
     pub class: &'static str,
-    /// At the trial's end.
+    /// At the run's end.
     pub size_mib: Option<f64>,
     /// Reads, bytes read, stall in ms; writes, bytes written, stall in ms.
     pub counters: [Option<f64>; 6],
@@ -49,7 +49,7 @@ pub struct FileRow {
 /// Of reads, and of writes.
 pub type Means = [Option<f64>; 2];
 
-/// Means over the trials.
+/// Means over the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OsAccount {
     /// Name; reads, bytes read, writes, bytes written.
@@ -117,40 +117,40 @@ pub struct PerCommit {
 }
 
 /// Measured ones in run order: id and block.
-fn trials(evidence: &Evidence, case: u32) -> Vec<(i64, u32)> {
+fn runs(evidence: &Evidence, case: u32) -> Vec<(i64, u32)> {
     let mut found: Vec<_> = evidence
         .last_attempts()
         .into_iter()
-        .filter(|trial| trial.planned.case == case && trial.state == model::TrialState::Measured)
-        .map(|trial| (trial.planned.position, trial.id, trial.planned.block))
+        .filter(|run| run.planned.case == case && run.state == model::RunState::Measured)
+        .map(|run| (run.planned.position, run.id, run.planned.block))
         .collect();
     found.sort_unstable();
     found.into_iter().map(|(_, id, block)| (id, block)).collect()
 }
 
-fn reading<'e>(evidence: &'e Evidence, trial: i64, id: &str) -> Option<&'e Reading> {
-    let of_trial = evidence.measurements.iter().filter(|stored| stored.trial_id == trial);
-    of_trial.map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
+fn reading<'e>(evidence: &'e Evidence, run: i64, id: &str) -> Option<&'e Reading> {
+    let of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run);
+    of_run.map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
 }
 
-fn value(evidence: &Evidence, trial: i64, id: &str) -> Option<f64> {
-    match reading(evidence, trial, id)? {
+fn value(evidence: &Evidence, run: i64, id: &str) -> Option<f64> {
+    match reading(evidence, run, id)? {
         Reading::Value(value) => Some(*value),
         Reading::Unavailable(_) => None,
     }
 }
 
-/// `None` if a trial lacks it, since the others would stand for it.
-fn mean(evidence: &Evidence, trials: &[(i64, u32)], id: &str) -> Option<f64> {
-    let values: Option<Vec<f64>> = trials.iter().map(|(trial, _)| value(evidence, *trial, id)).collect();
+/// `None` if a run lacks it, since the others would stand for it.
+fn mean(evidence: &Evidence, runs: &[(i64, u32)], id: &str) -> Option<f64> {
+    let values: Option<Vec<f64>> = runs.iter().map(|(run, _)| value(evidence, *run, id)).collect();
     let values = values.filter(|values| !values.is_empty())?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn os_account(evidence: &Evidence, trials: &[(i64, u32)]) -> OsAccount {
-    let of = |id: &str| mean(evidence, trials, id);
+fn os_account(evidence: &Evidence, runs: &[(i64, u32)]) -> OsAccount {
+    let of = |id: &str| mean(evidence, runs, id);
     let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
-    let reason = trials.iter().find_map(|(trial, _)| match reading(evidence, *trial, "unseen/writes") {
+    let reason = runs.iter().find_map(|(run, _)| match reading(evidence, *run, "unseen/writes") {
         Some(Reading::Unavailable(reason)) => Some(reason.clone()),
         _ => None,
     });
@@ -163,16 +163,16 @@ fn os_account(evidence: &Evidence, trials: &[(i64, u32)]) -> OsAccount {
 }
 
 /// Unavailable values, grouped by reason.
-fn unknown(evidence: &Evidence, trials: &[(i64, u32)]) -> Vec<String> {
+fn unknown(evidence: &Evidence, runs: &[(i64, u32)]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for (class, published) in CLASSES {
         for (family, what) in [("file_size", "size"), ("avg_read", "reads"), ("avg_write", "writes")] {
             let id = format!("{family}/{class}");
-            let of_trial = |(trial, _): &(i64, u32)| match reading(evidence, *trial, &id) {
+            let of_run = |(run, _): &(i64, u32)| match reading(evidence, *run, &id) {
                 Some(Reading::Unavailable(reason)) => Some(reason.as_str()),
                 _ => None,
             };
-            let Some(reason) = trials.iter().find_map(of_trial) else { continue };
+            let Some(reason) = runs.iter().find_map(of_run) else { continue };
             let what = format!("{published} {what}");
             match reasons.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, all)) => all.push(what),
@@ -184,23 +184,23 @@ fn unknown(evidence: &Evidence, trials: &[(i64, u32)]) -> Vec<String> {
 }
 
 fn system_table(evidence: &Evidence, case: &SystemCase<'_>) -> SystemTable {
-    let trials = trials(evidence, case.case);
-    let row = |(trial, block): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
+    let runs = runs(evidence, case.case);
+    let row = |(run, block): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
         block: *block,
         class: published,
-        size_mib: value(evidence, *trial, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
-        counters: COUNTERS.map(|counter| value(evidence, *trial, &format!("{counter}/{class}"))),
-        totals: COUNTERS.map(|counter| value(evidence, *trial, &format!("{counter}_total/{class}"))),
+        size_mib: value(evidence, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
+        counters: COUNTERS.map(|counter| value(evidence, *run, &format!("{counter}/{class}"))),
+        totals: COUNTERS.map(|counter| value(evidence, *run, &format!("{counter}_total/{class}"))),
     };
     let means = MEASURES.map(|(_, reads, writes)| {
         let mean = |family: &str, class: &str| {
-            mean(evidence, &trials, &format!("{family}/{class}")).filter(|_| evidence.failed(case.case) == 0)
+            mean(evidence, &runs, &format!("{family}/{class}")).filter(|_| evidence.failed(case.case) == 0)
         };
         CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(family, class)))
     });
-    let unknown = unknown(evidence, &trials);
-    let rows = trials.iter().flat_map(|trial| CLASSES.map(|class| row(trial, class))).collect();
-    let os = os_account(evidence, &trials);
+    let unknown = unknown(evidence, &runs);
+    let rows = runs.iter().flat_map(|run| CLASSES.map(|class| row(run, class))).collect();
+    let os = os_account(evidence, &runs);
     SystemTable { system: case.name.to_owned(), rows, means, os, unknown }
 }
 
@@ -246,11 +246,11 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
 /// By point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
     let one = |system: &SystemCase<'_>, (class, published): (&str, &'static str)| {
-        let trials = trials(evidence, system.case);
+        let runs = runs(evidence, system.case);
         let share = |family: &str| {
             let id = format!("{family}/{class}");
-            let of = |trial: i64| Some(value(evidence, trial, &id)? / value(evidence, trial, "statements")?);
-            median(trials.iter().filter_map(|(trial, _)| of(*trial)))
+            let of = |run: i64| Some(value(evidence, run, &id)? / value(evidence, run, "statements")?);
+            median(runs.iter().filter_map(|(run, _)| of(*run)))
         };
         let waits = format!("wait_per_commit/{class}");
         PerCommit {
@@ -260,7 +260,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
             writes: share("writes"),
             bytes: share("write_bytes"),
             syncs: share("syncs"),
-            wait_ms: median(trials.iter().filter_map(|(trial, _)| value(evidence, *trial, &waits))),
+            wait_ms: median(runs.iter().filter_map(|(run, _)| value(evidence, *run, &waits))),
         }
     };
     let of_view = |view: &CaseView<'_>| {
@@ -347,8 +347,8 @@ fn published(rows: &[FileRow], width: usize) -> String {
 }
 
 fn write_system(table: &SystemTable, width: usize, text: &mut String) {
-    let trials = crate::number::count(table.rows.len() / CLASSES.len(), "trial");
-    let _ = writeln!(text, "\nresults for {}: {trials}", clean(&table.system));
+    let runs = crate::number::count(table.rows.len() / CLASSES.len(), "run");
+    let _ = writeln!(text, "\nresults for {}: {runs}", clean(&table.system));
     text.push_str(&published(&table.rows, width));
     if table.rows.iter().any(|row| row.totals.iter().any(Option::is_some)) {
         let _ = writeln!(text, "\nthe same since the files were opened, as published: their making is in it");

@@ -1,33 +1,33 @@
-//! Trials in pgbench's output format.
+//! Runs in pgbench's output format.
 //!
 //! Lines that begin with `#` are étalon's and name case and block. Unavailable values are omitted, as pgbench does.
 
 use std::fmt::Write as _;
 
-use model::{Case, Reading, TrialState};
-use store::StoredTrial;
+use model::{Case, Reading, RunState};
+use store::StoredRun;
 
 use crate::evidence::Evidence;
 use crate::text::clean;
 
-/// Every measured trial with a transaction rate, by case and block.
+/// Every measured run with a transaction rate, by case and block.
 pub fn render(evidence: &Evidence) -> String {
-    let mut trials: Vec<&StoredTrial> =
-        evidence.last_attempts().into_iter().filter(|trial| trial.state == TrialState::Measured).collect();
-    trials.sort_by_key(|trial| (trial.planned.case, trial.planned.block));
+    let mut runs: Vec<&StoredRun> =
+        evidence.last_attempts().into_iter().filter(|run| run.state == RunState::Measured).collect();
+    runs.sort_by_key(|run| (run.planned.case, run.planned.block));
     let mut text = String::new();
-    for trial in trials {
-        if let Some(case) = evidence.case(trial.planned.case) {
+    for run in runs {
+        if let Some(case) = evidence.case(run.planned.case) {
             // Writing to a string does not fail.
-            let _ = write_trial(evidence, trial, case, &mut text);
+            let _ = write_run(evidence, run, case, &mut text);
         }
     }
     text
 }
 
-fn write_trial(evidence: &Evidence, trial: &StoredTrial, case: &Case, text: &mut String) -> std::fmt::Result {
+fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut String) -> std::fmt::Result {
     let of = |id: &str| {
-        let mut all = evidence.measurements.iter().filter(|stored| stored.trial_id == trial.id);
+        let mut all = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
         all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| match stored.measurement.reading {
             Reading::Value(value) => Some(value),
             Reading::Unavailable(_) => None,
@@ -37,7 +37,7 @@ fn write_trial(evidence: &Evidence, trial: &StoredTrial, case: &Case, text: &mut
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", case.point.get(key)?)));
     let point: String = point.collect();
-    writeln!(text, "# system {}{}, block {}", clean(&case.system), clean(&point), trial.planned.block + 1)?;
+    writeln!(text, "# system {}{}, block {}", clean(&case.system), clean(&point), run.planned.block + 1)?;
     let key = |name: &str| case.point.get(name).map(|value| clean(&value.to_string()));
     let script = key("script").or_else(|| key("mix")).unwrap_or_else(|| clean(&case.benchmark));
     writeln!(text, "transaction type: {script}")?;
@@ -53,11 +53,11 @@ fn write_trial(evidence: &Evidence, trial: &StoredTrial, case: &Case, text: &mut
         }
     }
     // Imports may lack a length.
-    if trial.elapsed_s > 0.0 {
-        writeln!(text, "duration: {:.0} s", trial.elapsed_s)?;
-        writeln!(text, "number of transactions actually processed: {:.0}", tps * trial.elapsed_s)?;
+    if run.elapsed_s > 0.0 {
+        writeln!(text, "duration: {:.0} s", run.elapsed_s)?;
+        writeln!(text, "number of transactions actually processed: {:.0}", tps * run.elapsed_s)?;
         if let Some(errors) = of("errors") {
-            let share = 100.0 * errors / (tps * trial.elapsed_s + errors).max(1.0);
+            let share = 100.0 * errors / (tps * run.elapsed_s + errors).max(1.0);
             writeln!(text, "number of failed transactions: {errors:.0} ({share:.3}%)")?;
         }
     }

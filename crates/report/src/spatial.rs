@@ -108,11 +108,11 @@ fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     found
 }
 
-/// `None` if a trial lacks it, since the others would stand for it.
+/// `None` if a run lacks it, since the others would stand for it.
 fn mean(evidence: &Evidence, case: u32, id: &str) -> Time {
     let failed = evidence.failed(case);
     if failed > 0 {
-        return Err(format!("{} failed", count(failed, "trial")));
+        return Err(format!("{} failed", count(failed, "run")));
     }
     let of_metric = |stored: &&store::StoredMeasurement| stored.case == case && stored.measurement.metric.id == id;
     for stored in evidence.measurements.iter().filter(of_metric) {
@@ -122,7 +122,7 @@ fn mean(evidence: &Evidence, case: u32, id: &str) -> Time {
     }
     let values = points(evidence, case, id);
     if values.is_empty() {
-        return Err("no trial was measured".to_owned());
+        return Err("no run was measured".to_owned());
     }
     Ok(values.iter().map(|point| point.value).sum::<f64>() / values.len() as f64)
 }

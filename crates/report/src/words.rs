@@ -217,7 +217,7 @@ pub fn host_unit(group: &HostsGroup, column: usize) -> &str {
     host_column(group, column).map_or("", |unit| unit.name())
 }
 
-/// Median of the trials.
+/// Median of the runs.
 pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Script) -> String {
     let (Some((metric, side)), Some(unit)) = (row.figures.get(column), host_column(group, column)) else {
         return "n/a".to_owned();
@@ -230,11 +230,11 @@ pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Scrip
     }
 }
 
-/// Blocks or trials.
+/// Blocks or runs.
 fn unit_of(set: &ComparisonSet) -> &'static str {
     match set.rules.pairing {
         Pairing::Paired => "block",
-        Pairing::Unpaired => "trial",
+        Pairing::Unpaired => "run",
     }
 }
 
@@ -249,7 +249,7 @@ pub fn table_title(table: &Table) -> String {
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
-/// Blocks, order, lost trials.
+/// Blocks, order, lost runs.
 pub fn design(set: &ComparisonSet) -> String {
     let order = match set.order {
         Order::Interleaved => "order randomised in each block",
@@ -258,7 +258,7 @@ pub fn design(set: &ComparisonSet) -> String {
     let mut text = format!("{}, {order}", count(set.blocks as usize, "block"));
     match set.lost() {
         0 => {}
-        lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "trial"))),
+        lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "run"))),
     }
     text
 }
@@ -284,13 +284,13 @@ pub fn better_words(metric: &Metric) -> &'static str {
     }
 }
 
-/// `median of the trials`.
+/// `median of the runs`.
 pub fn estimator_words(set: &ComparisonSet) -> &'static str {
     match set.rules.estimator {
-        stats::Estimator::Mean => "mean of the trials",
-        stats::Estimator::TrimmedMean => "mean of the trials without the lowest and the highest",
-        stats::Estimator::Median => "median of the trials",
-        stats::Estimator::Best => "best of the trials",
+        stats::Estimator::Mean => "mean of the runs",
+        stats::Estimator::TrimmedMean => "mean of the runs without the lowest and the highest",
+        stats::Estimator::Median => "median of the runs",
+        stats::Estimator::Best => "best of the runs",
     }
 }
 

@@ -85,12 +85,12 @@ impl FromStr for Estimator {
 pub struct Summary {
     pub n: usize,
     pub mean: f64,
-    /// Mean without one smallest and one largest value; `None` below three trials.
+    /// Mean without one smallest and one largest value; `None` below three runs.
     pub trimmed_mean: Option<f64>,
     pub median: f64,
     pub min: f64,
     pub max: f64,
-    /// Standard deviation (n - 1); `None` below two trials.
+    /// Standard deviation (n - 1); `None` below two runs.
     pub sd: Option<f64>,
 }
 
@@ -111,7 +111,7 @@ pub fn summarise(sample: &Sample) -> Option<Summary> {
 }
 
 /// Half the width of the t interval of the mean, as a share of the mean: the "± 1 %" beside a single figure. `None`
-/// below two trials, for a mean of zero, or a `level` outside (0, 1).
+/// below two runs, for a mean of zero, or a `level` outside (0, 1).
 pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
     let values = sample.values();
     let sd = standard_deviation(values)?;

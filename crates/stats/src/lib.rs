@@ -1,6 +1,6 @@
-//! The arithmetic of Étalon: from one value per trial to a verdict.
+//! The arithmetic of Étalon: from one value per run to a verdict.
 //!
-//! The unit of replication is the *trial*, so a [`Sample`] is built from trials only and every test takes samples: a
+//! The unit of replication is the *run*, so a [`Sample`] is built from runs only and every test takes samples: a
 //! million correlated latencies have no way in. Two samples are [paired by block](paired()), their log ratios give a
 //! [`Ratio`] with its interval ([`paired_ratio`]), the p-values of a family are [adjusted](holm), and [`judge`] says
 //! what may be concluded. Everything else guards that path: steady state, trend, two-mode samples, quantised clocks.
@@ -41,7 +41,7 @@ pub use power::minimum_detectable_effect;
 pub use quantisation::{clock_step, rounding_step};
 pub use ranks::{MannWhitney, Method, hodges_lehmann, mann_whitney};
 pub use rng::Rng;
-pub use sample::{Pair, Pairs, Sample, TrialValue, paired};
+pub use sample::{Pair, Pairs, RunValue, Sample, paired};
 pub use steady::{Motion, Steadiness, change_points, classify, warm_up_end};
 pub use trend::{Trend, trend};
 pub use verdict::{DEFAULT_MARGIN, Judgement, MIN_BLOCKS, Verdict, judge};

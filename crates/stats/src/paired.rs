@@ -19,7 +19,7 @@ const DRAWS: u32 = 20_000;
 /// Why two samples have no ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NotComparable {
-    /// Fewer than two blocks (paired) or two trials on a side (unpaired): no spread can be estimated.
+    /// Fewer than two blocks (paired) or two runs on a side (unpaired): no spread can be estimated.
     TooFew { n: usize },
     /// A value in this block is zero or negative and has no logarithm.
     NotPositive { block: u32 },
@@ -66,7 +66,7 @@ pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
 
 /// The ratio B / A by the paired t method on log ratios.
 ///
-/// What two trials of a block share (cache state, neighbours on the host, the hour) cancels in their ratio; on the log
+/// What two runs of a block share (cache state, neighbours on the host, the hour) cancels in their ratio; on the log
 /// scale A/B and B/A are the same distance from 1. Paired differences with a t interval: Jain, "The Art of Computer
 /// Systems Performance Analysis" (1991), 13.4.1; ratio with interval as the thing to report: Kalibera & Jones, ISMM 2013.
 ///
@@ -142,7 +142,7 @@ fn monte_carlo_p(logs: &[f64], threshold: f64, seed: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::sample::tests::{pairs_of_logs, sample};
-    use crate::sample::{Sample, TrialValue, paired};
+    use crate::sample::{RunValue, Sample, paired};
     use proptest::prelude::*;
 
     /// Extra sleep by ten patients (Student 1908; R data set `sleep`), second drug less first.
@@ -228,8 +228,8 @@ mod tests {
             values in prop::collection::vec((1.0..100.0_f64, 1.0..100.0_f64), 3..12), unit in 1e-6..1e6_f64,
         ) {
             let side = |pick: fn(&(f64, f64)) -> f64, unit: f64| {
-                let trial = |(block, v)| TrialValue { block, value: unit * pick(v) };
-                Sample::from_trials((0..).zip(&values).map(trial))
+                let run = |(block, v)| RunValue { block, value: unit * pick(v) };
+                Sample::from_runs((0..).zip(&values).map(run))
             };
             let (a, b) = (side(|v| v.0, 1.0), side(|v| v.1, 1.0));
             let forth = paired_ratio(&paired(&a, &b), 0.95).unwrap();

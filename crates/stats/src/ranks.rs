@@ -4,7 +4,7 @@ use crate::moments::{median, sorted, tie_sizes};
 use crate::sample::Sample;
 use crate::special::normal_two_sided;
 
-/// Above this many trials a side the exact distribution is replaced by the normal one, which by then differs in the
+/// Above this many runs a side the exact distribution is replaced by the normal one, which by then differs in the
 /// fourth digit.
 const MAX_EXACT: usize = 25;
 
@@ -18,7 +18,7 @@ pub enum Method {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MannWhitney {
-    /// Number of (a, b) with b > a, ties counting one half. Divided by both sizes it is the chance that a trial of B
+    /// Number of (a, b) with b > a, ties counting one half. Divided by both sizes it is the chance that a run of B
     /// exceeds one of A.
     pub u: f64,
     /// Two-sided p.
@@ -29,7 +29,7 @@ pub struct MannWhitney {
 /// The Mann-Whitney (Wilcoxon rank sum) test of two independent samples; `None` if either is empty.
 ///
 /// Mann & Whitney, Annals of Math. Statistics 18, 1947: exact by their recursion when there are no ties and at most 25
-/// trials a side, otherwise normal with tie and continuity corrections (Hollander & Wolfe, "Nonparametric Statistical
+/// runs a side, otherwise normal with tie and continuity corrections (Hollander & Wolfe, "Nonparametric Statistical
 /// Methods", 4.1). It ignores blocks: use it for imported results that have none.
 pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     let (n_a, n_b) = (a.n(), b.n());

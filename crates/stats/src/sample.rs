@@ -2,32 +2,32 @@ use crate::moments::mean;
 use crate::paired::NotComparable;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TrialValue {
-    /// The block in which the trial ran; trials of one block shared the same stretch of time.
+pub struct RunValue {
+    /// The block in which the run ran; runs of one block shared the same stretch of time.
     pub block: u32,
     pub value: f64,
 }
 
-/// One value per trial, in the order the trials ran.
+/// One value per run, in the order the runs ran.
 ///
-/// The trial is the unit of replication (Kalibera & Jones, ISMM 2013). There is no constructor from requests or
-/// seconds on purpose: those are correlated within their trial, and testing them makes every noise significant.
+/// The run is the unit of replication (Kalibera & Jones, ISMM 2013). There is no constructor from requests or
+/// seconds on purpose: those are correlated within their run, and testing them makes every noise significant.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sample {
-    trials: Vec<TrialValue>,
+    runs: Vec<RunValue>,
     values: Vec<f64>,
     not_finite: usize,
 }
 
 impl Sample {
-    /// Collects trials, keeping their order. Values that are infinite or NaN are left out and counted
-    /// ([`Sample::not_finite`]): a trial without a figure is a failed trial, not a data point.
-    pub fn from_trials(trials: impl IntoIterator<Item = TrialValue>) -> Sample {
+    /// Collects runs, keeping their order. Values that are infinite or NaN are left out and counted
+    /// ([`Sample::not_finite`]): a run without a figure is a failed run, not a data point.
+    pub fn from_runs(runs: impl IntoIterator<Item = RunValue>) -> Sample {
         let mut sample = Sample::default();
-        for trial in trials {
-            if trial.value.is_finite() {
-                sample.trials.push(trial);
-                sample.values.push(trial.value);
+        for run in runs {
+            if run.value.is_finite() {
+                sample.runs.push(run);
+                sample.values.push(run.value);
             } else {
                 sample.not_finite += 1;
             }
@@ -36,38 +36,38 @@ impl Sample {
     }
 
     pub fn n(&self) -> usize {
-        self.trials.len()
+        self.runs.len()
     }
 
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    pub fn trials(&self) -> &[TrialValue] {
-        &self.trials
+    pub fn runs(&self) -> &[RunValue] {
+        &self.runs
     }
 
-    /// How many trials were left out because their value was infinite or not a number.
+    /// How many runs were left out because their value was infinite or not a number.
     pub fn not_finite(&self) -> usize {
         self.not_finite
     }
 
     /// The sample with one value for each block: the geometric mean of those that share it.
     pub fn by_blocks(&self) -> Sample {
-        Sample::from_trials(self.by_block().into_iter().map(|(block, value)| TrialValue { block, value }))
+        Sample::from_runs(self.by_block().into_iter().map(|(block, value)| RunValue { block, value }))
     }
 
     /// Blocks in ascending order, each with the one value that stands for it.
     fn by_block(&self) -> Vec<(u32, f64)> {
-        let mut trials = self.trials.clone();
-        trials.sort_by_key(|t| t.block);
-        trials.chunk_by(|x, y| x.block == y.block).map(|block| (block[0].block, pooled(block))).collect()
+        let mut runs = self.runs.clone();
+        runs.sort_by_key(|t| t.block);
+        runs.chunk_by(|x, y| x.block == y.block).map(|block| (block[0].block, pooled(block))).collect()
     }
 }
 
-/// The value of a block that holds several trials of one case: their geometric mean, since comparisons are made of
+/// The value of a block that holds several runs of one case: their geometric mean, since comparisons are made of
 /// logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is refused, not patched up.
-fn pooled(block: &[TrialValue]) -> f64 {
+fn pooled(block: &[RunValue]) -> f64 {
     match block {
         [only] => only.value,
         _ if block.iter().all(|t| t.value > 0.0) => mean(&block.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp(),
@@ -126,7 +126,7 @@ impl Pairs {
     }
 }
 
-/// Matches two samples by block. Blocks present on one side only are counted as unpaired; several trials of one side in
+/// Matches two samples by block. Blocks present on one side only are counted as unpaired; several runs of one side in
 /// one block count as one value, their geometric mean, because their shared block makes them no further replicates.
 pub fn paired(a: &Sample, b: &Sample) -> Pairs {
     let (side_a, side_b) = (a.by_block(), b.by_block());
@@ -151,7 +151,7 @@ pub(crate) mod tests {
 
     /// A sample whose blocks are 0, 1, 2...
     pub(crate) fn sample(values: &[f64]) -> Sample {
-        Sample::from_trials((0..).zip(values).map(|(block, &value)| TrialValue { block, value }))
+        Sample::from_runs((0..).zip(values).map(|(block, &value)| RunValue { block, value }))
     }
 
     /// Pairs whose log ratios are the given numbers.
@@ -161,23 +161,23 @@ pub(crate) mod tests {
 
     #[test]
     fn blocks_meet_and_the_rest_is_counted() {
-        let trial = |(block, value)| TrialValue { block, value };
-        let a = Sample::from_trials([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(trial));
-        let b = Sample::from_trials([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(trial));
+        let run = |(block, value)| RunValue { block, value };
+        let a = Sample::from_runs([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(run));
+        let b = Sample::from_runs([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(run));
         assert_eq!((a.n(), a.not_finite(), a.values()), (3, 1, &[30.0, 10.0, 20.0][..]));
         let pairs = paired(&a, &b);
         assert_eq!((pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()), (2, 1, 2));
         assert_eq!(pairs.as_slice()[0].block, 2);
         assert!((pairs.as_slice()[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
         assert_eq!(pairs.as_slice()[1], Pair { block: 3, a: 30.0, b: 15.0 });
-        let blocks: Vec<u32> = b.by_blocks().trials().iter().map(|trial| trial.block).collect();
+        let blocks: Vec<u32> = b.by_blocks().runs().iter().map(|run| run.block).collect();
         assert_eq!((blocks, b.by_blocks().n()), (vec![0, 2, 3, 4], 4));
     }
 
     #[test]
     fn a_zero_is_not_hidden_by_pooling() {
-        let trial = |value| TrialValue { block: 5, value };
-        let pairs = paired(&Sample::from_trials([4.0, 0.0].map(trial)), &Sample::from_trials([4.0].map(trial)));
+        let run = |value| RunValue { block: 5, value };
+        let pairs = paired(&Sample::from_runs([4.0, 0.0].map(run)), &Sample::from_runs([4.0].map(run)));
         assert_eq!(pairs.log_ratios(), Err(NotComparable::NotPositive { block: 5 }));
     }
 
@@ -188,7 +188,7 @@ pub(crate) mod tests {
             b in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
         ) {
             let build = |side: &[(u32, f64)]| {
-                Sample::from_trials(side.iter().map(|&(block, value)| TrialValue { block, value }))
+                Sample::from_runs(side.iter().map(|&(block, value)| RunValue { block, value }))
             };
             let blocks = |side: &[(u32, f64)]| {
                 side.iter().map(|s| s.0).collect::<std::collections::BTreeSet<_>>()

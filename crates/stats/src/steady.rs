@@ -27,7 +27,7 @@ const MODES_P: f64 = 0.02;
 /// Smallest relative change over the series that counts as drift.
 const MIN_DRIFT: f64 = 0.01;
 
-/// What a series of one value per second, or per trial, does.
+/// What a series of one value per second, or per run, does.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Steadiness {
     /// No trend and one mode.
@@ -83,7 +83,7 @@ impl Motion {
     }
 }
 
-/// Classifies a single series in time order: the seconds of one trial after its [warm-up](warm_up_end) is cut off. Drift
+/// Classifies a single series in time order: the seconds of one run after its [warm-up](warm_up_end) is cut off. Drift
 /// ([`trend`]) counts at p <= 0.01, two modes ([`crate::two_clusters`]) at p <= 0.02. `None` below six points: nothing could be
 /// found in so few, and silence would read as steadiness.
 pub fn classify(series: &[f64]) -> Option<Steadiness> {

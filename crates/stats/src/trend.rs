@@ -21,7 +21,7 @@ pub struct Trend {
     pub relative_change: f64,
 }
 
-/// The Mann-Kendall test of a series in time order, for the seconds of a trial and for the trials of an experiment; `None`
+/// The Mann-Kendall test of a series in time order, for the seconds of a run and for the runs of an experiment; `None`
 /// below four points or with a point that is not finite.
 ///
 /// Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods", with ties corrected; slope by Sen, JASA 63, 1968. The

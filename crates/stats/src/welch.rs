@@ -44,7 +44,7 @@ pub fn welch_difference(a: &Sample, b: &Sample, level: f64) -> Result<Difference
 /// wider than that of [`crate::paired_ratio`]; and nothing guards against drift between the two sides.
 ///
 /// # Errors
-/// Fewer than two trials on a side, a value that is not positive, or a level outside (0, 1).
+/// Fewer than two runs on a side, a value that is not positive, or a level outside (0, 1).
 pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, NotComparable> {
     let logs = welch(&logarithms(a)?, &logarithms(b)?, level)?;
     Ok(UnpairedRatio {
@@ -60,10 +60,10 @@ pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, 
 }
 
 fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
-    let logarithm = |t: &crate::sample::TrialValue| {
+    let logarithm = |t: &crate::sample::RunValue| {
         if t.value > 0.0 { Ok(t.value.ln()) } else { Err(NotComparable::NotPositive { block: t.block }) }
     };
-    sample.trials().iter().map(logarithm).collect()
+    sample.runs().iter().map(logarithm).collect()
 }
 
 fn welch(a: &[f64], b: &[f64], level: f64) -> Result<Difference, NotComparable> {

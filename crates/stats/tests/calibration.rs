@@ -1,4 +1,4 @@
-//! Does a 5 % level mean 5 %? Seeded simulations of whole experiments, from trial values to verdicts.
+//! Does a 5 % level mean 5 %? Seeded simulations of whole experiments, from run values to verdicts.
 //!
 //! 10,000 experiments each: a true rate of 5 % is observed with a standard error of 0.22 points, so an exact method has to
 //! land between 4.1 and 5.9 % (four of them). The bootstrap gets 2,000 experiments (0.49 points) and wider bounds. The
@@ -7,22 +7,22 @@
 #![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{
-    DEFAULT_MARGIN, Direction, MIN_BLOCKS, Pairs, Rng, Sample, TrialValue, Verdict, bootstrap_ratio, holm, judge,
+    DEFAULT_MARGIN, Direction, MIN_BLOCKS, Pairs, Rng, RunValue, Sample, Verdict, bootstrap_ratio, holm, judge,
     mann_whitney, minimum_detectable_effect, paired, paired_ratio, sign_flip_p, tost_p, two_clusters, welch_ratio,
 };
 
 const EXPERIMENTS: u32 = 10_000;
 const LEVEL: f64 = 0.95;
 
-/// Scatter of the logarithm of a trial's value, scaled to unit variance.
+/// Scatter of the logarithm of a run's value, scaled to unit variance.
 #[derive(Debug, Clone, Copy)]
 enum Noise {
     Normal,
-    /// One trial in ten has three times the spread: compaction, a neighbour, a checkpoint.
+    /// One run in ten has three times the spread: compaction, a neighbour, a checkpoint.
     Contaminated,
     /// Student's t with five degrees of freedom.
     HeavyTailed,
-    /// Exponential: trials are slowed down now and then, never sped up.
+    /// Exponential: runs are slowed down now and then, never sped up.
     Skewed,
 }
 
@@ -58,13 +58,13 @@ fn five_percent(noise: Noise) -> (f64, f64) {
     }
 }
 
-/// Two systems of which B is `ratio` times A; blocks shift both by some 10 %, each trial by `sd`.
+/// Two systems of which B is `ratio` times A; blocks shift both by some 10 %, each run by `sd`.
 fn experiment(blocks: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> (Sample, Sample) {
     let shifts: Vec<f64> = (0..blocks).map(|_| 0.1 * normal(rng)).collect();
     let mut side = |base: f64| {
-        let mut trial =
-            |(block, shift): (u32, &f64)| TrialValue { block, value: base * (shift + sd * draw(noise, rng)).exp() };
-        Sample::from_trials((0..).zip(&shifts).map(&mut trial))
+        let mut run =
+            |(block, shift): (u32, &f64)| RunValue { block, value: base * (shift + sd * draw(noise, rng)).exp() };
+        Sample::from_runs((0..).zip(&shifts).map(&mut run))
     };
     (side(1_000.0), side(1_000.0 * ratio))
 }
@@ -144,7 +144,7 @@ fn sign_flip_keeps_its_level() {
 #[test]
 fn unpaired_tests_keep_their_level_without_block_effects() {
     let independent = |n: u32, sd: f64, noise: Noise, rng: &mut Rng| {
-        Sample::from_trials((0..n).map(|block| TrialValue { block, value: (sd * draw(noise, rng)).exp() }))
+        Sample::from_runs((0..n).map(|block| RunValue { block, value: (sd * draw(noise, rng)).exp() }))
     };
     let welch = share(400, |rng| {
         let (a, b) = (independent(6, 0.02, Noise::Normal, rng), independent(10, 0.06, Noise::Normal, rng));
@@ -188,15 +188,15 @@ fn equal_systems_rarely_get_a_side() {
     assert_within("a side for equal systems", wrong, 0.0, 0.05);
 }
 
-/// Three metrics of one experiment, correlated through shared trial noise, none of which differs.
+/// Three metrics of one experiment, correlated through shared run noise, none of which differs.
 #[test]
 fn holm_keeps_the_error_of_the_family() {
     let family = |rng: &mut Rng| -> Vec<f64> {
         let common: Vec<f64> = (0..10).map(|_| 0.02 * normal(rng)).collect();
         let mut metric = || {
-            let trial = |(block, c): (u32, &f64)| TrialValue { block, value: (c + 0.02 * normal(rng)).exp() };
-            let ones = Sample::from_trials((0..10).map(|block| TrialValue { block, value: 1.0 }));
-            let b = Sample::from_trials((0..).zip(&common).map(trial));
+            let run = |(block, c): (u32, &f64)| RunValue { block, value: (c + 0.02 * normal(rng)).exp() };
+            let ones = Sample::from_runs((0..10).map(|block| RunValue { block, value: 1.0 }));
+            let b = Sample::from_runs((0..).zip(&common).map(run));
             paired_ratio(&paired(&ones, &b), LEVEL).unwrap().p_t
         };
         (0..3).map(|_| metric()).collect()
@@ -209,7 +209,7 @@ fn holm_keeps_the_error_of_the_family() {
 #[test]
 fn the_minimum_detectable_effect_is_detected() {
     for blocks in [6, 10] {
-        // The log ratio of a block has the noise of two trials.
+        // The log ratio of a block has the noise of two runs.
         let effect = minimum_detectable_effect(0.02 * 2.0_f64.sqrt(), blocks, LEVEL).unwrap();
         let found = share(900, |rng| {
             paired_ratio(&pairs(blocks, 1.0 + effect, 0.02, Noise::Normal, rng), LEVEL).unwrap().p_t <= 0.05

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use model::{PlannedTrial, TrialState};
+use model::{PlannedRun, RunState};
 use rusqlite::ErrorCode;
 use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use thiserror::Error;
@@ -39,7 +39,7 @@ pub enum StoreError {
     /// The system does not let us.
     #[error("permission denied on {path:?}; tried to {tried}: {detail}")]
     Denied { path: PathBuf, tried: String, detail: String },
-    /// The store was not closed, its last trials lie in a file beside it that cannot be read in a read-only folder.
+    /// The store was not closed, its last runs lie in a file beside it that cannot be read in a read-only folder.
     #[error("store {path:?} was not closed, and its last changes cannot be read in a read-only folder: {detail}")]
     Unrecovered { path: PathBuf, detail: String },
     /// Another conductor has it open.
@@ -60,12 +60,12 @@ pub enum StoreError {
     /// Contradictory input: a defect of étalon, not of the user.
     #[error("refused to {tried} in store {path:?}: {why}")]
     Refused { path: PathBuf, tried: String, why: String },
-    /// The trial is not in the stored order.
-    #[error("store {path:?} plans no trial at position {} with block {} and case {}", .planned.position, .planned.block, .planned.case)]
-    NotPlanned { path: PathBuf, planned: PlannedTrial },
-    /// The trial cannot go on from this state.
+    /// The run is not in the stored order.
+    #[error("store {path:?} plans no run at position {} with block {} and case {}", .planned.position, .planned.block, .planned.case)]
+    NotPlanned { path: PathBuf, planned: PlannedRun },
+    /// The run cannot go on from this state.
     #[error("store {path:?}: tried to {tried}, but it is {found}")]
-    WrongState { path: PathBuf, tried: String, found: TrialState },
+    WrongState { path: PathBuf, tried: String, found: RunState },
     #[error("{path:?}: tried to {tried}: {source}")]
     Io { path: PathBuf, tried: String, source: io::Error },
     #[error("store {path:?}: tried to {tried}: {source}")]

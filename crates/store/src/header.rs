@@ -1,9 +1,9 @@
-//! What the experiment is: one row, the cases and the order, written before the first trial.
+//! What the experiment is: one row, the cases and the order, written before the first run.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use model::{Case, Plan, PlannedTrial};
+use model::{Case, Plan, PlannedRun};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
@@ -32,45 +32,40 @@ const TRIED_SAVE: &str = "write the plan and the order";
 const TRIED_LOAD: &str = "read the plan";
 
 /// Positions from 0 without gaps, each case at most once in a block, no unknown case.
-pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedTrial]) -> Result<()> {
+pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> Result<()> {
     let refuse = |why: String| Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
     let mut positions = HashSet::new();
     let mut seen = HashSet::new();
-    for trial in order {
-        if trial.position as usize >= order.len() || !positions.insert(trial.position) {
-            return refuse(format!("position {} stands twice or beyond the end of the order", trial.position));
+    for run in order {
+        if run.position as usize >= order.len() || !positions.insert(run.position) {
+            return refuse(format!("position {} stands twice or beyond the end of the order", run.position));
         }
-        if trial.case as usize >= cases.len() {
-            return refuse(format!(
-                "position {} names case {}, the plan has {}",
-                trial.position,
-                trial.case,
-                cases.len()
-            ));
+        if run.case as usize >= cases.len() {
+            return refuse(format!("position {} names case {}, the plan has {}", run.position, run.case, cases.len()));
         }
-        if !seen.insert((trial.block, trial.case)) {
-            return refuse(format!("case {} stands twice in block {}", trial.case, trial.block));
+        if !seen.insert((run.block, run.case)) {
+            return refuse(format!("case {} stands twice in block {}", run.case, run.block));
         }
     }
     Ok(())
 }
 
-pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
+pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     save_header(conn, path, header)?;
     let mut insert = conn
-        .prepare("INSERT INTO cells (id, benchmark, workload, system, point_json) VALUES (?1, ?2, ?3, ?4, ?5)")
+        .prepare("INSERT INTO cases (id, benchmark, workload, system, point_json) VALUES (?1, ?2, ?3, ?4, ?5)")
         .tried(path, TRIED_SAVE)?;
     for (id, case) in (0_i64..).zip(header.plan.cases()) {
         let point = to_json(path, &case.point)?;
         insert.execute(params![id, case.benchmark, case.workload, case.system, point]).tried(path, TRIED_SAVE)?;
     }
     let mut insert = conn
-        .prepare("INSERT INTO trials (position, block, cell, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
+        .prepare("INSERT INTO runs (position, round, case_id, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
         .tried(path, TRIED_SAVE)?;
     let mut order = order.to_vec();
-    order.sort_unstable_by_key(|trial| trial.position);
-    for trial in order {
-        insert.execute(params![trial.position, trial.block, trial.case]).tried(path, TRIED_SAVE)?;
+    order.sort_unstable_by_key(|run| run.position);
+    for run in order {
+        insert.execute(params![run.position, run.block, run.case]).tried(path, TRIED_SAVE)?;
     }
     Ok(())
 }
@@ -107,7 +102,7 @@ pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Case>)
         )
         .tried(path, TRIED_LOAD)?;
     let cases: Vec<Case> = conn
-        .prepare("SELECT benchmark, workload, system, point_json FROM cells ORDER BY id")
+        .prepare("SELECT benchmark, workload, system, point_json FROM cases ORDER BY id")
         .and_then(|mut query| query.query_map([], read_case)?.collect())
         .tried(path, TRIED_LOAD)?;
     if cases != header.plan.cases() {

@@ -1,33 +1,33 @@
-//! The journal of trials: planned, running, measured or failed or aborted.
+//! The journal of runs: planned, running, measured or failed or aborted.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use model::{Measurement, PlannedTrial, Reading, Series, TrialRecord, TrialState};
+use model::{Measurement, PlannedRun, Reading, RunRecord, RunState, Series};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Tried;
 use crate::{Result, Store, StoreError, words};
 
-/// Row of a trial that was begun.
+/// Row of a run that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TrialId(i64);
+pub struct RunId(i64);
 
-impl TrialId {
-    /// The number that stands in [`StoredTrial::id`].
+impl RunId {
+    /// The number that stands in [`StoredRun::id`].
     pub fn get(self) -> i64 {
         self.0
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct StoredTrial {
+pub struct StoredRun {
     /// Identity of this attempt in the store.
     pub id: i64,
-    pub planned: PlannedTrial,
+    pub planned: PlannedRun,
     /// From 1.
     pub attempt: u32,
-    pub state: TrialState,
+    pub state: RunState,
     pub reason: Option<String>,
     /// Milliseconds since 1970, UTC. Of an import without times, when it was made.
     pub started_unix_ms: Option<i64>,
@@ -35,7 +35,7 @@ pub struct StoredTrial {
     pub elapsed_s: f64,
 }
 
-/// What a resume does with a block of which some trials were measured.
+/// What a resume does with a block of which some runs were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// All of it again, so that what is compared was measured together.
@@ -43,79 +43,79 @@ pub enum Rest {
     OnlyPending,
 }
 
-/// Why a trial is in no figure any more.
+/// Why a run is in no figure any more.
 const SUPERSEDED: &str = "measured again with the rest of its block, when the experiment was resumed";
 
-const TRIAL_COLUMNS: &str = "id, position, block, cell, attempt, state, reason, started_unix_ms, elapsed_s";
+const RUN_COLUMNS: &str = "id, position, round, case_id, attempt, state, reason, started_unix_ms, elapsed_s";
 
 impl Store {
     /// Every attempt, by position and then by attempt.
-    pub fn trials(&self) -> Result<Vec<StoredTrial>> {
-        let sql = format!("SELECT {TRIAL_COLUMNS} FROM trials ORDER BY position, attempt");
-        self.rows("read the trials", &sql, [], read_trial)
+    pub fn runs(&self) -> Result<Vec<StoredRun>> {
+        let sql = format!("SELECT {RUN_COLUMNS} FROM runs ORDER BY position, attempt");
+        self.rows("read the runs", &sql, [], read_run)
     }
 
-    /// Positions without a measured trial and those planned anew by [`Store::plan_rest`], in order. Failed ones are
+    /// Positions without a measured run and those planned anew by [`Store::plan_rest`], in order. Failed ones are
     /// among them: whether to repeat those is the caller's choice.
-    pub fn pending(&self) -> Result<Vec<PlannedTrial>> {
-        let sql = "SELECT position, block, cell FROM trials GROUP BY position
+    pub fn pending(&self) -> Result<Vec<PlannedRun>> {
+        let sql = "SELECT position, round, case_id FROM runs GROUP BY position
                    HAVING sum(state = 'measured') = 0 OR sum(state = 'planned') > 0 ORDER BY position";
         self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
-    /// Plans the rest of blocks that stopped half-way. With [`Rest::WholeBlocks`] their measured trials get another
+    /// Plans the rest of blocks that stopped half-way. With [`Rest::WholeBlocks`] their measured runs get another
     /// attempt; until that is measured the earlier one counts. Returns how many such attempts are planned.
     pub fn plan_rest(&mut self, rest: Rest) -> Result<usize> {
         let tried = "plan the rest of the experiment";
         let sql = match rest {
             Rest::WholeBlocks => {
-                "WITH last AS (SELECT * FROM trials AS t
-                               WHERE attempt = (SELECT max(attempt) FROM trials WHERE position = t.position))
-                 INSERT INTO trials (position, block, cell, attempt, state)
-                 SELECT position, block, cell, attempt + 1, 'planned' FROM last
-                 WHERE block IN (SELECT block FROM last WHERE state <> 'measured') AND state <> 'planned'
-                 AND EXISTS (SELECT 1 FROM trials WHERE position = last.position AND state = 'measured')"
+                "WITH last AS (SELECT * FROM runs AS r
+                               WHERE attempt = (SELECT max(attempt) FROM runs WHERE position = r.position))
+                 INSERT INTO runs (position, round, case_id, attempt, state)
+                 SELECT position, round, case_id, attempt + 1, 'planned' FROM last
+                 WHERE round IN (SELECT round FROM last WHERE state <> 'measured') AND state <> 'planned'
+                 AND EXISTS (SELECT 1 FROM runs WHERE position = last.position AND state = 'measured')"
             }
             Rest::OnlyPending => {
-                "DELETE FROM trials WHERE state = 'planned'
-                 AND position IN (SELECT position FROM trials WHERE state = 'measured')"
+                "DELETE FROM runs WHERE state = 'planned'
+                 AND position IN (SELECT position FROM runs WHERE state = 'measured')"
             }
         };
-        let count = "SELECT count(*) FROM trials WHERE state = 'planned' AND attempt > 1
-                     AND position IN (SELECT position FROM trials WHERE state = 'measured')";
+        let count = "SELECT count(*) FROM runs WHERE state = 'planned' AND attempt > 1
+                     AND position IN (SELECT position FROM runs WHERE state = 'measured')";
         self.write(tried, |tx, path| {
             tx.execute(sql, []).tried(path, tried)?;
             tx.query_row(count, [], |row| words::read_count(row, 0)).tried(path, tried).map(|count| count as usize)
         })
     }
 
-    /// Aborts trials that a killed process left running; returns how many.
+    /// Aborts runs that a killed process left running; returns how many.
     pub fn abort_running(&mut self, reason: &str) -> Result<usize> {
-        let tried = "abort the trials that were left running";
+        let tried = "abort the runs that were left running";
         self.write(tried, |tx, path| {
-            tx.execute("UPDATE trials SET state = 'aborted', reason = ?1 WHERE state = 'running'", [reason])
+            tx.execute("UPDATE runs SET state = 'aborted', reason = ?1 WHERE state = 'running'", [reason])
                 .tried(path, tried)
         })
     }
 
-    /// Begins the planned trial, or another attempt after one that failed or was aborted, and reserves disk space for
+    /// Begins the planned run, or another attempt after one that failed or was aborted, and reserves disk space for
     /// its record.
     ///
     /// # Errors
     /// [`StoreError::NotPlanned`], [`StoreError::WrongState`] when it was measured or is running,
     /// [`StoreError::Full`].
-    pub fn begin_trial(&mut self, planned: PlannedTrial, started_unix_ms: i64) -> Result<TrialId> {
-        let tried = format!("begin the trial at position {}", planned.position);
+    pub fn begin_run(&mut self, planned: PlannedRun, started_unix_ms: i64) -> Result<RunId> {
+        let tried = format!("begin the run at position {}", planned.position);
         self.top_up_reserve()?;
         self.write(&tried, |tx, path| {
             let last = last_attempt(tx, planned.position).tried(path, &tried)?;
-            let Some(last) = last.filter(|trial| trial.planned == planned) else {
+            let Some(last) = last.filter(|run| run.planned == planned) else {
                 return Err(StoreError::NotPlanned { path: path.to_owned(), planned });
             };
             let id = match last.state {
-                TrialState::Planned => restart(tx, last.id, started_unix_ms),
-                TrialState::Failed | TrialState::Aborted => repeat(tx, &last, started_unix_ms),
-                TrialState::Running | TrialState::Measured | TrialState::Superseded => {
+                RunState::Planned => restart(tx, last.id, started_unix_ms),
+                RunState::Failed | RunState::Aborted => repeat(tx, &last, started_unix_ms),
+                RunState::Running | RunState::Measured | RunState::Superseded => {
                     return Err(StoreError::WrongState {
                         path: path.to_owned(),
                         tried: tried.clone(),
@@ -123,49 +123,49 @@ impl Store {
                     });
                 }
             };
-            id.map(TrialId).tried(path, &tried)
+            id.map(RunId).tried(path, &tried)
         })
     }
 
-    /// Stores a trial's record in one transaction. If it was measured, an earlier measured attempt at its place is
+    /// Stores a run's record in one transaction. If it was measured, an earlier measured attempt at its place is
     /// superseded but kept.
     ///
     /// # Errors
     /// [`StoreError::WrongState`], [`StoreError::Refused`], or [`StoreError::Full`]: nothing of the record is stored
     /// then, and it may be tried again.
-    pub fn finish_trial(&mut self, id: TrialId, record: &TrialRecord) -> Result<()> {
+    pub fn finish_run(&mut self, id: RunId, record: &RunRecord) -> Result<()> {
         let id = id.get();
-        let tried = format!("record trial {id}");
+        let tried = format!("record run {id}");
         if let Some(why) = flaw(record) {
             return Err(StoreError::Refused { path: self.path.clone(), tried, why });
         }
         self.write(&tried, |tx, path| {
             let found = state_of(tx, id).tried(path, &tried)?;
-            if found != TrialState::Running {
+            if found != RunState::Running {
                 return Err(StoreError::WrongState { path: path.to_owned(), tried: tried.clone(), found });
             }
             write_record(tx, id, record).tried(path, &tried)
         })
     }
 
-    /// Stores finished trials in one transaction, as an import needs: a million trials must not wait for the disk a
-    /// million times. `started_unix_ms` stands in where a record has no time. What follows a trial that failed or was
+    /// Stores finished runs in one transaction, as an import needs: a million runs must not wait for the disk a
+    /// million times. `started_unix_ms` stands in where a record has no time. What follows a run that failed or was
     /// aborted at its place is another attempt.
     ///
     /// # Errors
-    /// [`StoreError::NotPlanned`] when a trial is not in the order or was measured; otherwise as
-    /// [`Store::finish_trial`].
-    pub fn store_trials(&mut self, trials: &[(PlannedTrial, TrialRecord)], started_unix_ms: i64) -> Result<()> {
-        let tried = "record imported trials";
-        if let Some(why) = trials.iter().find_map(|(_, record)| flaw(record)) {
+    /// [`StoreError::NotPlanned`] when a run is not in the order or was measured; otherwise as
+    /// [`Store::finish_run`].
+    pub fn store_runs(&mut self, runs: &[(PlannedRun, RunRecord)], started_unix_ms: i64) -> Result<()> {
+        let tried = "record imported runs";
+        if let Some(why) = runs.iter().find_map(|(_, record)| flaw(record)) {
             return Err(StoreError::Refused { path: self.path.clone(), tried: tried.to_owned(), why });
         }
         self.write(tried, |tx, path| {
-            for (planned, record) in trials {
+            for (planned, record) in runs {
                 let last = last_attempt(tx, planned.position).tried(path, tried)?;
                 let id = match last.filter(|last| last.planned == *planned) {
-                    Some(last) if last.state == TrialState::Planned => restart(tx, last.id, started_unix_ms),
-                    Some(last) if matches!(last.state, TrialState::Failed | TrialState::Aborted) => {
+                    Some(last) if last.state == RunState::Planned => restart(tx, last.id, started_unix_ms),
+                    Some(last) if matches!(last.state, RunState::Failed | RunState::Aborted) => {
                         repeat(tx, &last, started_unix_ms)
                     }
                     _ => return Err(StoreError::NotPlanned { path: path.to_owned(), planned: *planned }),
@@ -178,15 +178,15 @@ impl Store {
     }
 }
 
-fn flaw(record: &TrialRecord) -> Option<String> {
+fn flaw(record: &RunRecord) -> Option<String> {
     match record.state {
-        TrialState::Planned | TrialState::Running | TrialState::Superseded => {
+        RunState::Planned | RunState::Running | RunState::Superseded => {
             return Some(format!("its state is {}", record.state));
         }
-        TrialState::Failed | TrialState::Aborted if record.reason.is_none() => {
+        RunState::Failed | RunState::Aborted if record.reason.is_none() => {
             return Some(format!("it is {} without a reason", record.state));
         }
-        TrialState::Measured | TrialState::Failed | TrialState::Aborted => {}
+        RunState::Measured | RunState::Failed | RunState::Aborted => {}
     }
     if !record.elapsed_s.is_finite() || record.elapsed_s < 0.0 {
         return Some(format!("it took {} s", record.elapsed_s));
@@ -218,21 +218,21 @@ fn flaw(record: &TrialRecord) -> Option<String> {
     None
 }
 
-fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite::Result<()> {
-    if record.state == TrialState::Measured {
+fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::Result<()> {
+    if record.state == RunState::Measured {
         let mut supersede = tx.prepare_cached(
-            "UPDATE trials SET state = 'superseded', reason = ?2
-             WHERE state = 'measured' AND position = (SELECT position FROM trials WHERE id = ?1)",
+            "UPDATE runs SET state = 'superseded', reason = ?2
+             WHERE state = 'measured' AND position = (SELECT position FROM runs WHERE id = ?1)",
         )?;
         supersede.execute(params![id, SUPERSEDED])?;
     }
     let mut end = tx.prepare_cached(
-        "UPDATE trials SET state = ?2, reason = ?3, elapsed_s = ?4, started_unix_ms = coalesce(?5, started_unix_ms)
+        "UPDATE runs SET state = ?2, reason = ?3, elapsed_s = ?4, started_unix_ms = coalesce(?5, started_unix_ms)
          WHERE id = ?1",
     )?;
     end.execute(params![id, record.state.as_str(), record.reason, record.elapsed_s, record.began_unix_ms])?;
     let mut insert = tx.prepare_cached(
-        "INSERT INTO measurements (trial, metric, unit, direction, role, value, unavailable)
+        "INSERT INTO measurements (run_id, metric, unit, direction, role, value, unavailable)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     for Measurement { metric, reading } in &record.measurements {
@@ -244,14 +244,14 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite
         insert.execute(params![id, metric.id, metric.unit, direction, role, value, unavailable])?;
     }
     let mut insert = tx.prepare_cached(
-        "INSERT INTO series (trial, host, kind, interval, length_ms, errors, histogram)
+        "INSERT INTO series (run_id, host, kind, interval, length_ms, errors, histogram)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
     for s in &record.series {
         let errors = s.errors as i64; // `flaw` has checked it
         insert.execute(params![id, s.host, s.kind.as_str(), s.interval, s.length_ms, errors, s.histogram])?;
     }
-    let mut insert = tx.prepare_cached("INSERT INTO marks (trial, kind, detail) VALUES (?1, ?2, ?3)")?;
+    let mut insert = tx.prepare_cached("INSERT INTO marks (run_id, kind, detail) VALUES (?1, ?2, ?3)")?;
     for mark in &record.marks {
         insert.execute(params![id, mark.kind.as_str(), mark.detail])?;
     }
@@ -259,34 +259,31 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &TrialRecord) -> rusqlite
 }
 
 fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
-    tx.execute(
-        "UPDATE trials SET state = 'running', started_unix_ms = ?2 WHERE id = ?1",
-        params![id, started_unix_ms],
-    )?;
+    tx.execute("UPDATE runs SET state = 'running', started_unix_ms = ?2 WHERE id = ?1", params![id, started_unix_ms])?;
     Ok(id)
 }
 
-fn repeat(tx: &Transaction<'_>, last: &StoredTrial, started_unix_ms: i64) -> rusqlite::Result<i64> {
-    let PlannedTrial { position, block, case } = last.planned;
+fn repeat(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> rusqlite::Result<i64> {
+    let PlannedRun { position, block, case } = last.planned;
     tx.execute(
-        "INSERT INTO trials (position, block, cell, attempt, state, started_unix_ms)
+        "INSERT INTO runs (position, round, case_id, attempt, state, started_unix_ms)
          VALUES (?1, ?2, ?3, ?4, 'running', ?5)",
         params![position, block, case, last.attempt + 1, started_unix_ms],
     )?;
     Ok(tx.last_insert_rowid())
 }
 
-fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<StoredTrial>> {
-    let sql = format!("SELECT {TRIAL_COLUMNS} FROM trials WHERE position = ?1 ORDER BY attempt DESC LIMIT 1");
-    conn.query_row(&sql, [position], read_trial).optional()
+fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<StoredRun>> {
+    let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE position = ?1 ORDER BY attempt DESC LIMIT 1");
+    conn.query_row(&sql, [position], read_run).optional()
 }
 
-fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<TrialState> {
-    conn.query_row("SELECT state FROM trials WHERE id = ?1", [id], |row| words::read(row, 0))
+fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
+    conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| words::read(row, 0))
 }
 
-fn read_trial(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
-    Ok(StoredTrial {
+fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
+    Ok(StoredRun {
         id: row.get(0)?,
         planned: read_planned(row, 1)?,
         attempt: row.get(4)?,
@@ -298,8 +295,8 @@ fn read_trial(row: &Row<'_>) -> rusqlite::Result<StoredTrial> {
 }
 
 /// Reads position, block and case from column `first` on.
-fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedTrial> {
-    Ok(PlannedTrial { position: row.get(first)?, block: row.get(first + 1)?, case: row.get(first + 2)? })
+fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedRun> {
+    Ok(PlannedRun { position: row.get(first)?, block: row.get(first + 1)?, case: row.get(first + 2)? })
 }
 
 /// For `rows`, which says what was tried.

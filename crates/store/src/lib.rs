@@ -1,12 +1,12 @@
-//! One SQLite file per experiment: the plan, the order, the journal of trials, what they measured.
+//! One SQLite file per experiment: the plan, the order, the journal of runs, what they measured.
 //!
 //! A store is a file that ends in `.etalon`. It can be opened with the `sqlite3` shell; the views `results` and
 //! `journal` are meant for that. Three promises hold, whatever kills the process:
 //!
-//! 1. **The order is there before the first trial.** [`Store::create`] writes the plan, its cases and the order in one
+//! 1. **The order is there before the first run.** [`Store::create`] writes the plan, its cases and the order in one
 //!    transaction into a file that appears under its name only when it is whole.
-//! 2. **A crash costs one trial.** [`Store::finish_trial`] is one transaction, synchronous to the disk; nothing is
-//!    written while a trial runs. What it acknowledged stays.
+//! 2. **A crash costs one run.** [`Store::finish_run`] is one transaction, synchronous to the disk; nothing is
+//!    written while a run runs. What it acknowledged stays.
 //! 3. **One conductor.** An operating system lock on a file beside the store (`…-lock`) refuses a second writer while
 //!    the first lives. Should the lock fail to hold (some network file systems), a token in the store that every write
 //!    checks makes the earlier writer stop with [`StoreError::TakenOver`].
@@ -35,7 +35,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use error::StoreError;
 pub use header::Header;
-pub use journal::{Rest, StoredTrial, TrialId};
+pub use journal::{Rest, RunId, StoredRun};
 pub use read::StoredMeasurement;
 pub use schema::{APPLICATION_ID, EXTENSION};
 
@@ -66,7 +66,7 @@ enum Origin {
 pub enum Kept {
     /// It is there, closed.
     Yes,
-    /// It was new, and no trial of it had begun.
+    /// It was new, and no run of it had begun.
     No,
 }
 
@@ -109,15 +109,15 @@ impl Store {
         self.settle()
     }
 
-    /// Closes the store; if this value created it and no trial was begun, removes it under the lock.
+    /// Closes the store; if this value created it and no run was begun, removes it under the lock.
     ///
     /// # Errors
     /// When it cannot be read, belongs to another by now, or cannot be closed: the file is there then.
     pub fn close_unless_untouched(mut self) -> Result<Kept> {
-        let tried = "see whether any trial was begun";
+        let tried = "see whether any run was begun";
         let is_untouched = self.origin == Origin::Created
             && self.write(tried, |tx, path| {
-                let begun = "SELECT count(*) FROM trials WHERE state <> 'planned'";
+                let begun = "SELECT count(*) FROM runs WHERE state <> 'planned'";
                 tx.query_row(begun, [], |row| row.get::<_, i64>(0)).tried(path, tried)
             })? == 0;
         let settled = self.settle();

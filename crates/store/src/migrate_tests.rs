@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use model::plan::ComparisonRules;
-use model::{Benchmark, Length, OnError, Order, Plan, PlannedTrial, Schedule, SystemPlan, Value};
+use model::{Benchmark, Length, OnError, Order, Plan, PlannedRun, Schedule, SystemPlan, Value};
 
 use super::*;
 use crate::{Header, Store};
 
 /// A step after the newest that there is.
 const NEXT: &str = "
-    CREATE TABLE marks_new (id INTEGER PRIMARY KEY, trial INTEGER NOT NULL REFERENCES trials (id),
+    CREATE TABLE marks_new (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs (id),
                             kind TEXT NOT NULL, detail TEXT NOT NULL, weight INTEGER NOT NULL) STRICT;
-    INSERT INTO marks_new SELECT id, trial, kind, detail, 1 FROM marks;
+    INSERT INTO marks_new SELECT id, run_id, kind, detail, 1 FROM marks;
     DROP TABLE marks;
     ALTER TABLE marks_new RENAME TO marks;
-    ALTER TABLE trials ADD COLUMN note TEXT;
-    UPDATE trials SET note = 'from an older version';";
+    ALTER TABLE runs ADD COLUMN note TEXT;
+    UPDATE runs SET note = 'from an older version';";
 
-const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, schema::V3, NEXT];
+const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, NEXT];
 
 fn header() -> Header {
     let system = SystemPlan {
@@ -70,8 +70,8 @@ fn header() -> Header {
     }
 }
 
-fn order() -> Vec<PlannedTrial> {
-    (0..2).map(|n| PlannedTrial { position: n, block: n, case: 0 }).collect()
+fn order() -> Vec<PlannedRun> {
+    (0..2).map(|n| PlannedRun { position: n, block: n, case: 0 }).collect()
 }
 
 fn fixture() -> (tempfile::TempDir, PathBuf) {
@@ -109,9 +109,9 @@ fn an_older_store_keeps_its_content() {
     let mut store = Store::open_with(&path, WITH_NEXT).unwrap();
     assert_eq!(*store.header(), header());
     assert_eq!(store.pending().unwrap(), order());
-    let notes: Vec<String> = store.rows("x", "SELECT note FROM trials", [], |row| row.get(0)).unwrap();
+    let notes: Vec<String> = store.rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(notes, ["from an older version"; 2]);
-    store.begin_trial(order()[0], 5).unwrap();
+    store.begin_run(order()[0], 5).unwrap();
     store.check_integrity().unwrap();
     // Foreign keys are on again.
     assert!(store.conn.execute("INSERT INTO marks VALUES (NULL, 99, 'k', 'd', 1)", []).is_err());
@@ -130,14 +130,14 @@ fn series_of_version_1_are_kept_and_the_backlog_may_join_them() {
     assert!(conn.execute_batch(&insert("backlog")).is_err());
     conn.execute_batch(schema::V2).unwrap();
     conn.execute_batch(&insert("backlog")).unwrap();
-    assert!(conn.execute_batch(&insert("backlog")).is_err(), "once for each trial, host, kind and interval");
+    assert!(conn.execute_batch(&insert("backlog")).is_err(), "once for each run, host, kind and interval");
     assert!(conn.execute_batch(&insert("other")).is_err());
     let kept: i64 = conn.query_row("SELECT count(*) FROM series", [], |row| row.get(0)).unwrap();
     assert_eq!(kept, 2);
 }
 
 #[test]
-fn trials_of_version_2_are_kept_and_may_be_superseded() {
+fn runs_of_version_2_are_kept_and_may_be_superseded() {
     let mut conn = Connection::open_in_memory().unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     migrate(&mut conn, Path::new("x"), &[schema::V1, schema::V2]).unwrap();
@@ -147,17 +147,17 @@ fn trials_of_version_2_are_kept_and_may_be_superseded() {
          INSERT INTO measurements VALUES (1, 1, 'throughput', 'tx/s', 'higher', 'primary', 7.0, NULL)",
     )
     .unwrap();
-    let supersede = "UPDATE trials SET state = 'superseded', reason = 'why'";
-    assert!(conn.execute_batch(supersede).is_err());
+    assert!(conn.execute_batch("UPDATE trials SET state = 'superseded', reason = 'why'").is_err());
+    let supersede = "UPDATE runs SET state = 'superseded', reason = 'why'";
     migrate(&mut conn, Path::new("x"), STEPS).unwrap();
     let shown = |view: &str| conn.query_row(&format!("SELECT count(*) FROM {view}"), [], |row| row.get::<_, i64>(0));
     assert_eq!((shown("results").unwrap(), shown("journal").unwrap()), (1, 1));
-    assert!(conn.execute_batch("UPDATE trials SET state = 'superseded'").is_err(), "without a reason");
+    assert!(conn.execute_batch("UPDATE runs SET state = 'superseded'").is_err(), "without a reason");
     conn.execute_batch(supersede).unwrap();
     assert_eq!((shown("results").unwrap(), shown("measurements").unwrap()), (0, 1));
-    // A measurement still has to be of a trial.
+    // A measurement still has to be of a run.
     conn.pragma_update(None, "foreign_keys", true).unwrap();
-    assert!(conn.execute_batch("UPDATE measurements SET trial = 2").is_err());
+    assert!(conn.execute_batch("UPDATE measurements SET run_id = 2").is_err());
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn reading_an_older_store_leaves_the_file_alone() {
     let before = std::fs::read(&path).unwrap();
     let store = Store::open_read_only_with(&path, WITH_NEXT).unwrap();
     assert_eq!(store.pending().unwrap(), order());
-    let notes: Vec<String> = store.rows("x", "SELECT note FROM trials", [], |row| row.get(0)).unwrap();
+    let notes: Vec<String> = store.rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(notes.len(), 2);
     drop(store);
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -179,8 +179,8 @@ fn a_newer_store_is_refused_and_left_alone() {
     let before = std::fs::read(&path).unwrap();
     for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, StoreError::NewerVersion { found: 4, known: 3, .. }), "{error}");
-        assert!(error.to_string().contains("has version 4, this étalon knows versions up to 3"), "{error}");
+        assert!(matches!(error, StoreError::NewerVersion { found: 5, known: 4, .. }), "{error}");
+        assert!(error.to_string().contains("has version 5, this étalon knows versions up to 4"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -189,13 +189,13 @@ fn a_newer_store_is_refused_and_left_alone() {
 #[test]
 fn a_step_that_fails_changes_nothing() {
     let (_dir, path) = fixture();
-    let broken = "ALTER TABLE trials ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
-    assert!(Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, broken]).is_err());
-    let orphans = "DELETE FROM cells;";
-    let error = Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, orphans]).unwrap_err();
+    let broken = "ALTER TABLE runs ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
+    assert!(Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, broken]).is_err());
+    let orphans = "DELETE FROM cases;";
+    let error = Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, orphans]).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert_eq!(user_version(&path), newest(STEPS));
     let store = Store::open(&path).unwrap();
     assert_eq!(store.pending().unwrap(), order());
-    assert!(store.conn.prepare("SELECT note FROM trials").is_err());
+    assert!(store.conn.prepare("SELECT note FROM runs").is_err());
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use model::PlannedTrial;
+use model::PlannedRun;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::Tried;
@@ -35,7 +35,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Exists`]; [`StoreError::Refused`] when the order does not fit the plan.
-    pub fn create(path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<Store> {
+    pub fn create(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Store> {
         let full = absolute(path)?;
         publish::check_free(path)?;
         let Taken::Ours(lock) = WriteLock::take(&full)? else {
@@ -215,7 +215,7 @@ fn open_reader(place: Place<'_>) -> Result<Connection> {
     if let Ok(conn) = try_reader(full, base | OpenFlags::SQLITE_OPEN_READ_WRITE) {
         return Ok(conn);
     }
-    // Immutable would ignore the trials in a journal.
+    // Immutable would ignore the runs in a journal.
     if ["-wal", "-journal"].iter().any(|suffix| fs::metadata(beside(full, suffix)).is_ok_and(|m| m.len() > 0)) {
         return Err(StoreError::Unrecovered { path: path.to_owned(), detail: plain.to_string() });
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use model::PlannedTrial;
+use model::PlannedRun;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::Tried;
@@ -63,7 +63,7 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
 }
 
 /// Builds the store beside its place and then puts it there; `path` is its name for messages, `full` where it is.
-pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
+pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     let scaffold = Scaffold::new(full);
     build(&scaffold.0, path, header, order)?;
     // Unlike a rename, a link never replaces a file.
@@ -88,7 +88,7 @@ pub(crate) fn remove(full: &Path) {
     }
 }
 
-/// Makes the new name survive a power cut, where the system can; otherwise only a store without trials is lost.
+/// Makes the new name survive a power cut, where the system can; otherwise only a store without runs is lost.
 fn sync_folder(full: &Path) {
     if let Some(folder) = full.parent()
         && let Ok(folder) = File::open(folder)
@@ -97,7 +97,7 @@ fn sync_folder(full: &Path) {
     }
 }
 
-fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedTrial]) -> Result<()> {
+fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     header::check_order(path, &header.plan.cases(), order)?;
     let mut conn = Connection::open(file).tried(path, TRIED)?;
     // `auto_vacuum` must come before the first table: it lets `close` give back the reserve. A scaffold may be lost,

@@ -1,4 +1,4 @@
-//! What trials left behind, and the facts.
+//! What runs left behind, and the facts.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{Result, Store, StoreError, words};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMeasurement {
-    pub trial_id: i64,
+    pub run_id: i64,
     pub block: u32,
     pub case: u32,
     pub position: u32,
@@ -22,15 +22,15 @@ const ROLES: [Role; 3] = [Role::Primary, Role::Secondary, Role::Diagnostic];
 const NATURES: [Nature; 2] = [Nature::Identity, Nature::Passing];
 
 impl Store {
-    /// By position, within a trial in the order of its record.
+    /// By position, within a run in the order of its record.
     pub fn measurements(&self) -> Result<Vec<StoredMeasurement>> {
         let sql =
-            "SELECT t.id, t.block, t.cell, t.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable
-                   FROM trials AS t JOIN measurements AS m ON m.trial = t.id
-                   WHERE t.state = 'measured' ORDER BY t.position, m.id";
+            "SELECT r.id, r.round, r.case_id, r.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable
+                   FROM runs AS r JOIN measurements AS m ON m.run_id = r.id
+                   WHERE r.state = 'measured' ORDER BY r.position, m.id";
         self.rows("read the measurements", sql, [], |row| {
             Ok(StoredMeasurement {
-                trial_id: row.get(0)?,
+                run_id: row.get(0)?,
                 block: row.get(1)?,
                 case: row.get(2)?,
                 position: row.get(3)?,
@@ -39,10 +39,10 @@ impl Store {
         })
     }
 
-    /// In the order of its record, whatever the trial's state.
-    pub fn series(&self, trial: i64) -> Result<Vec<Series>> {
-        let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE trial = ?1 ORDER BY id";
-        self.rows("read the histograms", sql, [trial], |row| {
+    /// In the order of its record, whatever the run's state.
+    pub fn series(&self, run: i64) -> Result<Vec<Series>> {
+        let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE run_id = ?1 ORDER BY id";
+        self.rows("read the histograms", sql, [run], |row| {
             Ok(Series {
                 host: row.get(0)?,
                 kind: words::read(row, 1)?,
@@ -54,10 +54,10 @@ impl Store {
         })
     }
 
-    /// With their trials' [`crate::StoredTrial::id`], whatever the trials' state.
+    /// With their runs' [`crate::StoredRun::id`], whatever the runs' state.
     pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
-        let sql = "SELECT m.trial, m.kind, m.detail FROM marks AS m JOIN trials AS t ON t.id = m.trial
-                   ORDER BY t.position, t.attempt, m.id";
+        let sql = "SELECT m.run_id, m.kind, m.detail FROM marks AS m JOIN runs AS r ON r.id = m.run_id
+                   ORDER BY r.position, r.attempt, m.id";
         self.rows("read the marks", sql, [], |row| {
             Ok((row.get(0)?, Mark { kind: words::read(row, 1)?, detail: row.get(2)? }))
         })

@@ -11,5 +11,8 @@ pub(crate) const V1: &str = include_str!("schema_v1.sql");
 /// Version 1 to version 2: a gauge of the backlog among the series.
 pub(crate) const V2: &str = include_str!("schema_v2.sql");
 
-/// Version 2 to version 3: a measured trial may be superseded.
+/// Version 2 to version 3: a measured run may be superseded.
 pub(crate) const V3: &str = include_str!("schema_v3.sql");
+
+/// Version 3 to version 4: cases, runs and rounds have the names of the plan.
+pub(crate) const V4: &str = include_str!("schema_v4.sql");

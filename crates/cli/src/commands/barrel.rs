@@ -2,13 +2,13 @@
 
 use engine::workloads::smack::{Script, Shown};
 use report::Evidence;
-use report::barrel::{self, BarrelReport, Trials};
+use report::barrel::{self, BarrelReport, Runs};
 
 use crate::error::CliError;
 use crate::smack::Called;
 
-pub fn render(evidence: &Evidence, trials: Trials) -> String {
-    let reports: Vec<String> = barrel::reports(evidence, trials).iter().map(barrel::render).collect();
+pub fn render(evidence: &Evidence, runs: Runs) -> String {
+    let reports: Vec<String> = barrel::reports(evidence, runs).iter().map(barrel::render).collect();
     format!("{}\n{}", reports.join("\n"), barrel::FOOTNOTE)
 }
 
@@ -16,7 +16,7 @@ pub fn render(evidence: &Evidence, trials: Trials) -> String {
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
     let script = Script::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
-    for one in barrel::reports(evidence, Trials::Together) {
+    for one in barrel::reports(evidence, Runs::Together) {
         let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);
         let shown = script.shown(&called.values, &results).map_err(|failure| CliError::from(&failure))?;
         // Several clients of one script share a case and a report.

@@ -1,6 +1,6 @@
 use report::Evidence;
-use report::barrel::Trials as Split;
-use report::text::Trials;
+use report::barrel::Runs as Split;
+use report::text::Runs;
 use store::Store;
 
 use super::report::{options, print_set, set_of};
@@ -18,7 +18,7 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::SuperSmack {
-        let split = if args.trials { Split::Each } else { Split::Together };
+        let split = if args.runs { Split::Each } else { Split::Together };
         printer.out(&super::barrel::render(&evidence, split));
         return Ok(Exit::Done);
     }
@@ -40,8 +40,8 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.markdown {
         printer.out(&report::markdown::render(&set_of(&evidence, &options)?));
     } else {
-        let trials = if args.trials { Trials::Listed } else { Trials::Hidden };
-        print_set(&evidence, &options, trials, printer)?;
+        let runs = if args.runs { Runs::Listed } else { Runs::Hidden };
+        print_set(&evidence, &options, runs, printer)?;
     }
     Ok(Exit::Done)
 }

@@ -296,7 +296,7 @@ fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
         plan_hash: experiment.plan.hash(),
         command: command_line(),
     };
-    let order: Vec<_> = experiment.trials.iter().map(|(planned, _)| *planned).collect();
+    let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
     let mut store = Store::create(path, &header, &order)?;
     if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {
         // The transaction failed, so the store is empty.
@@ -310,8 +310,8 @@ fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<
     for (system, facts) in &experiment.facts {
         store.put_facts(system, facts, now_unix_ms)?;
     }
-    store.store_trials(&experiment.repeated, now_unix_ms)?;
-    store.store_trials(&experiment.trials, now_unix_ms)
+    store.store_runs(&experiment.repeated, now_unix_ms)?;
+    store.store_runs(&experiment.runs, now_unix_ms)
 }
 
 fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
@@ -325,7 +325,7 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
         });
         let document = serde_json::json!({
             "schema_version": 1, "store": path.display().to_string(), "systems": systems,
-            "trials": experiment.trials.len(), "notes": experiment.notes, "sources": sources.collect::<Vec<_>>(),
+            "runs": experiment.runs.len(), "notes": experiment.notes, "sources": sources.collect::<Vec<_>>(),
         });
         printer.out(&document.to_string());
         return;
@@ -340,7 +340,7 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
     if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
         printer.note(&format!("note: {more} more cases lack repetitions"));
     }
-    let trials = count(experiment.trials.len(), "trial");
-    printer.note(&format!("{trials} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
+    let runs = count(experiment.runs.len(), "run");
+    printer.note(&format!("{runs} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
     printer.note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
 }

@@ -17,7 +17,7 @@ use crate::printer::Printer;
 use crate::progress::clock;
 use crate::source;
 
-/// Preparation of a trial besides loading: connections, a checkpoint.
+/// Preparation of a run besides loading: connections, a checkpoint.
 const PREPARATION: Duration = Duration::from_millis(200);
 /// Rough loading rate for the estimate.
 const LOAD_BYTES_PER_S: f64 = 60e6;
@@ -82,7 +82,7 @@ fn time_text(plan: &Plan, work: &Work) -> String {
     let time = clock(expected_time(plan) + work.loading);
     match plan.schedule.length {
         Length::Duration(_) => format!("about {time}"),
-        Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and trial"),
+        Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and run"),
     }
 }
 
@@ -156,7 +156,7 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
-        count(order.len(), "trial"),
+        count(order.len(), "run"),
         time_text(plan, work),
         work.disk_bytes / 1_000_000
     );

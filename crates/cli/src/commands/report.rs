@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use report::text::{Style, TextOptions, Trials};
+use report::text::{Runs, Style, TextOptions};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing};
 use store::Store;
 
@@ -36,14 +36,14 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     let html = path.with_extension("html");
     write_html(&store, &evidence, &options, &html)?;
     match (format, called) {
-        (ResultFormat::Text, _) => print_set(&evidence, &options, Trials::Hidden, printer)?,
+        (ResultFormat::Text, _) => print_set(&evidence, &options, Runs::Hidden, printer)?,
         (ResultFormat::Pages, _) => printer.out(&pages(&evidence, printer)?),
         (ResultFormat::Spatial, _) => printer.out(&spatial(&evidence)?),
         (ResultFormat::Backup, _) => printer.out(&report::backup::tables(&evidence)),
         (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
             printer.out(&barrel::render_called(&evidence, called)?);
         }
-        (ResultFormat::SuperSmack, _) => printer.out(&barrel::render(&evidence, report::barrel::Trials::Together)),
+        (ResultFormat::SuperSmack, _) => printer.out(&barrel::render(&evidence, report::barrel::Runs::Together)),
         (ResultFormat::Sqlio, Some(Called::Sqlio(called))) => {
             printer.out(&sqlio::render(&evidence, &store, Some(called))?);
         }
@@ -80,7 +80,7 @@ fn judged(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
 }
 
 /// As text, or JSON if asked for.
-pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer: Printer) -> Result<(), CliError> {
+pub fn print_set(evidence: &Evidence, options: &Options, runs: Runs, printer: Printer) -> Result<(), CliError> {
     let set = set_of(evidence, options)?;
     if printer.json {
         let document = report::json::document(evidence, &set);
@@ -90,7 +90,7 @@ pub fn print_set(evidence: &Evidence, options: &Options, trials: Trials, printer
         return Ok(());
     }
     let style = if printer.color_out { Style::Ansi } else { Style::Plain };
-    let text = TextOptions { width: printer.width(), style, trials, ..TextOptions::default() };
+    let text = TextOptions { width: printer.width(), style, runs, ..TextOptions::default() };
     printer.out(&report::text::render(&set, &text));
     Ok(())
 }

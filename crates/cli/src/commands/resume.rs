@@ -6,9 +6,9 @@ use clap::Parser as _;
 use engine::Registry;
 use engine::conductor::Options;
 use model::plan::Unmasked;
-use model::{Order, TrialState};
+use model::{Order, RunState};
 use report::number::count;
-use store::{Header, Rest, Store, StoredTrial};
+use store::{Header, Rest, Store, StoredRun};
 
 use super::run::{conduct, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
@@ -23,17 +23,17 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::open(&args.store)?;
     let loaded = plan_of(store.header(), &registry, printer)?;
     leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
-    let aborted = store.abort_running(model::trial::PROCESS_ENDED)?;
+    let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
-        printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "trial")));
+        printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
     }
-    // Blocks that stopped half-way are repeated with their measured trials.
+    // Blocks that stopped half-way are repeated with their measured runs.
     let result = if store.pending()?.is_empty() {
-        printer.note("nothing is pending: every trial has been measured");
+        printer.note("nothing is pending: every run has been measured");
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
-        printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "trial")));
-        // In sequential order a block's trials are far apart anyway.
+        printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "run")));
+        // In sequential order a block's runs are far apart anyway.
         let keeps_blocks = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_blocks { Rest::OnlyPending } else { Rest::WholeBlocks };
         let options = Options { rest, ..options(args.yes, &args.loading, printer) };
@@ -42,13 +42,13 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     finish(result, store, &loaded, &args.store, args.format, printer)
 }
 
-/// Trials never measured.
+/// Runs never measured.
 fn unmeasured(store: &Store) -> Result<usize, CliError> {
-    let trials = store.trials()?;
-    let positions = |of: &dyn Fn(&StoredTrial) -> bool| {
-        trials.iter().filter(|trial| of(trial)).map(|trial| trial.planned.position).collect::<BTreeSet<u32>>().len()
+    let runs = store.runs()?;
+    let positions = |of: &dyn Fn(&StoredRun) -> bool| {
+        runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
     };
-    Ok(positions(&|_| true) - positions(&|trial| trial.state == TrialState::Measured))
+    Ok(positions(&|_| true) - positions(&|run| run.state == RunState::Measured))
 }
 
 /// The stored plan. A masked password comes from the environment or password files.
@@ -84,10 +84,10 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
         return Ok(stored());
     }
     let loaded = source::load(&source, registry, header.plan.schedule.seed)?;
-    if loaded.plan.hash() != header.plan_hash {
+    if loaded.plan.hash() != header.plan.hash() {
         let named = header.plan_path.clone().unwrap_or(source.plan);
         return Err(CliError::user(format!("the plan `{named}` has changed since the experiment began"))
-            .hint("undo the change and resume, or run the changed plan anew: trials of different plans do not mix"));
+            .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"));
     }
     Ok(loaded)
 }

@@ -140,7 +140,7 @@ pub fn finish(
         Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
         Ended::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
-            printer.warning(&format!("{failed} trials failed; `{resume}` repeats their blocks"));
+            printer.warning(&format!("{failed} runs failed; `{resume}` repeats their blocks"));
             Ok(Exit::BadAnswer)
         }
         Ended::Interrupted => {
@@ -148,7 +148,7 @@ pub fn finish(
             Ok(Exit::Interrupted)
         }
         Ended::Stopped { reason, kind } => {
-            let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a trial failed: {reason}")) };
+            let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a run failed: {reason}")) };
             Err(error.hint(match kind {
                 // A resumed experiment keeps its plan.
                 FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => {
@@ -161,13 +161,13 @@ pub fn finish(
     }
 }
 
-/// An error that ends the experiment. The store stays, unless this run made it and began no trial.
+/// An error that ends the experiment. The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, path: &Path, printer: Printer) -> CliError {
     let place = error.place(loaded);
     let error = place.into_iter().fold(CliError::from(error), CliError::at);
     match store.close_unless_untouched() {
         Ok(Kept::No) => {
-            printer.note("no trial had begun, so no store is kept");
+            printer.note("no run had begun, so no store is kept");
             error
         }
         Ok(Kept::Yes) => error.hint(go_on(path)),
@@ -246,7 +246,7 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
 }
 
 fn announce(plan: &Plan, path: &Path, printer: Printer) {
-    let trials = plan.order().len();
+    let runs = plan.order().len();
     let seed = plan.schedule.seed;
     let expected = super::plan::expected_time(plan);
     printer.note(&format!(
@@ -255,7 +255,7 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
         count(plan.systems.len(), "system"),
         count(plan.cases().len(), "case"),
         count(plan.schedule.blocks as usize, "block"),
-        count(trials, "trial"),
+        count(runs, "run"),
         clock(expected),
     ));
     printer.note(&format!("store: {}", path.display()));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use engine::workloads::smack;
-use model::TrialState;
+use model::RunState;
 use serde_json::json;
 use store::Store;
 
@@ -49,7 +49,7 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
         let object = json!({
             "schema_version": 1, "name": header.plan.name, "plan": header.plan, "plan_hash": header.plan_hash,
             "etalon_version": header.etalon_version, "build": header.build, "created_unix_ms": header.created_unix_ms,
-            "command": header.command, "trials": counts, "facts": store.facts()?,
+            "command": header.command, "runs": counts, "facts": store.facts()?,
         });
         printer.out(&object.to_string());
         return Ok(Exit::Done);
@@ -62,7 +62,7 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     let _ = writeln!(text, "plan hash   {}", header.plan_hash);
     let _ = writeln!(text, "seed        {}", header.plan.schedule.seed);
     for (state, count) in states {
-        let _ = writeln!(text, "{state:<12}{count} trials");
+        let _ = writeln!(text, "{state:<12}{count} runs");
     }
     let _ = write!(text, "\n{}", header.plan_text);
     printer.out(&text);
@@ -70,10 +70,10 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// Only states that occur.
-fn states(store: &Store) -> Result<Vec<(TrialState, usize)>, CliError> {
-    use TrialState::{Aborted, Failed, Measured, Planned, Running, Superseded};
-    let trials = store.trials()?;
-    let count = |state| trials.iter().filter(|trial| trial.state == state).count();
+fn states(store: &Store) -> Result<Vec<(RunState, usize)>, CliError> {
+    use RunState::{Aborted, Failed, Measured, Planned, Running, Superseded};
+    let runs = store.runs()?;
+    let count = |state| runs.iter().filter(|run| run.state == state).count();
     Ok([Measured, Planned, Running, Failed, Aborted, Superseded]
         .map(|state| (state, count(state)))
         .into_iter()

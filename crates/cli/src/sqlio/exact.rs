@@ -1,13 +1,13 @@
-//! Étalon's trials in SQLIO's output format.
+//! Étalon's runs in SQLIO's output format.
 
 use engine::workloads::disk::{TargetPart, target_parts};
 use formats::sqlio::{
     Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Measured, Op, Pattern, Pool, PoolLine,
     Report, SizeLine, SizeOrigin, Timing, Wording,
 };
-use model::{Case, Reading, TrialState, Value};
+use model::{Case, Reading, RunState, Value};
 use report::{Evidence, SeriesSource};
-use store::StoredTrial;
+use store::StoredRun;
 
 use super::{Called, CalledRun};
 use crate::error::CliError;
@@ -19,7 +19,7 @@ const CLOCK_PER_S: u64 = 1_000_000_000;
 /// Default file size.
 const DEFAULT_MB: u64 = 1_024;
 
-/// One output per measured trial: run by run, then system, then block. Without `called` the runs come from the cases'
+/// One output per measured run: line by line, then system, then block. Without `called` the lines come from the cases'
 /// keys.
 pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Called>) -> Result<String, CliError> {
     let made;
@@ -32,38 +32,36 @@ pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Ca
     };
     let mut text = String::new();
     let last = evidence.last_attempts();
-    for run in &called.runs {
-        let mut cases: Vec<(u32, &Case)> = (0..).zip(&evidence.cases).filter(|(_, case)| is_of(case, run)).collect();
+    for line in &called.runs {
+        let mut cases: Vec<(u32, &Case)> = (0..).zip(&evidence.cases).filter(|(_, case)| is_of(case, line)).collect();
         let place = |case: &Case| evidence.header.plan.systems.iter().position(|one| one.name == case.system);
         cases.sort_by_key(|(_, case)| place(case));
         for (number, case) in cases {
-            let mut trials: Vec<&&StoredTrial> = last
-                .iter()
-                .filter(|trial| trial.planned.case == number && trial.state == TrialState::Measured)
-                .collect();
-            trials.sort_by_key(|trial| trial.planned.block);
-            for trial in trials {
-                text.push_str(&output(evidence, source, run, case, trial)?.render(called.wording));
+            let mut runs: Vec<&&StoredRun> =
+                last.iter().filter(|run| run.planned.case == number && run.state == RunState::Measured).collect();
+            runs.sort_by_key(|run| run.planned.block);
+            for run in runs {
+                text.push_str(&output(evidence, source, line, case, run)?.render(called.wording));
             }
         }
     }
     if text.is_empty() {
-        let error = CliError::user("no trial of the workload `disk` was measured: there is nothing that SQLIO prints");
+        let error = CliError::user("no run of the workload `disk` was measured: there is nothing that SQLIO prints");
         return Err(error);
     }
     Ok(text)
 }
 
-fn is_of(case: &Case, run: &CalledRun) -> bool {
-    case.benchmark == run.benchmark && case.point.get("depth").and_then(Value::as_int) == Some(i64::from(run.depth))
+fn is_of(case: &Case, line: &CalledRun) -> bool {
+    case.benchmark == line.benchmark && case.point.get("depth").and_then(Value::as_int) == Some(i64::from(line.depth))
 }
 
 /// Command lines that ask for the same runs.
 fn of_cases(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
     for case in &evidence.cases {
-        if let Some(run) = of_case(evidence, case).filter(|_| !runs.iter().any(|run| is_of(case, run))) {
-            runs.push(run);
+        if let Some(line) = of_case(evidence, case).filter(|_| !runs.iter().any(|line| is_of(case, line))) {
+            runs.push(line);
         }
     }
     Called { runs, wording: Wording::AsSqlio }
@@ -120,25 +118,25 @@ fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
 fn output(
     evidence: &Evidence,
     source: &dyn SeriesSource,
-    run: &CalledRun,
+    line: &CalledRun,
     case: &Case,
-    trial: &StoredTrial,
+    run: &StoredRun,
 ) -> Result<Report, CliError> {
     let value = |id: &str| {
-        let mut of_trial = evidence.measurements.iter().filter(|stored| stored.trial_id == trial.id);
-        let found = of_trial.find(|stored| stored.measurement.metric.id == id)?;
+        let mut of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
+        let found = of_run.find(|stored| stored.measurement.metric.id == id)?;
         match found.measurement.reading {
             Reading::Value(value) if value.is_finite() => Some(value),
             _ => None,
         }
     };
-    let ios = value("iops").map_or(0.0, |rate| rate * trial.elapsed_s);
-    let mut report = head(run, case, trial);
-    let latency = match run.command.latency {
+    let ios = value("iops").map_or(0.0, |rate| rate * run.elapsed_s);
+    let mut report = head(line, case, run);
+    let latency = match line.command.latency {
         None => None,
         Some(_) => {
             let mut counts = LatencyCounts::default();
-            let all = report::html::latencies(source, trial.id)
+            let all = report::html::latencies(source, run.id)
                 .map_err(|error| CliError::could_not(format!("cannot read the latencies: {error}")))?;
             all.into_iter().for_each(|(ns, ios)| counts.add(ns, ios));
             Some(counts)
@@ -147,10 +145,10 @@ fn output(
     report.set_figures(&Measured {
         // Recovers the count from the rate.
         ios: ios.round() as u64,
-        elapsed_ns: (trial.elapsed_s * 1e9).round() as u64,
+        elapsed_ns: (run.elapsed_s * 1e9).round() as u64,
         latency,
     });
-    if run.command.latency.is_some_and(|timer| timer.initiation == Initiation::Timed) {
+    if line.command.latency.is_some_and(|timer| timer.initiation == Initiation::Timed) {
         let whole = |id: &str| value(id).map(|us| us as u64);
         let figures = (whole("submission_min"), whole("submission_mean"), whole("submission_max"));
         if let (min, Some(avg), Some(max)) = figures {
@@ -160,13 +158,13 @@ fn output(
     Ok(report)
 }
 
-fn head(run: &CalledRun, case: &Case, trial: &StoredTrial) -> Report {
-    let command = &run.command;
-    let threads: u32 = run.pools.iter().map(|pool| pool.threads).sum();
-    let files: Vec<String> = run.pools.iter().flat_map(|pool| pool.files.clone()).collect();
+fn head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
+    let command = &line.command;
+    let threads: u32 = line.pools.iter().map(|pool| pool.threads).sum();
+    let files: Vec<String> = line.pools.iter().flat_map(|pool| pool.files.clone()).collect();
     let mut first = 0;
     let mut lines = Vec::new();
-    for pool in run.pools.iter().filter(|_| command.param_file.is_some()) {
+    for pool in line.pools.iter().filter(|_| command.param_file.is_some()) {
         let (file, threads) = (pool.files.join(" "), pool.threads);
         lines.push(PoolLine { file, threads, first, last: first + threads.saturating_sub(1), mask: pool.mask });
         first += threads;
@@ -176,12 +174,12 @@ fn head(run: &CalledRun, case: &Case, trial: &StoredTrial) -> Report {
     let parts = case.point.get("targets").and_then(Value::as_text).map(target_parts);
     let mut own_mb = parts.into_iter().flatten().map(|part| part.size_mb);
     let all_mb = size_of_all(case);
-    let every_file = run.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));
+    let every_file = line.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));
     let sizes = every_file.map(|(pool, file)| size(pool, own_mb.next().flatten().or(all_mb), file)).collect();
     let planned = f64::from(command.seconds);
     // The quick form changes the length, too.
-    let is_as_planned = (trial.elapsed_s - planned).abs() <= 0.1 * planned + 1.0;
-    let seconds = if is_as_planned { command.seconds } else { trial.elapsed_s.round() as u32 };
+    let is_as_planned = (run.elapsed_s - planned).abs() <= 0.1 * planned + 1.0;
+    let seconds = if is_as_planned { command.seconds } else { run.elapsed_s.round() as u32 };
     Report {
         version: Some(VERSION.to_owned()),
         timer: command.latency.map(|latency| latency.timer),

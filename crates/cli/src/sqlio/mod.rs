@@ -132,7 +132,7 @@ impl Draft {
         let pools = command.pools(params.as_deref()).map_err(|error| user(&error))?;
         if *self.seconds.get_or_insert(command.seconds) != command.seconds {
             let error = CliError::user(format!(
-                "a run of -s{} among runs of -s{}: the trials of an experiment are equally long",
+                "a run of -s{} among runs of -s{}: the runs of an experiment are equally long",
                 command.seconds,
                 self.seconds.unwrap_or_default()
             ));

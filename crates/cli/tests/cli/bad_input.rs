@@ -146,7 +146,7 @@ fn a_full_disk_under_the_database() {
 }
 
 #[test]
-fn what_no_trial_can_do_is_said_once_and_not_tried_again() {
+fn what_no_run_can_do_is_said_once_and_not_tried_again() {
     let scene = Scene::new();
     let Some(disk) = SmallDisk::mount(scene.path(), "size=128m") else {
         return eprintln!("skipped: mounting takes root");
@@ -166,7 +166,7 @@ fn what_no_trial_can_do_is_said_once_and_not_tried_again() {
 }
 
 #[test]
-fn a_full_disk_under_the_store_loses_no_finished_trial() {
+fn a_full_disk_under_the_store_loses_no_finished_run() {
     let scene = Scene::new();
     let Some(disk) = SmallDisk::mount(scene.path(), "size=6m") else {
         return eprintln!("skipped: mounting takes root");
@@ -184,10 +184,10 @@ fn a_full_disk_under_the_store_loses_no_finished_trial() {
     let measured = || {
         store::Store::open_read_only(&store)
             .unwrap()
-            .trials()
+            .runs()
             .unwrap()
             .iter()
-            .filter(|t| t.state == model::TrialState::Measured)
+            .filter(|t| t.state == model::RunState::Measured)
             .count()
     };
     assert!(finished > 0 && measured() >= finished, "{finished} finished, {} kept", measured());

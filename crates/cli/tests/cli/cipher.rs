@@ -76,7 +76,7 @@ fn what_a_killed_run_leaves_is_locked_and_resumes() {
     let [plain, locked] = ["plain.db", "locked.db"].map(|name| scene.path().join(name));
     let filled = |path: &Path| path.metadata().is_ok_and(|data| data.len() > 8 << 20);
     while !(filled(&plain) && filled(&locked)) {
-        assert!(Instant::now() < until && child.try_wait().unwrap().is_none(), "no trial of both began");
+        assert!(Instant::now() < until && child.try_wait().unwrap().is_none(), "no run of both began");
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().unwrap();

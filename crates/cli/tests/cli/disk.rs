@@ -94,7 +94,7 @@ fn volumes_are_made_compared_and_removed() {
     assert!(plan.stdout.contains("volume ext4 in elsewhere/large.img, clusters of 64 KiB"), "{}", plan.stdout);
 }
 
-/// Starts a long run on volumes and waits for its first trial. `None` if volumes cannot be made.
+/// Starts a long run on volumes and waits for its first run. `None` if volumes cannot be made.
 fn under_way(scene: &Scene) -> Option<Child> {
     scene.write("p.toml", &VOLUME.replace("100ms", "500ms").replace("blocks = 1", "blocks = 100"));
     let mut child = scene.start(&["run", "p.toml"]);
@@ -131,25 +131,25 @@ fn ctrl_c_removes_volumes() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
-    // The volumes are made anew with equal facts, and the missing trials follow.
+    // The volumes are made anew with equal facts, and the missing runs follow.
     let resumed = resume_shortly(&scene);
     assert!(resumed.stdout.contains("volume.cluster (4096 | 65536)"), "{}{}", resumed.stdout, resumed.stderr);
     assert!(!is_mounted(&scene) && !scene.path().join("images").exists());
 }
 
-/// Resumes the only experiment and interrupts it after a few more of its hundreds of trials.
+/// Resumes the only experiment and interrupts it after a few more of its hundreds of runs.
 fn resume_shortly(scene: &Scene) -> Ran {
     let store = scene.store().display().to_string();
     let before = measured(scene, &store);
     let mut child = scene.start(&["resume", &store, "--only-pending"]);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let (mut line, mut all, mut trials) = (String::new(), String::new(), 0);
-    while trials < 4 && stderr.read_line(&mut line).unwrap() > 0 {
-        trials += usize::from(line.starts_with("block "));
+    let (mut line, mut all, mut runs) = (String::new(), String::new(), 0);
+    while runs < 4 && stderr.read_line(&mut line).unwrap() > 0 {
+        runs += usize::from(line.starts_with("block "));
         all.push_str(&line);
         line.clear();
     }
-    assert_eq!(trials, 4, "{all}");
+    assert_eq!(runs, 4, "{all}");
     assert!(is_mounted(scene));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     stderr.read_to_string(&mut all).unwrap();
@@ -161,7 +161,7 @@ fn resume_shortly(scene: &Scene) -> Ran {
 fn measured(scene: &Scene, store: &str) -> usize {
     let ran = scene.etalon(&["--json", "compare", store]);
     let json: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    json["experiment"]["trials"]["measured"].as_u64().unwrap() as usize
+    json["experiment"]["runs"]["measured"].as_u64().unwrap() as usize
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use model::{PlannedTrial, TrialRecord, TrialState};
+use model::{PlannedRun, RunRecord, RunState};
 use serde_json::Value;
-use store::{Store, StoredTrial};
+use store::{Store, StoredRun};
 
 use crate::scene::Scene;
 
@@ -46,7 +46,7 @@ fn collect(value: &Value, rows: &mut Vec<Value>) {
             // Row ids belong to a store.
             for key in ["a", "b"] {
                 if let Some(side) = row.get_mut(key).and_then(Value::as_object_mut) {
-                    side.remove("trials");
+                    side.remove("runs");
                 }
             }
             row.remove("warnings");
@@ -97,18 +97,18 @@ fn a_table_that_was_exported_and_imported_is_compared_alike() {
         text.lines().filter(|line| !is_of_import(line)).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(read("t.csv"), read("u.csv"));
-    // The trials' lengths are known, so counts are exported.
+    // The runs' lengths are known, so counts are exported.
     let pgbench = |store: &str| scene.etalon(&["export", store, "--format", "pgbench"]).stdout;
     assert_eq!(pgbench(&store), pgbench("again.etalon"));
 }
 
 #[test]
-fn when_trials_began_survives_the_way_there_and_back() {
+fn when_runs_began_survives_the_way_there_and_back() {
     let scene = Scene::new();
     let store = run(&scene);
     assert_eq!(scene.etalon(&["export", &store, "-o", "s.csv"]).code, 0);
     let table = std::fs::read_to_string(scene.path().join("s.csv")).unwrap();
-    let is_one = |line: &&str| line.contains(",trial,") && line.contains(",began,") && line.starts_with("fast,");
+    let is_one = |line: &&str| line.contains(",run,") && line.contains(",began,") && line.starts_with("fast,");
     let one = table.lines().find(is_one).unwrap();
     let (rest, began) = one.rsplit_once(',').unwrap();
     let later = began.parse::<i64>().unwrap() + 2 * 3_600_000;
@@ -122,11 +122,7 @@ fn when_trials_began_survives_the_way_there_and_back() {
     let wrong = table.replace(one, &format!("{rest},soon"));
     scene.write("s.csv", &wrong);
     let refused = scene.etalon(&["import", "tidy", "s.csv", "-o", "wrong"]);
-    assert!(
-        refused.stderr.contains("a trial began at a whole number of milliseconds since 1970"),
-        "{}",
-        refused.stderr
-    );
+    assert!(refused.stderr.contains("a run began at a whole number of milliseconds since 1970"), "{}", refused.stderr);
 }
 
 /// The document without row ids.
@@ -134,19 +130,19 @@ fn circumstances(scene: &Scene, store: &str) -> Value {
     let ran = scene.etalon(&["--json", "compare", store]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let mut document: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let dropped = document["dropped_trials"].as_array_mut().unwrap();
-    for trial in dropped.iter_mut() {
-        let trial = trial.as_object_mut().unwrap();
-        trial.remove("trial");
-        trial.remove("position");
+    let dropped = document["dropped_runs"].as_array_mut().unwrap();
+    for run in dropped.iter_mut() {
+        let run = run.as_object_mut().unwrap();
+        run.remove("run");
+        run.remove("position");
     }
     let of_import = |note: &Value| note["kind"] == "debug-build";
     let notes: Vec<Value> =
         document["notes"].as_array().unwrap().iter().filter(|note| !of_import(note)).cloned().collect();
     let experiment = &document["experiment"];
-    let kept = ["trials", "rules", "differences"].map(|name| (name, experiment[name].clone()));
+    let kept = ["runs", "rules", "differences"].map(|name| (name, experiment[name].clone()));
     assert!(kept.iter().all(|(_, value)| !value.is_null()), "{experiment}");
-    serde_json::json!({ "dropped": document["dropped_trials"], "notes": notes, "of": kept })
+    serde_json::json!({ "dropped": document["dropped_runs"], "notes": notes, "of": kept })
 }
 
 #[test]
@@ -162,25 +158,25 @@ fn what_was_dropped_survives_the_way_there_and_back() {
     assert_eq!(before, circumstances(&scene, "again.etalon"));
 }
 
-/// A copy of a store in which the first trials of a system failed and were repeated, each once.
+/// A copy of a store in which the first runs of a system failed and were repeated, each once.
 fn repeated(scene: &Scene, store: &str, system: &str, attempts: usize) {
     let from = Store::open_read_only(std::path::Path::new(store)).unwrap();
-    let all = from.trials().unwrap();
-    let order: Vec<PlannedTrial> = all.iter().map(|trial| trial.planned).collect();
+    let all = from.runs().unwrap();
+    let order: Vec<PlannedRun> = all.iter().map(|run| run.planned).collect();
     let mut to = Store::create(&scene.path().join("repeated.etalon"), from.header(), &order).unwrap();
     let measurements = from.measurements().unwrap();
-    let of_system = |trial: &&StoredTrial| from.cases()[trial.planned.case as usize].system == system;
-    let lost: BTreeSet<i64> = all.iter().filter(of_system).take(attempts).map(|trial| trial.id).collect();
-    for trial in &all {
-        let mut record = TrialRecord::without_result(TrialState::Failed, "the connection was lost");
-        if lost.contains(&trial.id) {
-            to.store_trials(&[(trial.planned, record.clone())], 1).unwrap();
+    let of_system = |run: &&StoredRun| from.cases()[run.planned.case as usize].system == system;
+    let lost: BTreeSet<i64> = all.iter().filter(of_system).take(attempts).map(|run| run.id).collect();
+    for run in &all {
+        let mut record = RunRecord::without_result(RunState::Failed, "the connection was lost");
+        if lost.contains(&run.id) {
+            to.store_runs(&[(run.planned, record.clone())], 1).unwrap();
         }
-        (record.state, record.reason) = (trial.state, trial.reason.clone());
-        (record.began_unix_ms, record.elapsed_s) = (trial.started_unix_ms, trial.elapsed_s);
-        let own = measurements.iter().filter(|stored| stored.trial_id == trial.id);
+        (record.state, record.reason) = (run.state, run.reason.clone());
+        (record.began_unix_ms, record.elapsed_s) = (run.started_unix_ms, run.elapsed_s);
+        let own = measurements.iter().filter(|stored| stored.run_id == run.id);
         record.measurements = own.map(|stored| stored.measurement.clone()).collect();
-        to.store_trials(&[(trial.planned, record)], 1).unwrap();
+        to.store_runs(&[(run.planned, record)], 1).unwrap();
     }
     to.close().unwrap();
 }
@@ -227,7 +223,7 @@ fn every_form_is_written() {
     assert_eq!(pgbench.code, 0, "{}", pgbench.stderr);
     let imported = scene.etalon(&["--json", "import", "pgbench", "p.txt", "-o", "p"]);
     let told: Value = serde_json::from_str(&imported.stdout).unwrap();
-    assert_eq!(told["trials"], 24, "{}", imported.stdout);
+    assert_eq!(told["runs"], 24, "{}", imported.stdout);
     let charts = scene.etalon(&["--json", "export", &store, "--format", "svg", "-o", "charts"]);
     let told: Value = serde_json::from_str(&charts.stdout).unwrap();
     let files = told["files"].as_array().unwrap();

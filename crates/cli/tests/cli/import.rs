@@ -23,7 +23,7 @@ fn two_outputs_of_sqlio_are_compared_like_any_systems() {
     let imported = scene.etalon(&["import", "sqlio", "4KB.txt", "64 KB=b.txt", "-o", "clusters"]);
     assert_eq!((imported.code, imported.stdout.as_str()), (0, ""), "{}", imported.stderr);
     assert!(imported.stderr.contains("b.txt:61: not understood: odd"), "{}", imported.stderr);
-    assert!(imported.stderr.contains("12 trials of 2 systems: 4KB, 64 KB"), "{}", imported.stderr);
+    assert!(imported.stderr.contains("12 runs of 2 systems: 4KB, 64 KB"), "{}", imported.stderr);
     let compared = scene.etalon(&["compare", "clusters.etalon"]);
     assert_eq!(compared.code, 0, "{}", compared.stderr);
     for part in ["A = 4KB, B = 64 KB", "faster", "Welch's test", "imported from b.txt (sqlio 1.5.SG)", "not known"] {
@@ -53,7 +53,7 @@ fn runs_that_failed_are_imported_and_hold_the_gate() {
     scene.write("a", &sysbench(&noise(100.0).collect::<Vec<_>>())).write("b", &sysbench(&survivors));
     scene.write("whole", &sysbench(&noise(130.0).collect::<Vec<_>>()));
     let imported = scene.etalon(&["import", "sysbench", "a", "b", "-o", "t"]);
-    imported.says(0, &["36 trials of 2 systems", "12 of 24 results are of runs that failed"]);
+    imported.says(0, &["36 runs of 2 systems", "12 of 24 results are of runs that failed"]);
     let gate = |store: &str| scene.etalon(&["gate", store]);
     let held = gate("t.etalon");
     assert_eq!(held.code, 1, "{}{}", held.stdout, held.stderr);
@@ -77,7 +77,7 @@ fn task_logs_of_a_folder_are_one_run() {
     assert_eq!(imported.code, 0, "{}", imported.stderr);
     let told: serde_json::Value = serde_json::from_str(&imported.stdout).unwrap();
     assert_eq!(told["systems"], serde_json::json!(["linux", "windows"]));
-    assert_eq!(told["trials"], 2);
+    assert_eq!(told["runs"], 2);
     let compared = scene.etalon(&["compare", "t.etalon", "--metrics", "executions,errors,response_mean"]);
     assert!(compared.stdout.contains("1 of 3 executions failed"), "{}", compared.stdout);
 }
@@ -114,7 +114,7 @@ fn a_file_that_is_not_of_its_format_leaves_no_store() {
     }
 }
 
-/// A tidy table of two systems whose trials took these figures; `None` is a row of its own kind.
+/// A tidy table of two systems whose runs took these figures; `None` is a row of its own kind.
 fn table(scene: &Scene, name: &str, a: &[f64], b: &[f64], rest: &str) {
     let rows = |system: &str, values: &[f64]| -> String {
         (1..).zip(values).map(|(n, value)| format!("{system},tp,{n},throughput,tx/s,,{value}\n")).collect()
@@ -123,8 +123,8 @@ fn table(scene: &Scene, name: &str, a: &[f64], b: &[f64], rest: &str) {
     scene.write(name, &format!("{head}\n{}{}{rest}", rows("a", a), rows("b", b)));
 }
 
-fn steady(at: f64, trials: usize) -> Vec<f64> {
-    (0..trials).map(|n| at * (1.0 + (n % 5) as f64 / 500.0)).collect()
+fn steady(at: f64, runs: usize) -> Vec<f64> {
+    (0..runs).map(|n| at * (1.0 + (n % 5) as f64 / 500.0)).collect()
 }
 
 /// What the comparison prints of an imported table.
@@ -144,12 +144,12 @@ fn what_failed_in_a_table_takes_its_verdict() {
     assert!(code == 0 && text.contains("faster"), "{code} {text}");
     for (name, benchmark, state) in [("failed", "tp", "failed"), ("aborted", "tp", "aborted"), ("untold", "", "failed")]
     {
-        let lost: String = (13..=30).map(|n| format!("b,{benchmark},{n},{state},,trial,lock wait timeout\n")).collect();
+        let lost: String = (13..=30).map(|n| format!("b,{benchmark},{n},{state},,run,lock wait timeout\n")).collect();
         table(&scene, &format!("{name}.csv"), &a, &b, &lost);
         let (code, text) = compared(&scene, name);
         assert!(code == 1 && !text.contains("faster"), "{name}: {code} {text}");
     }
-    let repeated: String = (1..=3).map(|n| format!("b,tp,{n},repeated,,trial,the connection was lost\n")).collect();
+    let repeated: String = (1..=3).map(|n| format!("b,tp,{n},repeated,,run,the connection was lost\n")).collect();
     table(&scene, "repeated.csv", &steady(100.0, 8), &steady(120.0, 8), &repeated);
     let (code, text) = compared(&scene, "repeated");
     assert!(code == 1 && !text.contains("faster"), "{code} {text}");

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use model::TrialState;
+use model::RunState;
 use store::Store;
 
 use crate::scene::{Scene, ran, sim_plan, sqlite_plan};
@@ -18,7 +18,7 @@ fn plan() -> String {
 fn measured(store: &Path) -> usize {
     let store = Store::open_read_only(store).unwrap_or_else(|error| panic!("{error}"));
     store.check_integrity().unwrap();
-    store.trials().unwrap().iter().filter(|trial| trial.state == TrialState::Measured).count()
+    store.runs().unwrap().iter().filter(|run| run.state == RunState::Measured).count()
 }
 
 #[test]
@@ -77,31 +77,31 @@ fn two_conductors_do_not_write_one_store() {
     child.wait().unwrap();
 }
 
-/// The second system fails in each trial.
+/// The second system fails in each run.
 const HALF: &str = "on_error = \"continue\"\nblocks = 2\nwarmup = \"0s\"\nduration = \"100ms\"";
 
 #[test]
 fn a_block_that_stopped_half_way_is_run_again_whole_unless_told_otherwise() {
     let scene = Scene::new();
     let plan = sim_plan("", "dies_at_ms=50", HALF).replace("clients = [1, 4]", "clients = 1");
-    scene.write("p.toml", &plan).etalon(&["run", "p.toml"]).says(1, &["2 trials failed; `etalon resume "]);
+    scene.write("p.toml", &plan).etalon(&["run", "p.toml"]).says(1, &["2 runs failed; `etalon resume "]);
     let path = scene.store();
     let store = path.to_str().unwrap();
     let states = || {
-        let trials = Store::open_read_only(&path).unwrap().trials().unwrap();
-        let of = |state| trials.iter().filter(|trial| trial.state == state).count();
-        (of(TrialState::Measured), of(TrialState::Superseded))
+        let runs = Store::open_read_only(&path).unwrap().runs().unwrap();
+        let of = |state| runs.iter().filter(|run| run.state == state).count();
+        (of(RunState::Measured), of(RunState::Superseded))
     };
     assert_eq!(states(), (2, 0));
     let ran = scene.etalon(&["resume", store, "--only-pending"]);
-    ran.says(1, &["2 trials pending"]);
+    ran.says(1, &["2 runs pending"]);
     assert!(!ran.stderr.contains("repeated, of blocks"), "{}", ran.stderr);
     assert_eq!(states(), (2, 0));
     let ran = scene.etalon(&["resume", store]);
-    ran.says(1, &["2 trials pending", "2 measured trials repeated, of blocks that stopped half-way", "--only-pending"]);
+    ran.says(1, &["2 runs pending", "2 measured runs repeated, of blocks that stopped half-way", "--only-pending"]);
     assert_eq!(states(), (2, 2));
     let dropped = scene.etalon(&["compare", store]).stdout;
     assert!(dropped.contains("superseded") && dropped.contains("measured when repeated"), "{dropped}");
     let shown = scene.etalon(&["show", store]).stdout;
-    assert!(shown.contains("superseded  2 trials") && shown.contains("measured    2 trials"), "{shown}");
+    assert!(shown.contains("superseded  2 runs") && shown.contains("measured    2 runs"), "{shown}");
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use model::TrialState;
+use model::RunState;
 use store::Store;
 
 use crate::bad_input::SmallDisk;
@@ -13,9 +13,9 @@ use crate::server::{ROLE, Server, programs};
 
 const SHORT: &str = "blocks = 1\nwarmup = \"10ms\"\nduration = \"50ms\"";
 
-fn of_state(store: &Path, state: TrialState) -> usize {
+fn of_state(store: &Path, state: RunState) -> usize {
     let store = Store::open_read_only(store).unwrap_or_else(|error| panic!("{error}"));
-    store.trials().unwrap().iter().filter(|trial| trial.state == state).count()
+    store.runs().unwrap().iter().filter(|run| run.state == state).count()
 }
 
 /// Nobody answers at its system.
@@ -37,21 +37,21 @@ fn resume_removes_no_store_though_nothing_is_measured_in_it() {
     scene.write("p.toml", &unreachable_plan());
     // An untouched store of the run itself is removed.
     let ran = scene.etalon(&["run", "p.toml"]);
-    ran.says(3, &["no trial had begun, so no store is kept", "hint:"]);
+    ran.says(3, &["no run had begun, so no store is kept", "hint:"]);
     assert!(!ran.stderr.contains("etalon resume"), "{}", ran.stderr);
     assert!(stores(&scene.path().join("etalon-results")).is_empty());
 
-    // The store of an étalon killed before its first trial.
+    // The store of an étalon killed before its first run.
     let path = empty_store(&scene);
     for _ in 0..2 {
         let ran = scene.etalon(&["resume", path.to_str().unwrap()]);
-        ran.says(3, &["6 trials pending", "what has been measured is kept; go on with `etalon resume"]);
+        ran.says(3, &["6 runs pending", "what has been measured is kept; go on with `etalon resume"]);
         assert!(!ran.stderr.contains("no store is kept"), "{}", ran.stderr);
-        assert_eq!(of_state(&path, TrialState::Planned), 6);
+        assert_eq!(of_state(&path, RunState::Planned), 6);
     }
 }
 
-/// A store as left by an étalon killed before the first trial.
+/// A store as left by an étalon killed before the first run.
 fn empty_store(scene: &Scene) -> PathBuf {
     let registry = engine::Registry::built_in();
     let path = scene.path().join("p.toml");
@@ -82,11 +82,11 @@ fn twelve_that_start_at_once_have_a_store_each() {
     }
     let stores = stores(&scene.path().join("results"));
     assert_eq!(stores.len(), 12, "{stores:?}");
-    assert!(stores.iter().all(|store| of_state(store, TrialState::Measured) == 4));
+    assert!(stores.iter().all(|store| of_state(store, RunState::Measured) == 4));
 }
 
 #[test]
-fn a_disk_that_is_full_before_the_first_trial() {
+fn a_disk_that_is_full_before_the_first_run() {
     let mut removed = 0;
     for size in ["size=300k", "size=700k", "size=1200k", "size=2m", "size=3m"] {
         let scene = Scene::new();
@@ -101,7 +101,7 @@ fn a_disk_that_is_full_before_the_first_trial() {
         assert_eq!(kept.len(), usize::from(is_kept), "{size}: {kept:?}\n{}", ran.stderr);
         removed += usize::from(ran.stderr.contains("so no store is kept"));
     }
-    assert!(removed > 0, "no size was too small for the first trial alone");
+    assert!(removed > 0, "no size was too small for the first run alone");
 }
 
 /// A server that requires a password.
@@ -123,13 +123,13 @@ fn locked(password: &str) -> Server {
     server
 }
 
-/// Kills étalon once a trial is measured.
-fn kill_after_a_trial(mut child: std::process::Child, store: impl Fn() -> Option<PathBuf>, so_many: usize) {
+/// Kills étalon once a run is measured.
+fn kill_after_a_run(mut child: std::process::Child, store: impl Fn() -> Option<PathBuf>, so_many: usize) {
     let until = Instant::now() + Duration::from_secs(60);
-    while store().is_none_or(|store| of_state(&store, TrialState::Measured) < so_many) {
+    while store().is_none_or(|store| of_state(&store, RunState::Measured) < so_many) {
         if child.try_wait().unwrap().is_some() || Instant::now() > until {
             let ran = ran(child.wait_with_output().unwrap());
-            panic!("no trial was measured: {}{}", ran.stdout, ran.stderr);
+            panic!("no run was measured: {}{}", ran.stdout, ran.stderr);
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -148,28 +148,28 @@ fn an_experiment_whose_command_held_a_password_goes_on_with_that_of_the_environm
     let system = format!("a=postgres://{ROLE}:{PASSWORD}@/postgres?host={}", server.folder().display());
     let results = scene.path().join("etalon-results");
     let found = || stores(&results).pop();
-    kill_after_a_trial(scene.start(&["run", "p.toml", "--system", &system]), found, 1);
+    kill_after_a_run(scene.start(&["run", "p.toml", "--system", &system]), found, 1);
     let path = scene.store();
     let store = path.to_str().unwrap();
     let command = Store::open_read_only(&path).unwrap().header().command.clone();
     assert!(command.contains(&format!("{ROLE}:***@")), "{command}");
 
     // Nobody has a password: that is said, and nothing is lost.
-    let measured = of_state(&path, TrialState::Measured);
+    let measured = of_state(&path, RunState::Measured);
     let alone = scene.etalon(&["resume", store]);
     alone.says(3, &["no store keeps a password", "PGPASSWORD", "~/.pgpass", "go on with `etalon resume"]);
     assert!(!alone.stderr.contains("password in the URL was refused"), "{}", alone.stderr);
-    assert_eq!(of_state(&path, TrialState::Measured), measured);
+    assert_eq!(of_state(&path, RunState::Measured), measured);
 
     let child = scene.command(&["resume", store]).env("PGPASSWORD", PASSWORD).stdout(piped()).stderr(piped()).spawn();
-    kill_after_a_trial(child.unwrap(), || Some(path.clone()), measured + 1);
+    kill_after_a_run(child.unwrap(), || Some(path.clone()), measured + 1);
 
     let passfile = scene.path().join(".pgpass");
     std::fs::write(&passfile, format!("*:*:*:{ROLE}:{PASSWORD}\n")).unwrap();
     assert!(Command::new("chmod").arg("0600").arg(&passfile).status().unwrap().success());
     let ended = scene.etalon(&["resume", store]);
     ended.says(0, &["no store keeps a password"]);
-    assert_eq!(of_state(&path, TrialState::Measured), 6);
+    assert_eq!(of_state(&path, RunState::Measured), 6);
     let bytes = std::fs::read(&path).unwrap();
     assert!(!bytes.windows(PASSWORD.len()).any(|window| window == PASSWORD.as_bytes()));
     for said in [&alone, &ended] {

@@ -1,4 +1,4 @@
-//! `run` and `resume` killed at random moments, in a third of the cases with the server stopped: no finished trial is
+//! `run` and `resume` killed at random moments, in a third of the cases with the server stopped: no finished run is
 //! ever lost, and no store removed.
 //!
 //! Every run of the tests does a dozen; `ETALON_SLOW=1` a thousand, or as many as `ETALON_KILLS` says. `ETALON_SEED` draws
@@ -21,7 +21,7 @@ use crate::slow::is_slow;
 /// Kills per experiment.
 const KILLS_OF_ONE: usize = 12;
 
-/// Four blocks of short trials on SQLite.
+/// Four blocks of short runs on SQLite.
 fn sqlite() -> String {
     sqlite_plan("blocks = 4\nwarmup = \"5ms\"\ntransactions = 10")
 }
@@ -117,7 +117,7 @@ fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Starts the command, runs `until`, kills it, and returns how many trials it reported.
+/// Starts the command, runs `until`, kills it, and returns how many runs it reported.
 fn killed(scene: &Scene, args: &[&str], until: impl FnOnce()) -> usize {
     let mut child = scene.start(args);
     let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -131,7 +131,7 @@ fn killed(scene: &Scene, args: &[&str], until: impl FnOnce()) -> usize {
     reader.join().unwrap()
 }
 
-/// A finished trial's position, begin, length, and number and sum of its figures.
+/// A finished run's position, begin, length, and number and sum of its figures.
 type Left = (u32, i64, String, u32, String);
 
 /// An experiment that is killed again and again.
@@ -174,26 +174,26 @@ impl Victim {
 
     fn look(&mut self) {
         let Some(path) = &self.store else {
-            return assert_eq!(self.said, 0, "a trial was announced before its store existed");
+            return assert_eq!(self.said, 0, "a run was announced before its store existed");
         };
         let store = Store::open_read_only(path).unwrap_or_else(|error| panic!("the store is lost: {error}"));
         store.check_integrity().unwrap();
         drop(store);
         let (finished, with_result) = read(path);
         for (id, left) in &self.finished {
-            assert_eq!(finished.get(id), Some(left), "a finished trial is lost or changed");
+            assert_eq!(finished.get(id), Some(left), "a finished run is lost or changed");
         }
         assert!(with_result.is_superset(&self.with_result), "a result counts no more, and no other in its place");
-        assert!(finished.len() >= self.said, "{} trials were finished, {} are kept", self.said, finished.len());
+        assert!(finished.len() >= self.said, "{} runs were finished, {} are kept", self.said, finished.len());
         (self.finished, self.with_result) = (finished, with_result);
     }
 
-    /// Returns the number of finished trials.
-    fn complete(mut self, trials: usize) -> usize {
+    /// Returns the number of finished runs.
+    fn complete(mut self, runs: usize) -> usize {
         let Some(path) = self.store.clone() else { return 0 };
         self.scene.etalon(&["resume", path.to_str().unwrap()]).says(0, &[]);
         self.look();
-        assert_eq!(self.with_result.len(), trials);
+        assert_eq!(self.with_result.len(), runs);
         self.finished.len()
     }
 }
@@ -201,7 +201,7 @@ impl Victim {
 fn read(store: &Path) -> (BTreeMap<i64, Left>, BTreeSet<u32>) {
     let conn = Connection::open_with_flags(store, OpenFlags::SQLITE_OPEN_READ_WRITE).unwrap();
     let sql = "SELECT t.id, t.position, t.started_unix_ms, t.elapsed_s, count(m.id), total(m.value), t.state
-               FROM trials AS t LEFT JOIN measurements AS m ON m.trial = t.id
+               FROM runs AS t LEFT JOIN measurements AS m ON m.run_id = t.id
                WHERE t.state IN ('measured', 'superseded') GROUP BY t.id";
     let mut query = conn.prepare(sql).unwrap();
     let (mut finished, mut with_result) = (BTreeMap::new(), BTreeSet::new());
@@ -210,7 +210,7 @@ fn read(store: &Path) -> (BTreeMap<i64, Left>, BTreeSet<u32>) {
         let text = |index| row.get::<_, f64>(index).unwrap().to_string();
         let position: u32 = row.get(1).unwrap();
         let left = (position, row.get(2).unwrap(), text(3), row.get(4).unwrap(), text(5));
-        assert!(left.3 > 0, "a finished trial has no figures");
+        assert!(left.3 > 0, "a finished run has no figures");
         finished.insert(row.get(0).unwrap(), left);
         if row.get::<_, String>(6).unwrap() == "measured" {
             with_result.insert(position);
@@ -220,7 +220,7 @@ fn read(store: &Path) -> (BTreeMap<i64, Left>, BTreeSet<u32>) {
 }
 
 #[test]
-fn kills_lose_no_finished_trial_and_remove_no_store() {
+fn kills_lose_no_finished_run_and_remove_no_store() {
     let kills = number("ETALON_KILLS").unwrap_or(if is_slow() { 1000 } else { 12 }) as usize;
     let mut moments = Moments(number("ETALON_SEED").unwrap_or(20_261_121));
     let started = Instant::now();
@@ -246,18 +246,18 @@ fn kills_lose_no_finished_trial_and_remove_no_store() {
             }
             stopped += 1;
         }
-        for (victim, trials) in [(&mut on_sqlite, 16), (&mut on_postgres, 8)] {
+        for (victim, runs) in [(&mut on_sqlite, 16), (&mut on_postgres, 8)] {
             if victim.kills >= KILLS_OF_ONE || number + 1 == kills {
                 server.start();
-                let plan = if trials == 16 { sqlite() } else { postgres(&server) };
-                finished += std::mem::replace(victim, Victim::new(&plan)).complete(trials);
+                let plan = if runs == 16 { sqlite() } else { postgres(&server) };
+                finished += std::mem::replace(victim, Victim::new(&plan)).complete(runs);
                 experiments += 1;
             }
         }
     }
     println!(
         "{kills} kills, {stopped} of them with the server stopped, of {experiments} experiments, in {} s: \
-         {finished} finished trials, 0 lost; 0 stores removed",
+         {finished} finished runs, 0 lost; 0 stores removed",
         started.elapsed().as_secs()
     );
 }

@@ -55,7 +55,7 @@ fn a_simulated_slow_down_of_three_percent_is_found() {
     let scene = Scene::new();
     scene.write("b.sql", "SELECT 1;\n");
     let count = experiments(50, 8);
-    // A trial's deviation, and the share to be found: 80 % where 10 blocks allow it.
+    // A run's deviation, and the share to be found: 80 % where 10 blocks allow it.
     let points: &[(f64, f64)] = if is_slow() {
         &[(0.002, 0.8), (0.005, 0.8), (0.01, 0.8), (0.015, 0.8), (0.02, 0.0), (0.03, 0.0), (0.05, 0.0)]
     } else {

@@ -21,7 +21,7 @@ fn repeats(published: &Published) {
     let store = scene.store();
     let shown: serde_json::Value =
         serde_json::from_str(&scene.etalon(&["--json", "show", store.to_str().unwrap()]).stdout).unwrap();
-    assert_eq!(shown["trials"].as_object().unwrap().keys().collect::<Vec<_>>(), ["measured"], "{shown}");
+    assert_eq!(shown["runs"].as_object().unwrap().keys().collect::<Vec<_>>(), ["measured"], "{shown}");
     let report = std::fs::read_to_string(store.with_extension("html")).unwrap();
     for part in published.parts {
         assert!(report.contains(&format!(" id=\"{part}\"")), "the report of {} has no {part}", published.plan);
@@ -61,7 +61,7 @@ const OF_HISTOGRAMS: &str = "limits";
 fn super_smack_on_mysql() {
     repeats(&Published {
         plan: "mysql-super-smack",
-        // Two of the four servers: each trial loads 90,000 rows, in a debug build.
+        // Two of the four servers: each run loads 90,000 rows, in a debug build.
         shorter: &[
             "--system",
             "socket-small",

@@ -148,7 +148,7 @@ fn a_sequential_order_gets_no_verdict_unless_the_plan_allows_it() {
     scene.etalon(&["import", "tidy", "t.csv", "-o", "again.etalon"]).says(0, &[]);
     let again = scene.etalon(&["compare", "again.etalon"]);
     assert!(again.stdout.contains("order and time are confounded"), "{}", again.stdout);
-    // Cut into a table for each side, it is as sequential as before; and so it is if only the trials' times tell it.
+    // Cut into a table for each side, it is as sequential as before; and so it is if only the runs' times tell it.
     let whole = std::fs::read_to_string(scene.path().join("t.csv")).unwrap();
     let is_kept =
         |line: &&str, side: &str| line.starts_with('#') || line.starts_with("system,") || line.starts_with(side);

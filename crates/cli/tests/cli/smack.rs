@@ -51,18 +51,18 @@ fn a_script_runs_unchanged_and_its_report_counts_every_query() {
     let ran = scene.etalon(&args);
     ran.says(0, &["holds 90 of 900 words, every 10th"]);
     for text in [
-        "# system one: 2 trials\nQuery Barrel Report for client smacker\nconnect: max=",
+        "# system one: 2 runs\nQuery Barrel Report for client smacker\nconnect: max=",
         " from 3 clients \nQuery_type\tnum_queries\tmax_time\tmin_time\tq_per_s\n",
         "slowest connection: ",
-        "# system sqlite: 2 trials\n",
+        "# system sqlite: 2 runs\n",
     ] {
         assert!(ran.stdout.contains(text), "{text}\n{}", ran.stdout);
     }
-    // Two trials of 3 clients and 20 rounds on each system, 2 selects and 1 update a round.
+    // Two runs of 3 clients and 20 rounds on each system, 2 selects and 1 update a round.
     let both = [("select_index".to_owned(), 2 * 3 * 20 * 2), ("update_index".to_owned(), 2 * 3 * 20)];
     assert_eq!(counts(&ran), [both.clone(), both].concat(), "{}", ran.stdout);
     let store = scene.store();
-    let each = scene.etalon(&["compare", store.to_str().unwrap(), "--format", "super-smack", "--trials"]);
+    let each = scene.etalon(&["compare", store.to_str().unwrap(), "--format", "super-smack", "--runs"]);
     assert_eq!(each.stdout.matches("Query Barrel Report").count(), 4, "{}", each.stdout);
     assert!(!scene.path().join("words.dat").exists(), "étalon leaves no file that nobody asked for");
 }
@@ -105,7 +105,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_hint() {
         .says(2, &["line 11, column 61", "there is no file", "other.dat"]);
     variant("gen-data -n", "perl -n").says(2, &["line 9, column 17", "it does not run `perl`"]);
     assert!(!scene.path().join("etalon-results").exists(), "what is wrong is found before anything is made");
-    // The server rejects the statement: queries are counted, and trials marked.
+    // The server rejects the statement: queries are counted, and runs marked.
     variant("select * from", "select * form").says(0, &["smacker @ sqlite", "(errors)"]);
 }
 
@@ -129,7 +129,7 @@ fn the_server_s_log_has_every_query_and_no_other() {
     ran.says(0, &[]);
     let log = server.log();
     let count = |text: &str| log.lines().filter(|line| line.contains("statement: ") && line.contains(text)).count();
-    // Sent as text, like super-smack: two trials of 3 clients and 20 rounds.
+    // Sent as text, like super-smack: two runs of 3 clients and 20 rounds.
     assert_eq!(count("select * from http_auth where username = '"), 2 * 3 * 20 * 2, "{}", ran.stderr);
     assert_eq!(count("update http_auth set pass='it''s' where username = '"), 2 * 3 * 10);
     assert_eq!(count("update http_auth set pass='plain' where username = '"), 2 * 3 * 10);

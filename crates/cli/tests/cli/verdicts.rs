@@ -73,7 +73,7 @@ fn a_side_that_gives_up_is_not_faster_for_it() {
     assert!(share["ratio"].is_null() && share["difference"].as_f64() > Some(1.0), "{share}");
     let p99 = row("response_p99");
     assert!(p99["verdict"].is_null(), "{p99}");
-    assert!(p99["no_verdict"].as_str().unwrap().contains("of the operations of B in a trial did not succeed"), "{p99}");
+    assert!(p99["no_verdict"].as_str().unwrap().contains("of the operations of B in a run did not succeed"), "{p99}");
     assert!(row("throughput")["failed"]["b"].as_f64() > Some(0.01));
     let shown = scene.etalon(&["compare", scene.store().to_str().unwrap()]);
     let line = |name: &str| {

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use model::TrialState;
-use store::{Store, StoredTrial};
+use model::RunState;
+use store::{Store, StoredRun};
 
 use crate::namespaces::Lan;
 use crate::nats::{Nats, Place, Security};
@@ -24,7 +24,7 @@ const SEGMENTS_OF_A_LOAD: u64 = 200;
 /// Of a slow client's link.
 const SLOW_MBIT_PER_S: u32 = 1;
 /// Blocks × (two couples, and both clients together).
-const TRIALS: usize = 6 * 3;
+const RUNS: usize = 6 * 3;
 
 /// The one built with this test, unless `ETALON_BIN` names another.
 fn program() -> PathBuf {
@@ -132,10 +132,10 @@ impl Play {
     }
 
     fn measured(&self) -> usize {
-        self.store().map_or(0, |store| trials(&store).iter().filter(|state| **state == TrialState::Measured).count())
+        self.store().map_or(0, |store| runs(&store).iter().filter(|state| **state == RunState::Measured).count())
     }
 
-    /// Waits for `more` measured trials.
+    /// Waits for `more` measured runs.
     fn await_more(&self, more: usize, conductor: &mut Running) {
         let wanted = self.measured() + more;
         let deadline = Instant::now() + PATIENCE;
@@ -186,9 +186,9 @@ fn wait_until(is_so: impl Fn() -> bool, explain: impl Fn() -> String) {
     }
 }
 
-fn trials(store: &Path) -> Vec<TrialState> {
-    let trials = Store::open_read_only(store).and_then(|store| store.trials());
-    trials.map(|trials| trials.iter().map(|trial| trial.state).collect()).unwrap_or_default()
+fn runs(store: &Path) -> Vec<RunState> {
+    let runs = Store::open_read_only(store).and_then(|store| store.runs());
+    runs.map(|runs| runs.iter().map(|run| run.state).collect()).unwrap_or_default()
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn couples_survive_a_cut_cable_a_killed_agent_and_a_killed_conductor() {
     play.lan.mend("client-1");
     play.await_more(2, &mut conductor);
 
-    // A slow link costs time, but no trial.
+    // A slow link costs time, but no run.
     match play.lan.throttle("client-2", SLOW_MBIT_PER_S) {
         Ok(()) => {
             play.await_more(2, &mut conductor);
@@ -222,7 +222,7 @@ fn couples_survive_a_cut_cable_a_killed_agent_and_a_killed_conductor() {
     play.await_load(&["client-1", "client-2"], &mut conductor);
     drop(conductor);
     let kept = play.measured();
-    assert!((6..TRIALS).contains(&kept), "{kept} of {TRIALS}\n{}", play.everything_said());
+    assert!((6..RUNS).contains(&kept), "{kept} of {RUNS}\n{}", play.everything_said());
     wait_until(|| play.said("server").contains("conductor was not heard of"), || play.everything_said());
 
     let store = play.store().unwrap();
@@ -238,9 +238,9 @@ fn couples_survive_a_cut_cable_a_killed_agent_and_a_killed_conductor() {
 fn the_store_is_complete(path: &Path) {
     let store = Store::open_read_only(path).unwrap();
     store.check_integrity().unwrap();
-    let trials = store.trials().unwrap();
-    assert_eq!(trials.iter().filter(|trial| trial.state == TrialState::Measured).count(), TRIALS);
-    let open = trials.iter().filter(|trial| matches!(trial.state, TrialState::Planned | TrialState::Running));
+    let runs = store.runs().unwrap();
+    assert_eq!(runs.iter().filter(|run| run.state == RunState::Measured).count(), RUNS);
+    let open = runs.iter().filter(|run| matches!(run.state, RunState::Planned | RunState::Running));
     assert_eq!(open.count(), 0);
     let rows = rusqlite::Connection::open(path).unwrap();
     let list = |sql: &str| -> Vec<(String, String)> {
@@ -248,48 +248,45 @@ fn the_store_is_complete(path: &Path) {
         let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         found.map(Result::unwrap).collect()
     };
-    each_fault_is_told_and_its_trial_repeated(&trials);
-    // In every trial the plan's clients made the load.
+    each_fault_is_told_and_its_run_repeated(&runs);
+    // In every run the plan's clients made the load.
     let hosts = list(
-        "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM trials t JOIN cases c ON c.id = t.case \
-         JOIN series s ON s.trial = t.id WHERE t.state = 'measured'",
+        "SELECT DISTINCT t.id || ' ' || c.point_json, s.host FROM runs t JOIN cases c ON c.id = t.case_id \
+         JOIN series s ON s.run_id = t.id WHERE t.state = 'measured'",
     );
-    let mut of_trial: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (trial, host) in &hosts {
-        of_trial.entry(trial).or_default().insert(host);
+    let mut of_run: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (run, host) in &hosts {
+        of_run.entry(run).or_default().insert(host);
     }
-    assert_eq!(of_trial.len(), TRIALS);
-    for (trial, hosts) in of_trial {
-        let named = ["client-1", "client-2"].into_iter().filter(|name| trial.contains(name));
+    assert_eq!(of_run.len(), RUNS);
+    for (run, hosts) in of_run {
+        let named = ["client-1", "client-2"].into_iter().filter(|name| run.contains(name));
         let named: BTreeSet<&str> = named.collect();
-        assert!(hosts.is_superset(&named) && !named.is_empty(), "{trial}: {hosts:?}");
+        assert!(hosts.is_superset(&named) && !named.is_empty(), "{run}: {hosts:?}");
         assert!(named.len() == 2 || !hosts.iter().any(|host| host.starts_with("client-") && !named.contains(host)));
     }
 }
 
-/// Every fault hit a running load: its trial is kept with the reason, and repeated.
-fn each_fault_is_told_and_its_trial_repeated(trials: &[StoredTrial]) {
-    let lost: Vec<&StoredTrial> =
-        trials.iter().filter(|trial| matches!(trial.state, TrialState::Failed | TrialState::Aborted)).collect();
-    let told: Vec<(TrialState, &str)> =
-        lost.iter().map(|trial| (trial.state, trial.reason.as_deref().unwrap_or_default())).collect();
+/// Every fault hit a running load: its run is kept with the reason, and repeated.
+fn each_fault_is_told_and_its_run_repeated(runs: &[StoredRun]) {
+    let lost: Vec<&StoredRun> =
+        runs.iter().filter(|run| matches!(run.state, RunState::Failed | RunState::Aborted)).collect();
+    let told: Vec<(RunState, &str)> =
+        lost.iter().map(|run| (run.state, run.reason.as_deref().unwrap_or_default())).collect();
     println!("lost: {told:?}");
     for name in ["client-1", "client-2"] {
-        let of_it = told.iter().find(|(state, reason)| *state == TrialState::Failed && reason.contains(name));
-        assert!(of_it.is_some(), "no trial failed by {name}: {told:?}");
+        let of_it = told.iter().find(|(state, reason)| *state == RunState::Failed && reason.contains(name));
+        assert!(of_it.is_some(), "no run failed by {name}: {told:?}");
     }
-    assert!(
-        told.iter().any(|(state, _)| *state == TrialState::Aborted),
-        "the conductor was killed in a trial: {told:?}"
-    );
+    assert!(told.iter().any(|(state, _)| *state == RunState::Aborted), "the conductor was killed in a run: {told:?}");
     for (state, reason) in &told {
         let is_named = reason.contains("client-1") || reason.contains("client-2");
-        assert!(!reason.is_empty() && (is_named || *state == TrialState::Aborted), "{reason}");
+        assert!(!reason.is_empty() && (is_named || *state == RunState::Aborted), "{reason}");
     }
-    for trial in lost {
-        let again = |other: &StoredTrial| other.planned == trial.planned && other.attempt > trial.attempt;
-        let measured = trials.iter().find(|other| other.state == TrialState::Measured && again(other));
-        assert!(measured.is_some(), "{trial:?} was not repeated");
+    for run in lost {
+        let again = |other: &StoredRun| other.planned == run.planned && other.attempt > run.attempt;
+        let measured = runs.iter().find(|other| other.state == RunState::Measured && again(other));
+        assert!(measured.is_some(), "{run:?} was not repeated");
     }
 }
 

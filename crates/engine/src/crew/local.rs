@@ -14,9 +14,9 @@ use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::observer::{Observer, Tick};
 use crate::recorder::{Exchange, Interval};
+use crate::run::interval_ns;
 use crate::series::{Collector, Gauge};
 use crate::target::{Load, Target};
-use crate::trial::interval_ns;
 use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
 use crate::workloads::disk::Cursors;
 use crate::workloads::{StreamTask, Work};
@@ -62,7 +62,7 @@ struct Ran {
     interrupted: bool,
 }
 
-/// Cancels the trial if a worker fails or panics, so that the others do not wait for ever.
+/// Cancels the run if a worker fails or panics, so that the others do not wait for ever.
 struct AbandonUnlessRun<'a> {
     gate: &'a Gate,
     ran: bool,

@@ -1,7 +1,7 @@
-//! Measurements and marks of a trial of blocks.
+//! Measurements and marks of a run of blocks.
 
 use host::disk::{Asked, LayerTraffic, Reached, Share};
-use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord, TrialState};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 use stats::Steadiness;
 
 use super::{
@@ -20,10 +20,10 @@ const MIB: f64 = 1_048_576.0;
 /// faster, so this is only a note.
 const SOONEST_OF_FLASH_NS: u64 = 30_000;
 /// What latencies are taken of.
-const WHAT: &str = "operations in the trial";
+const WHAT: &str = "operations in the run";
 
 /// `before`: the devices at the start.
-pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> TrialRecord {
+pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
     let window_s = evidence.tally.window_ns as f64 / 1e9;
     let rate = evidence.tally.succeeded_in_window as f64 / window_s;
     let mut all = rates(load, rate);
@@ -54,8 +54,8 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     marks.extend(
         Some(evidence.latencies.service()).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)),
     );
-    TrialRecord {
-        state: TrialState::Measured,
+    RunRecord {
+        state: RunState::Measured,
         reason: None,
         began_unix_ms: None,
         elapsed_s: window_s,
@@ -203,7 +203,7 @@ fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     shortfalls.iter().map(note).collect()
 }
 
-/// How the series of a trial is judged.
+/// How the series of a run is judged.
 enum Judged {
     TooShort,
     Steady,
@@ -224,7 +224,7 @@ fn judged(rates_per_s: &[f64]) -> Judged {
         Some(Steadiness::Drifting { p, relative_change }) => {
             let (way, change) = (if relative_change < 0.0 { "fell" } else { "rose" }, relative_change.abs() * 100.0);
             let detail = format!(
-                "drifting: io/s {way} by {change:.0} % of their median from the trial's first interval to its last \
+                "drifting: io/s {way} by {change:.0} % of their median from the run's first interval to its last \
                  (p = {p:.3})"
             );
             Judged::NotSteady(MarkKind::NotSteady, detail)

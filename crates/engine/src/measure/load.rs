@@ -46,7 +46,7 @@ fn rate(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 
 fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let Some(waits) = &evidence.tally.pool_wait else { return };
-    latencies("transactions in the trial", "pool_wait", (waits, waits.failed()), Role::Secondary, into);
+    latencies("transactions in the run", "pool_wait", (waits, waits.failed()), Role::Secondary, into);
     into.push(count("pool_timeouts", evidence.tally.failures_of(ErrorClass::PoolTimeout)));
     let got = evidence.tally.connections.made - evidence.tally.connections.made_again;
     into.push(Measurement::value("pool_connections", "", Direction::Neither, Role::Diagnostic, got as f64));

@@ -1,4 +1,4 @@
-//! The database file of an engine inside étalon's process: whose it is, the claim on it, the copy that each trial begins
+//! The database file of an engine inside étalon's process: whose it is, the claim on it, the copy that each run begins
 //! with, its removal, and what such an engine refuses.
 
 use std::fs;
@@ -46,7 +46,7 @@ pub struct EmbeddedFile {
     path: PathBuf,
     /// The database's folder, if it did not exist: made with the database, and removed with it.
     folder_to_make: Option<PathBuf>,
-    /// A copy of the tables as they were loaded; copied back before each trial.
+    /// A copy of the tables as they were loaded; copied back before each run.
     pristine: PathBuf,
     /// The data set that the pristine copy holds.
     prepared: Mutex<Option<String>>,
@@ -112,8 +112,8 @@ impl EmbeddedFile {
         fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))
     }
 
-    /// Gives the trial the tables of a data set: `build` makes them once, in a new file at the path that it is given, and
-    /// closes it; each trial gets a copy. Nothing of the engine may have the database open meanwhile.
+    /// Gives the run the tables of a data set: `build` makes them once, in a new file at the path that it is given, and
+    /// closes it; each run gets a copy. Nothing of the engine may have the database open meanwhile.
     ///
     /// # Errors
     /// As `build`, or the files cannot be removed or written.
@@ -128,7 +128,7 @@ impl EmbeddedFile {
         }
         self.remove(&self.path)?;
         let tried = format!("copy {} to {}", self.pristine.display(), self.path.display());
-        // It must be on the device before the trial, or its write-back would be part of what is measured.
+        // It must be on the device before the run, or its write-back would be part of what is measured.
         copy(&self.pristine, &self.path).map_err(|error| io_failure(&tried, &error))
     }
 
@@ -389,7 +389,7 @@ fn read_header(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Copies a file byte by byte and brings it to the device. A system's own copy may share the blocks of both files (XFS,
-/// btrfs, ZFS and APFS do), and whoever writes to one of them then pays for parting them: a trial would, and one journal
+/// btrfs, ZFS and APFS do), and whoever writes to one of them then pays for parting them: a run would, and one journal
 /// more than the other.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let mut from = fs::File::open(from)?;

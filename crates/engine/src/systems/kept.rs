@@ -75,7 +75,7 @@ pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Fail
     }
 }
 
-/// Two processes that make and remove the same files would spoil each other's trials. A killed étalon's lock dies with
+/// Two processes that make and remove the same files would spoil each other's runs. A killed étalon's lock dies with
 /// it.
 pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
     let tried = format!("claim {}", path.display());

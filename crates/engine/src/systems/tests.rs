@@ -69,7 +69,7 @@ fn target() -> Box<dyn Target> {
     crate::Registry::built_in().open(&request).unwrap()
 }
 
-/// In the order of a trial, as far as a server with wrong answers is asked.
+/// In the order of a run, as far as a server with wrong answers is asked.
 fn pages_text(dialect: &dyn PagesDialect) -> Vec<String> {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };

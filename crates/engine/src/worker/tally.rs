@@ -150,7 +150,7 @@ pub struct TaskEnd {
 }
 
 impl Tally {
-    /// Stopped only by the end of the trial, and slower than all successes.
+    /// Stopped only by the end of the run, and slower than all successes.
     pub fn stopped(&self) -> u64 {
         self.not_begun.saturating_add(self.broken_off)
     }

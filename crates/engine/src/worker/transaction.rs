@@ -363,7 +363,7 @@ where
         self.schedule(client);
     }
 
-    /// Ends a transaction because of the trial's end, which is no failure. It counts as slower only if it has taken
+    /// Ends a transaction because of the run's end, which is no failure. It counts as slower only if it has taken
     /// longer than any response.
     fn break_off(&mut self, client: usize) {
         let taken_ns = self.now_ns.saturating_sub(self.slots[client].intended_ns);
@@ -381,7 +381,7 @@ where
         }
     }
 
-    /// Ends the trial: the connection is unusable.
+    /// Ends the run: the connection is unusable.
     fn lose(&mut self, error: OpError) {
         self.gate.stop();
         // A full device is reported as such.
@@ -463,7 +463,7 @@ where
         }
     }
 
-    /// If the trial goes on.
+    /// If the run goes on.
     fn may_retry(&self, client: usize, class: ErrorClass) -> bool {
         let slot = &self.slots[client];
         self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))

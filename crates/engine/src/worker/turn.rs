@@ -12,7 +12,7 @@ use crate::stream::Stream;
 
 /// Minimum wait for answers after the end.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// Between answers of a trial by count, where nothing else tells a fault.
+/// Between answers of a run by count, where nothing else tells a fault.
 const SILENCE_PATIENCE_NS: u64 = 120_000_000_000;
 /// Waits this many times the longest transaction.
 const PATIENCE_FACTOR: u64 = 3;
@@ -247,7 +247,7 @@ where
             (Some(_), stopped_ns) => stopped_ns.unwrap_or(self.heard_ns),
         };
         let waited_s = self.now_ns.saturating_sub(since_ns) as f64 / 1e9;
-        let what = if self.rules.count.is_some() { "for" } else { "after the end of the trial for" };
+        let what = if self.rules.count.is_some() { "for" } else { "after the end of the run for" };
         let message = format!("the system has not answered {what} {waited_s:.0} s");
         for client in 0..self.slots.len() {
             if self.slots[client].stage.is_with_lane() {

@@ -79,7 +79,7 @@ impl Task {
     }
 }
 
-#[allow(clippy::large_enum_variant, reason = "there is one for each trial")]
+#[allow(clippy::large_enum_variant, reason = "there is one for each run")]
 pub enum Action {
     /// A stream of transactions, paced, by many clients.
     Stream(StreamTask),
@@ -138,15 +138,15 @@ impl StreamTask {
     }
 }
 
-/// A single long step, run once a trial.
+/// A single long step, run once a run.
 pub trait Procedure: Send + Sync {
     /// # Errors
     ///
-    /// The system failed or its answer was wrong, so the trial has no result. A feature that an engine lacks is not an
+    /// The system failed or its answer was wrong, so the run has no result. A feature that an engine lacks is not an
     /// error but a [`model::Reading::Unavailable`] with the reason.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
 
-    /// What these sessions need is checked, and recorded as facts, before the first trial.
+    /// What these sessions need is checked, and recorded as facts, before the first run.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Plain
     }

@@ -1,6 +1,6 @@
 //! Transactions during a backup: what they lose, what slows the backup, and what goes wrong.
 
-use super::trials::{POSTGRES, Place, missing, trial, value};
+use super::runs::{POSTGRES, Place, missing, run, value};
 use engine::FailureKind;
 
 const LOAD: &str = "load = { script = \"tpcb-like\", clients = 2 }";
@@ -12,12 +12,12 @@ fn with_log(place: &Place) -> String {
 #[test]
 fn sqlite_s_transactions_with_a_backup_and_without() {
     let place = Place::new();
-    let alone = trial(&place, &with_log(&place), &format!("method = \"none\"\n{LOAD}")).unwrap();
+    let alone = run(&place, &with_log(&place), &format!("method = \"none\"\n{LOAD}")).unwrap();
     assert!(value(&alone, "throughput") > 0.0);
     assert!((alone.elapsed_s - 1.0).abs() < 1e-6, "as long as the schedule says, and not {} s", alone.elapsed_s);
     assert_eq!(missing(&alone, "backup_rate"), "no backup was taken");
     // About 17 MiB at 16 MiB a second: while it lasts the database is written to.
-    let record = trial(&place, &with_log(&place), &format!("codec = \"zstd\"\nmax_rate_mib_s = 16\n{LOAD}")).unwrap();
+    let record = run(&place, &with_log(&place), &format!("codec = \"zstd\"\nmax_rate_mib_s = 16\n{LOAD}")).unwrap();
     assert!(value(&record, "throughput") > 0.0 && value(&record, "backup_rate") > 1.0);
     // The load's measured part is the backup, which begins a moment after it.
     let whole = record.series.iter().find(|series| series.interval.is_none()).unwrap();
@@ -34,18 +34,18 @@ fn sqlite_s_transactions_with_a_backup_and_without() {
 fn a_copy_that_begins_anew_for_ever_is_given_up() {
     let place = Place::new();
     let system = format!("{}\nsettings = {{ synchronous = \"OFF\" }}", place.sqlite());
-    let failure = trial(&place, &system, &format!("size_mib = 64\n{LOAD}")).unwrap_err();
+    let failure = run(&place, &system, &format!("size_mib = 64\n{LOAD}")).unwrap_err();
     assert!(failure.to_string().contains("begun the copy anew"), "{failure}");
     assert!(failure.hint.unwrap().contains("WAL"));
 }
 
 #[test]
-fn a_load_that_fails_fails_the_trial() {
+fn a_load_that_fails_fails_the_run() {
     let place = Place::new();
     let script = place.path().join("wrong.sql");
     std::fs::write(&script, "SELECT nothing FROM nowhere;\n").unwrap();
     let keys = format!("load = {{ script = {:?} }}", script.display().to_string());
-    let failure = trial(&place, &with_log(&place), &keys).unwrap_err();
+    let failure = run(&place, &with_log(&place), &keys).unwrap_err();
     assert!(failure.to_string().contains("nowhere"), "{failure}");
 }
 
@@ -53,10 +53,10 @@ fn a_load_that_fails_fails_the_trial() {
 fn postgres_backs_up_beside_a_load_and_its_sender_can_be_held() {
     let place = Place::new();
     let keys = format!("codec = \"zstd\"\nlevel = 9\nwhere = \"server\"\n{LOAD}");
-    let free = trial(&place, POSTGRES, &keys).unwrap();
+    let free = run(&place, POSTGRES, &keys).unwrap();
     assert!(value(&free, "throughput") > 0.0);
     assert!(missing(&free, "backup_cpu").contains("transactions beside it"));
-    match trial(&place, POSTGRES, &format!("{keys}\nbackup_cpu_percent = 20")) {
+    match run(&place, POSTGRES, &format!("{keys}\nbackup_cpu_percent = 20")) {
         Ok(held) => {
             assert!(value(&held, "backup_time") > 1.5 * value(&free, "backup_time"));
             assert!(value(&held, "throughput") > 0.0, "the rest of the server is left alone");
@@ -67,14 +67,13 @@ fn postgres_backs_up_beside_a_load_and_its_sender_can_be_held() {
         }
     }
     let other = format!("method = \"pg_basebackup\"\nbackup_cpu_percent = 20\n{LOAD}");
-    assert!(trial(&place, POSTGRES, &other).unwrap_err().hint.unwrap().contains("base-backup"));
+    assert!(run(&place, POSTGRES, &other).unwrap_err().hint.unwrap().contains("base-backup"));
 }
 
 #[test]
 fn mariadb_is_dumped_beside_a_load() {
     let place = Place::new();
-    let free =
-        trial(&place, "server = { engine = \"mariadb\" }", &format!("method = \"mariadb-dump\"\n{LOAD}")).unwrap();
+    let free = run(&place, "server = { engine = \"mariadb\" }", &format!("method = \"mariadb-dump\"\n{LOAD}")).unwrap();
     assert!(value(&free, "throughput") > 0.0);
 }
 

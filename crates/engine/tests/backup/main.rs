@@ -10,8 +10,8 @@
 
 mod bars;
 mod loads;
+mod runs;
 #[path = "../shared/server.rs"]
 mod server;
 #[path = "../shared/slow.rs"]
 mod slow;
-mod trials;

@@ -6,7 +6,7 @@ use engine::FailureKind;
 use engine::target::Target;
 use engine::workloads::{Action, Grants, StreamTask};
 use engine::{Failure, Registry};
-use model::{Length, MarkKind, Point, Reading, Schedule, TrialRecord, TrialState, Value};
+use model::{Length, MarkKind, Point, Reading, RunRecord, RunState, Schedule, Value};
 
 use super::subject::{Subject, reading, run, run_for, schedule, step_of, value};
 
@@ -39,7 +39,7 @@ fn count(target: &dyn Target, sql: &str) -> Option<i64> {
     target.scalar(sql).map_err(none).ok()
 }
 
-/// Each built-in script runs, its counts agree with the server's, and every trial meets the same tables.
+/// Each built-in script runs, its counts agree with the server's, and every run meets the same tables.
 fn every_script_runs_and_is_counted(subject: &Subject) {
     // A server that somebody names may take its time with a connection's first statement.
     let schedule = match subject.is_named() {
@@ -51,16 +51,16 @@ fn every_script_runs_and_is_counted(subject: &Subject) {
         let keys = [("script", text(script)), ("clients", Value::Int(clients)), scale, rate];
         let stream = prepared(&*subject.target, "transactions", &keys);
         let sum = count(&*subject.target, "SELECT sum(abalance) FROM pgbench_accounts");
-        assert!(sum.is_none_or(|sum| sum == 0), "{script} meets what another trial left");
+        assert!(sum.is_none_or(|sum| sum == 0), "{script} meets what another run left");
         let record = run_for(&*subject.target, &stream, &schedule);
         let record = record.unwrap_or_else(|failure| panic!("{script}: {failure}"));
-        assert_eq!(record.state, TrialState::Measured);
+        assert_eq!(record.state, RunState::Measured);
         assert!(value(&record, "throughput") > 0.0, "{script}");
         assert!(!record.series.is_empty());
     }
 }
 
-/// A script on tables that étalon did not make leaves none of its rows: it is counted by its sessions, or the trial says that it
+/// A script on tables that étalon did not make leaves none of its rows: it is counted by its sessions, or the run says that it
 /// was not.
 fn a_script_on_the_tables_of_others_is_counted_or_says_that_it_is_not(subject: &Subject) {
     let folder = tempfile::tempdir().unwrap();
@@ -97,9 +97,9 @@ fn super_smack_s_scripts_run(subject: &Subject) {
         let changed = &format!("SELECT count(*) FROM http_auth WHERE {letters} < 25");
         let count = |sql: &str| count(&*subject.target, sql);
         assert!(count("SELECT count(*) FROM http_auth").is_none_or(|count| count == 90_000));
-        assert!(count(changed).is_none_or(|count| count == 0), "it meets what another trial left");
+        assert!(count(changed).is_none_or(|count| count == 0), "it meets what another run left");
         let record = run(&*subject.target, &stream, 40).unwrap_or_else(|failure| panic!("{protocol}: {failure}"));
-        assert_eq!(record.state, TrialState::Measured);
+        assert_eq!(record.state, RunState::Measured);
         assert_eq!(record.marks.iter().find(|mark| mark.kind == MarkKind::Errors), None, "{protocol}");
         // 40 updates of 750 rows; few of them meet twice. The stock passwords have 25 letters, the new ones fewer.
         assert!(count(changed).is_none_or(|count| (30..=40).contains(&count)), "{protocol}");
@@ -158,7 +158,7 @@ fn every_family_runs_on_a_named_server(subject: &Subject) {
     // A PostgreSQL that speaks TDS has no files, geometries and backups of SQL Server's, and says so of each figure.
     let facts = subject.target.facts().unwrap();
     let stands_in = facts.get("server.product").is_some_and(|product| product.starts_with("Babelfish"));
-    let is_known = |record: &TrialRecord, metric: &str| match reading(record, metric) {
+    let is_known = |record: &RunRecord, metric: &str| match reading(record, metric) {
         Some(Reading::Value(_)) => true,
         Some(Reading::Unavailable(reason)) => stands_in && !reason.is_empty(),
         None => stands_in,

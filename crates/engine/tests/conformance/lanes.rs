@@ -7,7 +7,7 @@ use engine::target::Placement;
 use engine::traffic::Traffic;
 use engine::workloads::StreamTask;
 use engine::workloads::transactions::{OPEN_TRANSACTION, Options, Protocol, compile_with};
-use model::{Reading, TrialRecord};
+use model::{Reading, RunRecord};
 
 use super::subject::{Subject, is_refusal, reading, run, stream, value};
 
@@ -29,7 +29,7 @@ crate::cases! {
 const PROTOCOLS: [Protocol; 3] = [Protocol::Prepared, Protocol::Extended, Protocol::Simple];
 
 /// Whether the engine has the protocol. One that has it must have done what was asked.
-fn takes(done: Result<TrialRecord, Failure>) -> bool {
+fn takes(done: Result<RunRecord, Failure>) -> bool {
     match done {
         Ok(_) => true,
         Err(failure) => {

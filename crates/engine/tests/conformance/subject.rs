@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use engine::dataset::{Column, ColumnKind, Dataset, Datum, Nulls, Table};
+use engine::run::RunTask;
 use engine::step::{self, StepContext};
 use engine::target::{Engine, LoadKind, OpenRequest, Target, Threads};
 use engine::traffic::Traffic;
-use engine::trial::TrialRun;
 use engine::worker::Pace;
 use engine::workloads::transactions::{Options, Protocol, compile_with};
 use engine::workloads::{Action, Grants, StreamTask};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
-use model::{Length, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 /// Servers that étalon cannot start, and the variables that name one.
 pub const NAMED: [(&str, &str); 1] = [("sqlserver", "ETALON_TEST_MSSQL")];
@@ -165,7 +165,7 @@ impl Subject {
     }
 
     /// Runs a script, so many transactions of each client.
-    pub fn script(&self, text: &str, clients: u32, transactions: u64) -> Result<TrialRecord, Failure> {
+    pub fn script(&self, text: &str, clients: u32, transactions: u64) -> Result<RunRecord, Failure> {
         run(self.prepared(), &stream(text, Protocol::Prepared, clients), transactions)
     }
 
@@ -189,13 +189,13 @@ pub fn stream(text: &str, protocol: Protocol, clients: u32) -> StreamTask {
 }
 
 /// Runs so many transactions of each client.
-pub fn run(target: &dyn Target, task: &StreamTask, transactions: u64) -> Result<TrialRecord, Failure> {
+pub fn run(target: &dyn Target, task: &StreamTask, transactions: u64) -> Result<RunRecord, Failure> {
     run_for(target, task, &Schedule { length: Length::Transactions(transactions), ..schedule(Duration::ZERO) })
 }
 
-pub fn run_for(target: &dyn Target, task: &StreamTask, schedule: &Schedule) -> Result<TrialRecord, Failure> {
+pub fn run_for(target: &dyn Target, task: &StreamTask, schedule: &Schedule) -> Result<RunRecord, Failure> {
     let interrupt = AtomicBool::new(false);
-    TrialRun { target, task, schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task, schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
 }
 
 pub fn schedule(warmup: Duration) -> Schedule {
@@ -209,8 +209,8 @@ pub fn schedule(warmup: Duration) -> Schedule {
     }
 }
 
-/// A trial of a workload that is a step, with some keys other than the defaults.
-pub fn step_of(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
+/// A run of a workload that is a step, with some keys other than the defaults.
+pub fn step_of(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =
         workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
@@ -225,13 +225,13 @@ pub fn step_of(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> R
     step::run(&**procedure, &mut context)
 }
 
-/// A metric of a trial, or why it is not known; nothing if there is none of that name.
-pub fn reading<'r>(record: &'r TrialRecord, id: &str) -> Option<&'r Reading> {
+/// A metric of a run, or why it is not known; nothing if there is none of that name.
+pub fn reading<'r>(record: &'r RunRecord, id: &str) -> Option<&'r Reading> {
     record.measurements.iter().find(|one| one.metric.id == id).map(|one| &one.reading)
 }
 
 /// The same of a metric that is 0 where it is not told.
-pub fn value(record: &TrialRecord, id: &str) -> f64 {
+pub fn value(record: &RunRecord, id: &str) -> f64 {
     match reading(record, id) {
         Some(Reading::Value(value)) => *value,
         _ => 0.0,

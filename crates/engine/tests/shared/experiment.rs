@@ -17,7 +17,7 @@ pub struct Outcome {
     _folder: tempfile::TempDir,
 }
 
-/// Runs a plan whose trials must all be measured.
+/// Runs a plan whose runs must all be measured.
 pub fn conduct(text: &str) -> Outcome {
     let (ended, outcome) = attempt(text);
     assert_eq!(ended, Ended::Complete { failed: 0 });

@@ -1,4 +1,4 @@
-//! Single trials of workloads that are steps, on systems of the tests' own.
+//! Single runs of workloads that are steps, on systems of the tests' own.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use engine::target::{OpenRequest, Target};
 use engine::workloads::{Action, Grants};
 use engine::{Consent, Failure, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
-use model::{Length, Measurement, OnError, Order, Point, Reading, Schedule, SystemPlan, TrialRecord, Value};
+use model::{Length, Measurement, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 const SCHEDULE: Schedule = Schedule {
     blocks: 1,
@@ -44,7 +44,7 @@ pub fn open(system: &SystemPlan) -> Box<dyn Target> {
     Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
 }
 
-pub fn trial(workload: &str, target: &dyn Target, keys: &[(&str, Value)]) -> Result<TrialRecord, Failure> {
+pub fn run(workload: &str, target: &dyn Target, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =
         workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
@@ -59,7 +59,7 @@ pub fn trial(workload: &str, target: &dyn Target, keys: &[(&str, Value)]) -> Res
     step::run(&**procedure, &mut context)
 }
 
-pub fn reading<'r>(record: &'r TrialRecord, id: &str) -> &'r Reading {
+pub fn reading<'r>(record: &'r RunRecord, id: &str) -> &'r Reading {
     let found: Option<&Measurement> = record.measurements.iter().find(|m| m.metric.id == id);
     &found.unwrap_or_else(|| panic!("no {id}")).reading
 }

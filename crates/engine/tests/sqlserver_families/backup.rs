@@ -348,19 +348,19 @@ fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
     let load = "codec = \"none\"\nmethod = [\"none\", \"native\"]\nserver_cpu_percent = [0, 50]\nload = { script = \
                 \"tpcb-like\", clients = 2, scale = 1 }";
     let outcome = conduct(&plan(&server, "", &keys(load)));
-    let trials = outcome.store().trials().unwrap();
-    assert_eq!(trials.len(), 3, "the load alone is one case");
+    let runs = outcome.store().runs().unwrap();
+    assert_eq!(runs.len(), 3, "the load alone is one case");
     let measured = outcome.store().measurements().unwrap();
-    for trial in &trials {
-        assert_eq!(trial.state, model::TrialState::Measured);
+    for run in &runs {
+        assert_eq!(run.state, model::RunState::Measured);
         let of = |metric: &str| {
-            let found = measured.iter().find(|row| row.trial_id == trial.id && row.measurement.metric.id == metric);
+            let found = measured.iter().find(|row| row.run_id == run.id && row.measurement.metric.id == metric);
             found.unwrap_or_else(|| panic!("there is no {metric}")).measurement.reading.clone()
         };
         assert!(matches!(of("throughput"), model::Reading::Value(rate) if rate > 0.0), "{:?}", of("throughput"));
         assert!(matches!(of("errors"), model::Reading::Value(0.0)));
         let rate = of("backup_rate");
-        match trial.planned.case {
+        match run.planned.case {
             0 => assert!(matches!(&rate, model::Reading::Unavailable(why) if why.contains("no backup")), "{rate:?}"),
             _ => assert!(matches!(rate, model::Reading::Value(rate) if rate > 0.0), "{rate:?}"),
         }
@@ -387,12 +387,12 @@ fn a_codec_that_the_release_or_the_engine_lacks_is_not_available() {
     // As the plan that is for all engines asks.
     let all = "where = \"any\"\ncodec = [\"none\", \"gzip\", \"lz4\", \"zstd\", \"ms_xpress\"]";
     let outcome = conduct(&plan(&server, "", &keys(all).replace("where = \"server\"\n", "")));
-    let trials = outcome.store().trials().unwrap();
-    assert!(trials.iter().all(|trial| trial.state == model::TrialState::Measured), "{trials:?}");
+    let runs = outcome.store().runs().unwrap();
+    assert!(runs.iter().all(|run| run.state == model::RunState::Measured), "{runs:?}");
     let measured = outcome.store().measurements().unwrap();
     let of = |case: u32, metric: &str| {
-        let trial = trials.iter().find(|trial| trial.planned.case == case).unwrap();
-        let found = measured.iter().find(|row| row.trial_id == trial.id && row.measurement.metric.id == metric);
+        let run = runs.iter().find(|run| run.planned.case == case).unwrap();
+        let found = measured.iter().find(|row| row.run_id == run.id && row.measurement.metric.id == metric);
         found.unwrap_or_else(|| panic!("case {case} has no {metric}")).measurement.reading.clone()
     };
     for metric in ["backup_rate", "backup_cpu_per_gib", "backup_size", "restore_rate", "restore_cpu_per_gib"] {
@@ -547,8 +547,8 @@ fn what_goes_wrong_is_one_message_and_nothing_is_left() {
     assert_nothing_is_left(&part.look());
     let (server, part) = Shared::serve(Vault::with(Fault::Lost));
     let outcome = conduct(&plan(&server, "", &keys("codec = \"none\"")));
-    let attempts = outcome.store().trials().unwrap().len();
-    assert_eq!(attempts, 2, "the trial is repeated");
+    let attempts = outcome.store().runs().unwrap().len();
+    assert_eq!(attempts, 2, "the run is repeated");
     assert_nothing_is_left(&part.look());
 }
 
@@ -590,7 +590,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
         };
         step::run(&**procedure, &mut context)
     });
-    assert_eq!(record.unwrap().state, model::TrialState::Aborted);
+    assert_eq!(record.unwrap().state, model::RunState::Aborted);
     assert!(started.elapsed() < Duration::from_secs(20));
     assert!(server.database().log.contains(&Asked::Attention), "the server was told");
     target.drop_all().unwrap();
@@ -608,7 +608,7 @@ fn the_encrypted_twin_stands_in_one_plan() {
          duration = \"1s\"\n"
     );
     let outcome = conduct(&text);
-    assert_eq!(outcome.store().trials().unwrap().len(), 4);
+    assert_eq!(outcome.store().runs().unwrap().len(), 4);
     let made: BTreeMap<bool, usize> = server.batches().iter().filter(|sql| sql.starts_with("CREATE DATABASE")).fold(
         BTreeMap::new(),
         |mut all, sql| {

@@ -7,7 +7,7 @@ mod spatial;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use model::{Reading, TrialState};
+use model::{Reading, RunState};
 use store::Store;
 
 use super::experiment::Outcome;
@@ -73,9 +73,9 @@ pub fn why_not(store: &Store, metric: &str) -> String {
 }
 
 pub fn reason(outcome: &Outcome) -> String {
-    let trials = outcome.store().trials().unwrap();
-    let last = trials.last().unwrap();
-    assert_eq!(last.state, TrialState::Failed);
+    let runs = outcome.store().runs().unwrap();
+    let last = runs.last().unwrap();
+    assert_eq!(last.state, RunState::Failed);
     last.reason.clone().unwrap_or_default()
 }
 

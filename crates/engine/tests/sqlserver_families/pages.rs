@@ -120,14 +120,14 @@ fn a_server_that_stands_in_for_a_sql_server_is_measured_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_failover_in_mid_run_repeats_the_trial() {
+fn a_failover_in_mid_run_repeats_the_run() {
     let (server, part) = Shared::serve(Pages { fails_over_at: Some(25), ..Pages::default() });
     let outcome = conduct(&plan(&server, "", BENCHMARK));
     assert_eq!(part.look().inserted, 40);
-    let trials = outcome.store().trials().unwrap();
-    let states: Vec<_> = trials.iter().map(|trial| (trial.attempt, trial.state)).collect();
-    assert_eq!(states, [(1, model::TrialState::Failed), (2, model::TrialState::Measured)]);
-    assert!(trials[0].reason.as_ref().unwrap().contains("976"), "{:?}", trials[0].reason);
+    let runs = outcome.store().runs().unwrap();
+    let states: Vec<_> = runs.iter().map(|run| (run.attempt, run.state)).collect();
+    assert_eq!(states, [(1, model::RunState::Failed), (2, model::RunState::Measured)]);
+    assert!(runs[0].reason.as_ref().unwrap().contains("976"), "{:?}", runs[0].reason);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn two_servers_stand_side_by_side_in_one_report() {
     assert!(text.contains("A = postgres, B = sqlserver"), "{text}");
     assert!(text.contains("commits") && text.contains("Microsoft's written approval"), "{text}");
     let published = report::pages::render(&evidence, None, 200).unwrap();
-    for words in ["results for postgres: 2 trials", "results for sqlserver: 2 trials", "since the files were opened"] {
+    for words in ["results for postgres: 2 runs", "results for sqlserver: 2 runs", "since the files were opened"] {
         assert!(published.contains(words), "{words}: {published}");
     }
 }

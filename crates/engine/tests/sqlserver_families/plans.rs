@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::Ended;
 use model::plan::{Changes, Form, NamedSystem};
-use model::{Reading, TrialState};
+use model::{Reading, RunState};
 
 use super::backup::Vault;
 use super::pages::Pages;
@@ -84,13 +84,13 @@ fn every_family_s_built_in_plan_runs_on_a_sql_server() {
             set: set.map(|(_, key, value)| (key.to_owned(), value.to_owned())).collect(),
         };
         let (ended, outcome) = attempt_changed(text, &changes);
-        let trials = outcome.store().trials().unwrap();
-        let reasons: Vec<_> = trials.iter().filter_map(|trial| trial.reason.clone()).collect();
+        let runs = outcome.store().runs().unwrap();
+        let reasons: Vec<_> = runs.iter().filter_map(|run| run.reason.clone()).collect();
         assert_eq!(ended, Ended::Complete { failed: 0 }, "{name}: {reasons:?}");
         let measurements = outcome.store().measurements().unwrap();
-        for trial in &trials {
-            assert_eq!(trial.state, TrialState::Measured, "{name}");
-            let own = || measurements.iter().filter(|row| row.trial_id == trial.id).map(|row| &row.measurement);
+        for run in &runs {
+            assert_eq!(run.state, RunState::Measured, "{name}");
+            let own = || measurements.iter().filter(|row| row.run_id == run.id).map(|row| &row.measurement);
             // Whatever is not there says why.
             let empty = |reading: &Reading| matches!(reading, Reading::Unavailable(why) if why.is_empty());
             assert!(own().next().is_some() && !own().any(|one| empty(&one.reading)), "{name}");

@@ -117,7 +117,7 @@ impl Lane for ToyLane<'_> {
 
     fn submit(&mut self, _client: usize, _op: &StatementOp) -> Submitted {
         if self.is_drowsy.swap(false, Ordering::SeqCst) {
-            // Longer than a trial of the tests.
+            // Longer than a run of the tests.
             std::thread::sleep(Duration::from_millis(300));
         }
         if self.placement == Placement::OwnThreads {

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use host::cpu::CpuSample;
-use stats::{Ratio, Rng, Sample, TrialValue, paired, paired_ratio, within_margin};
+use stats::{Ratio, Rng, RunValue, Sample, paired, paired_ratio, within_margin};
 
 use crate::experiment::conduct;
 use crate::server::{ROLE, Server, programs};
@@ -80,8 +80,8 @@ fn by_etalon(server: &Server, file: &str) -> Shown {
 /// Étalon's figures over pgbench's.
 fn ratio(blocks: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
     let sample = |side: fn(&(Shown, Shown)) -> &Shown| {
-        let value = |(block, shown): (u32, &(Shown, Shown))| TrialValue { block, value: figure(side(shown)) };
-        Sample::from_trials((1..).zip(blocks).map(value))
+        let value = |(block, shown): (u32, &(Shown, Shown))| RunValue { block, value: figure(side(shown)) };
+        Sample::from_runs((1..).zip(blocks).map(value))
     };
     paired_ratio(&paired(&sample(|both| &both.0), &sample(|both| &both.1)), LEVEL).unwrap()
 }

@@ -183,8 +183,8 @@ impl Seen {
 }
 
 fn stored(outcome: &Outcome) -> Histogram<u64> {
-    let trial = outcome.store().trials().unwrap()[0].id;
-    let series = outcome.store().series(trial).unwrap();
+    let run = outcome.store().runs().unwrap()[0].id;
+    let series = outcome.store().series(run).unwrap();
     let whole = series.iter().find(|one| one.kind == SeriesKind::Response && one.interval.is_none()).unwrap();
     Deserializer::new().deserialize(&mut whole.histogram.as_slice()).unwrap()
 }

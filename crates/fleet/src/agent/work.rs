@@ -10,7 +10,7 @@ use engine::target::{Consent, OpenRequest, Part};
 use engine::worker::TaskLog;
 use engine::workloads::{Action, Grants, StreamTask, Task, Texts, Work as Load};
 use engine::{Failure, FailureKind};
-use model::{Facts, Schedule, SystemPlan, TrialState};
+use model::{Facts, RunState, Schedule, SystemPlan};
 
 use super::Shared;
 use super::job::{Job, Watching};
@@ -158,7 +158,7 @@ impl Work {
         let here = Here::new(Arc::clone(&opened.target), &opened.plan);
         let began_unix_ms = host::clock::unix_ms();
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
-        if record.state == TrialState::Aborted {
+        if record.state == RunState::Aborted {
             return Ok(self.stopped(self.job.tasks()));
         }
         // This host is "local" only to itself.

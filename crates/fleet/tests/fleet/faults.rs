@@ -12,7 +12,7 @@ use engine::worker::TaskLog;
 use engine::workloads::Grants;
 use engine::{Consent, Ended, Observer, Silent};
 use fleet::Agent;
-use model::{Case, Plan, PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -30,11 +30,11 @@ fn agent(nats: &Nats, folder: &std::path::Path) -> Agent {
     nats.agent_that_allows("a", |named| named.allow_folder(folder).unwrap())
 }
 
-/// Runs something once, a while after the first trial began.
-struct Once<F: FnOnce() + Send + 'static>(Mutex<Option<F>>, Vec<TrialRecord>);
+/// Runs something once, a while after the first run began.
+struct Once<F: FnOnce() + Send + 'static>(Mutex<Option<F>>, Vec<RunRecord>);
 
 impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
-    fn trial_started(&mut self, _: &PlannedTrial, _: &Case, _: engine::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: engine::Progress) {
         if let Some(what) = self.0.lock().unwrap().take() {
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(700));
@@ -43,13 +43,13 @@ impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
         }
     }
 
-    fn trial_ended(&mut self, _: &PlannedTrial, _: &Case, record: &TrialRecord) {
+    fn run_ended(&mut self, _: &PlannedRun, _: &Case, record: &RunRecord) {
         self.1.push(record.clone());
     }
 }
 
 #[test]
-fn an_agent_that_dies_in_mid_trial_costs_that_trial_and_comes_back() {
+fn an_agent_that_dies_in_mid_run_costs_that_run_and_comes_back() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = nats.plan(&plan_on(folder.path()));
@@ -66,7 +66,7 @@ fn an_agent_that_dies_in_mid_trial_costs_that_trial_and_comes_back() {
     let mut once = Once(Mutex::new(Some(again)), Vec::new());
     assert_eq!(nats.conduct(&plan, &mut store, &mut once).unwrap(), Ended::Complete { failed: 0 });
     let _second = kept.recv().unwrap();
-    let failed: Vec<_> = store.trials().unwrap().into_iter().filter(|t| t.state == TrialState::Failed).collect();
+    let failed: Vec<_> = store.runs().unwrap().into_iter().filter(|t| t.state == RunState::Failed).collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
     assert!(failed[0].reason.as_ref().unwrap().contains("agent"), "{failed:?}");
     assert_eq!(values(&store, "throughput").len(), 2);
@@ -89,15 +89,15 @@ fn an_agent_that_dies_and_does_not_come_back_ends_the_experiment_and_a_resume_co
     };
     assert!(told.contains("`a`"), "{told}");
     assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
-    let trials = store.trials().unwrap();
-    assert!(trials.iter().any(|trial| trial.state == TrialState::Failed), "{trials:?}");
+    let runs = store.runs().unwrap();
+    assert!(runs.iter().any(|run| run.state == RunState::Failed), "{runs:?}");
     let _second = agent(&nats, folder.path());
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
     assert_eq!(values(&store, "throughput").len(), 2);
 }
 
 #[test]
-fn a_nats_server_that_is_started_again_costs_no_finished_trial() {
+fn a_nats_server_that_is_started_again_costs_no_finished_run() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = nats.plan(&plan_on(folder.path()));
@@ -135,7 +135,7 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     assert_eq!(values(&store, "throughput").len(), 1);
 }
 
-/// Measures the first trial with a conductor killed between result and store. Returns its throughput and publication
+/// Measures the first run with a conductor killed between result and store. Returns its throughput and publication
 /// time.
 fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
     let case = &plan.cases()[0];
@@ -152,7 +152,7 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
     })
 }
 
-/// The first trial's job.
+/// The first run's job.
 fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&Job<'_>) -> T) -> T {
     let task = engine::Registry::built_in().workload(&case.workload).unwrap();
     let task = task.task(&case.point, &Grants::default()).unwrap();
@@ -161,12 +161,12 @@ fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&Job<'_>) -> T) -> T 
     what(&Job { case, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
 }
 
-fn rate(record: &TrialRecord) -> Reading {
+fn rate(record: &RunRecord) -> Reading {
     record.measurements.iter().find(|one| one.metric.id == "throughput").unwrap().reading.clone()
 }
 
 #[test]
-fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
+fn a_run_that_was_published_and_not_stored_is_taken_from_the_stream() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let plan = nats.plan(&plan_on(folder.path()));
@@ -178,15 +178,15 @@ fn a_trial_that_was_published_and_not_stored_is_taken_from_the_stream() {
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let mut records = Once(Mutex::new(Some(|| ())), Vec::new());
     assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), Ended::Complete { failed: 0 });
-    let trials = store.trials().unwrap();
-    assert_eq!(trials.len(), 2, "each is there once: {trials:?}");
+    let runs = store.runs().unwrap();
+    assert_eq!(runs.len(), 2, "each is there once: {runs:?}");
     assert_eq!(rate(&records.1[0]), lost, "the first is the one that was measured before");
     assert_ne!(rate(&records.1[1]), lost);
-    let began = |place: usize| trials[place].started_unix_ms.unwrap();
+    let began = |place: usize| runs[place].started_unix_ms.unwrap();
     let measured = published_unix_ms - 60_000..=published_unix_ms + 500;
     assert!(measured.contains(&began(0)), "{} and not {published_unix_ms}", began(0));
     assert!(began(1) > published_unix_ms + 1_500, "{} and {published_unix_ms}", began(1));
-    let told = |record: &TrialRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
+    let told = |record: &RunRecord| record.marks.iter().any(|mark| mark.detail.contains("earlier run"));
     assert!(told(&records.1[0]) && !told(&records.1[1]), "{:?}", records.1[0].marks);
     // It was acknowledged, so nobody finds it again.
     let again = nats.fleet(&plan, "test").unwrap();
@@ -207,12 +207,12 @@ fn what_an_earlier_run_had_measured_of_a_block_is_measured_again_with_the_rest_o
     let rates: Vec<Reading> = records.1.iter().map(rate).collect();
     assert_eq!((rates.len(), &rates[0]), (3, &lost), "it is kept");
     assert!(!rates[1..].contains(&lost), "and is not paired with what is measured now");
-    let superseded = store.trials().unwrap().iter().filter(|t| t.state == TrialState::Superseded).count();
-    assert_eq!(superseded, 1, "{:?}", store.trials());
+    let superseded = store.runs().unwrap().iter().filter(|t| t.state == RunState::Superseded).count();
+    assert_eq!(superseded, 1, "{:?}", store.runs());
 }
 
 #[test]
-fn tasks_that_had_ended_come_back_from_an_interrupted_trial() {
+fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let _agent = agent(&nats, folder.path());
@@ -249,8 +249,8 @@ struct Tasks<F: FnOnce() + Send + 'static> {
 }
 
 impl<F: FnOnce() + Send + 'static> Observer for Tasks<F> {
-    fn trial_started(&mut self, trial: &PlannedTrial, case: &Case, progress: engine::Progress) {
-        self.once.trial_started(trial, case, progress);
+    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: engine::Progress) {
+        self.once.run_started(run, case, progress);
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {

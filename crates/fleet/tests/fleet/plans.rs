@@ -1,7 +1,7 @@
 //! Whole experiments by way of agents.
 
 use engine::{Conductor, Ended, Registry, Silent};
-use model::{SeriesKind, TrialState};
+use model::{RunState, SeriesKind};
 
 use crate::scene::{Nats, options, parse, values};
 use crate::stored::create;
@@ -31,14 +31,14 @@ fn one_agent_leaves_the_same_records_as_the_local_run() {
     }
     assert_eq!(values(&by_agent, "throughput_on_a"), values(&local, "throughput"));
     let whole = |store: &store::Store| {
-        let measured = store.trials().unwrap().into_iter().filter(|trial| trial.state == TrialState::Measured);
+        let measured = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Measured);
         measured
-            .flat_map(|trial| store.series(trial.id).unwrap())
+            .flat_map(|run| store.series(run.id).unwrap())
             .map(|series| (series.kind, series.interval, series.length_ms, series.errors, series.histogram))
             .collect::<Vec<_>>()
     };
     assert_eq!(whole(&by_agent), whole(&local));
-    let first = by_agent.trials().unwrap()[0].id;
+    let first = by_agent.runs().unwrap()[0].id;
     let series = by_agent.series(first).unwrap();
     assert!(series.iter().all(|one| one.host == "a") && series.iter().any(|one| one.kind == SeriesKind::Response));
 }
@@ -60,7 +60,7 @@ fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
     assert_eq!(values(&store, "prepare_time").len(), 1);
     let facts = store.facts().unwrap();
     assert_eq!(facts["there"].get("host.host.agent").or(facts["there"].get("host.agent")), Some("srv"));
-    let series = store.series(store.trials().unwrap()[0].id).unwrap();
+    let series = store.series(store.runs().unwrap()[0].id).unwrap();
     assert!(!series.is_empty() && series.iter().all(|one| one.host == "srv"), "{series:?}");
     drop(agent);
     assert!(!database.exists(), "what étalon made is removed");

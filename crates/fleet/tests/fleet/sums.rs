@@ -10,7 +10,7 @@ use engine::target::OpenRequest;
 use engine::workloads::{Action, Grants};
 use engine::{Consent, Ended, Observer, Registry, Silent, Tick};
 use fleet::{Agent, AgentOptions};
-use model::{PlannedTrial, SeriesKind};
+use model::{PlannedRun, SeriesKind};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -46,7 +46,7 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     // 2.00 ± 2 %, also for a debug build on a busy machine.
     assert!((both / a - 2.0).abs() < 0.04, "{a} of {both}");
     assert!((both - 200.0).abs() < 4.0, "{both}");
-    // The server's sum agreed with the clients' count, or the trial had failed.
+    // The server's sum agreed with the clients' count, or the run had failed.
     assert_eq!(values(&store, "errors"), [0.0]);
     assert!(values(&store, "server_commits")[0] >= both * 3.0);
     let skew_us = rate("start_skew");
@@ -76,7 +76,7 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     for ((a, b), both) in a.iter().zip(&b).zip(&both) {
         assert!(*a > 0.0 && *b > 0.0 && (a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
     }
-    // The sum of the rows agreed with the clients' count: no trial is marked as unchecked.
+    // The sum of the rows agreed with the clients' count: no run is marked as unchecked.
     assert!(store.marks().unwrap().iter().all(|(_, mark)| !mark.detail.contains("was not checked")));
     let facts = store.facts().unwrap();
     assert!(facts["my"].get("server.version").is_some(), "{facts:?}");
@@ -105,13 +105,13 @@ fn has(name: &str) -> bool {
     }
 }
 
-/// Notes when the trial began and when its load was first heard of.
+/// Notes when the run began and when its load was first heard of.
 struct Watch {
     began: Option<Instant>,
 }
 
 impl Observer for Watch {
-    fn trial_started(&mut self, _: &PlannedTrial, _: &model::Case, _: engine::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &model::Case, _: engine::Progress) {
         self.began = Some(Instant::now());
     }
 
@@ -136,7 +136,7 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     drop(agents);
     let took = watch.began.unwrap().elapsed();
     // Virtual time: all of it is preparing, starting, fetching and merging.
-    eprintln!("100 agents: {:.2} s from the trial's begin to the experiment's end", took.as_secs_f64());
+    eprintln!("100 agents: {:.2} s from the run's begin to the experiment's end", took.as_secs_f64());
     assert!(took < Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 2 }), "{took:?}");
 
     // The same segments in this process, one after the other.
@@ -160,8 +160,8 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
         }
     }
     let whole = whole.unwrap();
-    let trial = store.trials().unwrap()[0].id;
-    let mut stored = store.series(trial).unwrap();
+    let run = store.runs().unwrap()[0].id;
+    let mut stored = store.series(run).unwrap();
     stored.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
     let mut own = whole.series.clone();
     own.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use engine::{Ended, Observer};
-use model::{Case, PlannedTrial};
+use model::{Case, PlannedRun};
 
 use crate::scene::{Nats, values};
 use crate::stored::create;
@@ -42,11 +42,11 @@ fn rows(count: u32) -> String {
     rows
 }
 
-/// Removes a folder once the first trial begins: later compiling needs what was sent.
+/// Removes a folder once the first run begins: later compiling needs what was sent.
 struct Removing(Option<PathBuf>);
 
 impl Observer for Removing {
-    fn trial_started(&mut self, _: &PlannedTrial, _: &Case, _: engine::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: engine::Progress) {
         if let Some(folder) = self.0.take() {
             std::fs::remove_dir_all(folder).unwrap();
         }

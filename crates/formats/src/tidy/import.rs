@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::FAILED_SHARE;
-use model::trial::{INTERRUPTED, PROCESS_ENDED};
-use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, TrialState};
+use model::run::{INTERRUPTED, PROCESS_ENDED};
+use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, RunState};
 
 use super::{
-    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, REPETITION, Row, TRIAL, Table,
+    BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, REPETITION, RUN, Row, Table,
     is_measured,
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
@@ -18,7 +18,7 @@ use crate::{ExportedRules, FormatError, Imported, ImportedResult, Tool};
 
 /// Kinds that rows of other programs may have.
 const PRINTED: &str = "printed";
-/// What a row about a trial may have for its kind by mistake.
+/// What a row about a run may have for its kind by mistake.
 const STATES: [&str; 17] = [
     "aborted",
     "cancelled",
@@ -38,7 +38,7 @@ const STATES: [&str; 17] = [
     "superseded",
     "timeout",
 ];
-const HOW_TO_FAIL: &str = "a run that failed is a row with `trial` as its kind, `failed` as its metric and the reason as its value; \
+const HOW_TO_FAIL: &str = "a run that failed is a row with `run` as its kind, `failed` as its metric and the reason as its value; \
      an attempt that was repeated has the metric `repeated`";
 
 /// System, benchmark, keys, repetition.
@@ -48,7 +48,7 @@ type Place = (String, String, String, u32);
 /// of one family become that of the metric's first row.
 ///
 /// # Errors
-/// A row stands twice, is of nothing in the table, has a kind that looks like a trial's state, or a metric of one benchmark has
+/// A row stands twice, is of nothing in the table, has a kind that looks like a run's state, or a metric of one benchmark has
 /// units that étalon cannot convert, or two better ways; or a share of failures is no percentage.
 pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     table.rows.iter().try_for_each(check_kind)?;
@@ -64,15 +64,15 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
     }
     let rules = ExportedRules::read(&table.remarks);
     let names_benchmarks = measured.iter().any(|row| row.benchmark.is_some());
-    for row in of_kind(TRIAL) {
+    for row in of_kind(RUN) {
         results.end(row, rules.is_some(), names_benchmarks)?;
     }
-    for row in of_kind(TRIAL) {
-        results.trial(row, rules.is_some())?;
+    for row in of_kind(RUN) {
+        results.run(row, rules.is_some())?;
     }
     let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_told(remark)).cloned().collect();
     notes.extend(results.converted.iter().map(|((metric, from), to)| format!("{metric}: {from} were made {to}")));
-    let understood = [MARK, TRIAL, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(kind).count());
+    let understood = [MARK, RUN, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(kind).count());
     let others = table.rows.len() - measured.len() - understood.sum::<usize>();
     if others > 0 {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
@@ -89,7 +89,7 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
 
 /// Refuses what was meant as another kind, since rows of unknown kinds count for nothing.
 fn check_kind(row: &Row) -> Result<(), FormatError> {
-    let known = [MEASURED, MARK, TRIAL, FACTOR, CIRCUMSTANCE, PRINTED];
+    let known = [MEASURED, MARK, RUN, FACTOR, CIRCUMSTANCE, PRINTED];
     let kind = row.kind.trim().to_lowercase();
     if kind.is_empty() || known.contains(&kind.as_str()) {
         return Ok(());
@@ -230,17 +230,16 @@ impl Results {
         Ok(())
     }
 
-    /// Takes a trial without a result. Where the table names benchmarks, one that is not named may be any.
+    /// Takes a run without a result. Where the table names benchmarks, one that is not named may be any.
     fn end(&mut self, row: &Row, is_ours: bool, names_benchmarks: bool) -> Result<(), FormatError> {
-        if !is_state(&row.metric, TrialState::Failed) && !is_state(&row.metric, TrialState::Aborted) {
+        if !is_state(&row.metric, RunState::Failed) && !is_state(&row.metric, RunState::Aborted) {
             return Ok(());
         }
         let place = place(row, row.repetition.unwrap_or(0));
         if self.index.contains_key(&place) {
             let what = "this repetition ended without a result here, and stands in the table before";
-            return Err(FormatError::at(row.line, what).with_hint(format!(
-                "an attempt that was repeated is a row of kind `{TRIAL}` with metric `{REPEATED}`"
-            )));
+            return Err(FormatError::at(row.line, what)
+                .with_hint(format!("an attempt that was repeated is a row of kind `{RUN}` with metric `{REPEATED}`")));
         }
         let is_untold = names_benchmarks && row.benchmark.is_none();
         let mut result = ImportedResult::new(&row.system, if is_untold { UNTOLD } else { &place.1 });
@@ -254,14 +253,14 @@ impl Results {
         Ok(())
     }
 
-    /// Takes what else is told of a trial.
-    fn trial(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
+    /// Takes what else is told of a run.
+    fn run(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
         match (row.metric.as_str(), &row.value) {
             (ELAPSED, Reading::Value(elapsed_s)) => self.result_of(row)?.elapsed_s = Some(*elapsed_s),
             (BEGAN, _) => {
                 let began = row.written.parse().map_err(|_| {
                     let what = format!(
-                        "{}: a trial began at a whole number of milliseconds since 1970",
+                        "{}: a run began at a whole number of milliseconds since 1970",
                         shortened(&row.written)
                     );
                     FormatError::at(row.line, what)
@@ -272,10 +271,10 @@ impl Results {
                 let ended = without_result(row, is_ours);
                 self.result_of(row)?.repeated.push(ended);
             }
-            (metric, _) if is_state(metric, TrialState::Failed) || is_state(metric, TrialState::Aborted) => {}
+            (metric, _) if is_state(metric, RunState::Failed) || is_state(metric, RunState::Aborted) => {}
             (metric, _) => {
                 let what = format!(
-                    "{}: of a trial it is told when it began, how long it took, or that it failed, was aborted or repeated",
+                    "{}: of a run it is told when it began, how long it took, or that it failed, was aborted or repeated",
                     shortened(metric)
                 );
                 return Err(FormatError::at(row.line, what).with_hint(HOW_TO_FAIL));
@@ -285,16 +284,16 @@ impl Results {
     }
 }
 
-fn is_state(metric: &str, state: TrialState) -> bool {
+fn is_state(metric: &str, state: RunState) -> bool {
     metric.eq_ignore_ascii_case(state.as_str())
 }
 
 /// State and reason of an attempt. What another's run was aborted for is not known, so it failed; étalon's own was stopped by
 /// its user, or with its process, which tells nothing of the system.
-fn without_result(row: &Row, is_ours: bool) -> (TrialState, String) {
+fn without_result(row: &Row, is_ours: bool) -> (RunState, String) {
     let was_stopped = [INTERRUPTED, PROCESS_ENDED].iter().any(|why| row.written.starts_with(why));
-    let is_failed = is_state(&row.metric, TrialState::Failed);
-    let state = if is_ours && was_stopped && !is_failed { TrialState::Aborted } else { TrialState::Failed };
+    let is_failed = is_state(&row.metric, RunState::Failed);
+    let state = if is_ours && was_stopped && !is_failed { RunState::Aborted } else { RunState::Failed };
     (state, row.written.clone())
 }
 

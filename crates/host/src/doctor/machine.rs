@@ -34,7 +34,7 @@ pub(super) fn memory(facts: &Facts) -> Vec<Check> {
             )
         },
     );
-    let swap = Check::of("swap", memory, "what was swapped out comes back in the middle of a trial", |memory| {
+    let swap = Check::of("swap", memory, "what was swapped out comes back in the middle of a run", |memory| {
         (swap_status(&memory), format!("{} of {} in use", size(memory.swap_used_bytes), size(memory.swap_bytes)))
     });
     let pages = Check::of(

@@ -16,7 +16,7 @@ pub(super) fn settings(facts: &Facts) -> Vec<Check> {
     let boost = Check::of(
         "cpu boost",
         reading(facts, "cpu.boost"),
-        "with boost the clock speed follows temperature and neighbours, so that trials scatter and drift",
+        "with boost the clock speed follows temperature and neighbours, so that runs scatter and drift",
         |boost| (if boost == "off" { Status::Good } else { Status::Warn }, boost),
     );
     // On is usual for servers and no reason to worry.
@@ -75,7 +75,7 @@ pub(super) fn load(facts: &Facts, cpu: &Result<MachineCpu, String>) -> Vec<Check
     let load = Check::of(
         "load",
         reading(facts, "load.1m"),
-        "what ran in the last minute may come back during a trial",
+        "what ran in the last minute may come back during a run",
         |load| (load_status(load.parse().unwrap_or(f64::MAX), available_cores()), format!("{load} over one minute")),
     );
     let share = |part: fn(&MachineCpu) -> f64| cpu.as_ref().map(part).map_err(Clone::clone);

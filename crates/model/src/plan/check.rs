@@ -8,7 +8,7 @@ use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
-use super::{MAX_CASES, MAX_TRIALS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
+use super::{MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
@@ -69,13 +69,12 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
 
 fn size_is_fit(cases: u64, blocks: u32, problems: &mut Problems<'_>) -> bool {
     let hint = || Some("write fewer values, or several plans".to_owned());
-    let trials = cases.saturating_mul(u64::from(blocks));
+    let runs = cases.saturating_mul(u64::from(blocks));
     if cases > MAX_CASES {
         let message = format!("the plan makes {cases} cases (benchmark × point × system), more than {MAX_CASES}");
         problems.add(&Origin::Whole, message, hint());
-    } else if trials > MAX_TRIALS {
-        let message =
-            format!("the plan makes {trials} trials ({cases} cases × {blocks} blocks), more than {MAX_TRIALS}");
+    } else if runs > MAX_RUNS {
+        let message = format!("the plan makes {runs} runs ({cases} cases × {blocks} blocks), more than {MAX_RUNS}");
         problems.add(&Origin::Whole, message, hint());
     } else {
         return true;
@@ -122,7 +121,7 @@ fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>)
     }
 }
 
-/// No trial takes longer; sums of times stay far from overflow.
+/// No run takes longer; sums of times stay far from overflow.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
 fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {

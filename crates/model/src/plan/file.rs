@@ -349,7 +349,7 @@ fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
     section.refuse_unknown(&SCHEDULE_KEYS, |_| None, problems);
     if let (Some(duration), Some(transactions)) = (section.get("duration"), section.get("transactions")) {
         let later = if follows(&duration.at, &transactions.at) { duration } else { transactions };
-        let hint = "a trial ends after a time or after a number of transactions: keep one of them".to_owned();
+        let hint = "a run ends after a time or after a number of transactions: keep one of them".to_owned();
         problems.add(&later.at, "`[schedule]` has both `duration` and `transactions`", Some(hint));
     }
     ScheduleFile {

@@ -35,7 +35,7 @@ pub use reference::reference;
 pub use schema::json_schema;
 
 pub const MAX_CASES: u64 = 10_000;
-pub const MAX_TRIALS: u64 = 1_000_000;
+pub const MAX_RUNS: u64 = 1_000_000;
 pub const MAX_BLOCKS: u64 = 10_000;
 /// `url = "env:NAME"` is read from the environment.
 pub const ENV_PREFIX: &str = "env:";

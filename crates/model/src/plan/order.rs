@@ -1,9 +1,9 @@
-//! The order of the trials. A seed's order never changes, since a plan is run again to repeat an experiment: the
+//! The order of the runs. A seed's order never changes, since a plan is run again to repeat an experiment: the
 //! generator is written out here, and a test pins it.
 
 use super::Plan;
+use crate::run::PlannedRun;
 use crate::schedule::Order;
-use crate::trial::PlannedTrial;
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014): passes BigCrush, and
 /// every seed is as good as any other.
@@ -41,11 +41,11 @@ impl SplitMix64 {
 }
 
 impl Plan {
-    /// Every trial in the order in which it runs: `schedule.blocks` trials of each of [`Plan::cases`].
+    /// Every run in the order in which it runs: `schedule.blocks` runs of each of [`Plan::cases`].
     ///
     /// Interleaved: each block holds every case once, shuffled. The first blocks are the same however many follow, so
     /// an experiment can be extended. Sequential: all blocks of the first case, then all of the next.
-    pub fn order(&self) -> Vec<PlannedTrial> {
+    pub fn order(&self) -> Vec<PlannedRun> {
         let blocks = self.schedule.blocks;
         let points: usize = self.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();
         // A valid plan has far fewer; see `MAX_CASES`.
@@ -63,7 +63,7 @@ impl Plan {
                 pairs
             }
         };
-        let place = |(position, (block, case))| PlannedTrial { position, block, case };
+        let place = |(position, (block, case))| PlannedRun { position, block, case };
         (0..).zip(pairs).map(place).collect()
     }
 }

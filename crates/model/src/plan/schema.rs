@@ -223,8 +223,8 @@ fn schedule() -> Json {
                 "maximum": MAX_BLOCKS,
                 "default": DEFAULT_BLOCKS,
             },
-            "warmup": length("Load before the measured part of each trial.", DEFAULT_WARMUP),
-            "duration": length("The measured part of each trial.", DEFAULT_DURATION),
+            "warmup": length("Load before the measured part of each run.", DEFAULT_WARMUP),
+            "duration": length("The measured part of each run.", DEFAULT_DURATION),
             "transactions": {
                 "description": "Transactions of each client in the measured part, in the place of a duration.",
                 "type": "integer",
@@ -240,7 +240,7 @@ fn schedule() -> Json {
                 "type": "integer",
                 "minimum": 0,
             },
-            "on_error": words("What to do when a trial fails.", &ON_ERRORS, "stop"),
+            "on_error": words("What to do when a run fails.", &ON_ERRORS, "stop"),
         },
     })
 }

@@ -140,7 +140,7 @@ fn arguments_that_exclude_each_other() {
     error: `[schedule]` has both `duration` and `transactions`
       plan: --set schedule.transactions=5
 
-    hint: a trial ends after a time or after a number of transactions: keep one of them
+    hint: a run ends after a time or after a number of transactions: keep one of them
     "#);
 }
 

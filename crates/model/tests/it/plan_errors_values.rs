@@ -204,7 +204,7 @@ fn a_workload_that_is_unknown() {
 }
 
 #[test]
-fn too_many_cases_and_trials() {
+fn too_many_cases_and_runs() {
     assert_snapshot!(benchmark("clients = \"1..5001\""), @r#"
     error: the plan makes 10002 cases (benchmark × point × system), more than 10000
       plan: db.toml
@@ -218,7 +218,7 @@ fn too_many_cases_and_trials() {
     hint: write fewer values, or several plans
     "#);
     assert_snapshot!(errors(&format!("{}[schedule]\nblocks = 10000\n", SMALL.replace("[1, 4]", "\"1..100\""))), @r#"
-    error: the plan makes 2000000 trials (200 cases × 10000 blocks), more than 1000000
+    error: the plan makes 2000000 runs (200 cases × 10000 blocks), more than 1000000
       plan: db.toml
 
     hint: write fewer values, or several plans
@@ -267,7 +267,7 @@ fn the_rest_of_the_schedule() {
     error: `[schedule]` has both `duration` and `transactions`
       plan: db.toml:11  transactions = 3
 
-    hint: a trial ends after a time or after a number of transactions: keep one of them
+    hint: a run ends after a time or after a number of transactions: keep one of them
     ---
     error: `transactions` in `[schedule]` must be a whole number of at least 1, not 0
       plan: db.toml:10  transactions = 0

@@ -1,7 +1,7 @@
-//! The order of the trials, and the plan of an A/A experiment.
+//! The order of the runs, and the plan of an A/A experiment.
 
 use crate::common::{GOOD, SMALL, parse, parse_with};
-use model::{Plan, PlannedTrial};
+use model::{Plan, PlannedRun};
 use proptest::prelude::*;
 
 fn plan(clients: &str, blocks: u32, order: &str, seed: u64) -> Plan {
@@ -15,8 +15,8 @@ fn plan(clients: &str, blocks: u32, order: &str, seed: u64) -> Plan {
     parse_with(SMALL, &overrides).unwrap()
 }
 
-fn cases(order: &[PlannedTrial]) -> Vec<u32> {
-    order.iter().map(|trial| trial.case).collect()
+fn cases(order: &[PlannedRun]) -> Vec<u32> {
+    order.iter().map(|run| run.case).collect()
 }
 
 #[test]
@@ -32,15 +32,15 @@ fn the_order_of_a_seed_never_changes() {
 fn sequential_is_case_after_case() {
     let order = plan("1", 3, "sequential", 42).order();
     assert_eq!(cases(&order), [0, 0, 0, 1, 1, 1]);
-    assert_eq!(order.iter().map(|trial| trial.block).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(order.iter().map(|run| run.block).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
 }
 
 #[test]
 fn no_case_is_favoured_by_its_position() {
     let order = plan("\"1..4\"", 10_000, "interleaved", 42).order();
     let mut sum_of_places = [0u64; 8];
-    for trial in &order {
-        sum_of_places[trial.case as usize] += u64::from(trial.position % 8);
+    for run in &order {
+        sum_of_places[run.case as usize] += u64::from(run.position % 8);
     }
     // The mean place is 3.5; its standard error over 10,000 blocks is 0.023.
     for sum in sum_of_places {
@@ -70,14 +70,14 @@ proptest! {
         let order = plan(&range, blocks, "interleaved", seed).order();
         let cases = 2 * clients;
         prop_assert_eq!(order.len() as u32, cases * blocks);
-        for (position, trial) in order.iter().enumerate() {
-            prop_assert_eq!(trial.position as usize, position);
+        for (position, run) in order.iter().enumerate() {
+            prop_assert_eq!(run.position as usize, position);
         }
-        for (block, trials) in (0u32..).zip(order.chunks(cases as usize)) {
-            let mut seen: Vec<u32> = trials.iter().map(|trial| trial.case).collect();
+        for (block, runs) in (0u32..).zip(order.chunks(cases as usize)) {
+            let mut seen: Vec<u32> = runs.iter().map(|run| run.case).collect();
             seen.sort_unstable();
             prop_assert_eq!(seen, (0..cases).collect::<Vec<_>>());
-            prop_assert!(trials.iter().all(|trial| trial.block == block));
+            prop_assert!(runs.iter().all(|run| run.block == block));
         }
         let longer = plan(&range, blocks + more, "interleaved", seed).order();
         prop_assert_eq!(&longer[..order.len()], &order[..], "more blocks do not change the first");

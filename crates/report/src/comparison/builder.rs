@@ -1,4 +1,4 @@
-use model::{DurabilityTier, Metric, TrialState};
+use model::{DurabilityTier, Metric, RunState};
 
 use super::judging::{Index, RowCases, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
@@ -179,18 +179,18 @@ impl<'a> Builder<'a> {
     /// Failed places of these cases, and attempts that were repeated.
     fn dropped(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
         let last = self.evidence.last_attempts();
-        let has_failed = |trial: &&store::StoredTrial| trial.state == TrialState::Failed;
-        let of_cases = |trial: &&store::StoredTrial| cases.contains(&trial.planned.case);
-        let is_lost = |trial: &&store::StoredTrial| has_failed(trial) || trial.state == TrialState::Aborted;
-        let lost: Vec<&store::StoredTrial> = last.iter().copied().filter(of_cases).filter(is_lost).collect();
-        let is_repeated = |trial: &&store::StoredTrial| {
-            last.iter().any(|last| last.planned.position == trial.planned.position && last.attempt > trial.attempt)
+        let has_failed = |run: &&store::StoredRun| run.state == RunState::Failed;
+        let of_cases = |run: &&store::StoredRun| cases.contains(&run.planned.case);
+        let is_lost = |run: &&store::StoredRun| has_failed(run) || run.state == RunState::Aborted;
+        let lost: Vec<&store::StoredRun> = last.iter().copied().filter(of_cases).filter(is_lost).collect();
+        let is_repeated = |run: &&store::StoredRun| {
+            last.iter().any(|last| last.planned.position == run.planned.position && last.attempt > run.attempt)
         };
-        let attempts = self.evidence.trials.iter().filter(of_cases).filter(has_failed);
-        let repeated: Vec<&store::StoredTrial> = attempts.filter(is_repeated).collect();
+        let attempts = self.evidence.runs.iter().filter(of_cases).filter(has_failed);
+        let repeated: Vec<&store::StoredRun> = attempts.filter(is_repeated).collect();
         let reason = lost.first().or(repeated.first())?.reason.clone().unwrap_or_default();
         let failed = lost.iter().copied().filter(has_failed).count();
-        Some(Warning::Dropped { side, trials: lost.len(), failed, repeated: repeated.len(), reason })
+        Some(Warning::Dropped { side, runs: lost.len(), failed, repeated: repeated.len(), reason })
     }
 }
 

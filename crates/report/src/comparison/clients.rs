@@ -45,7 +45,7 @@ impl ClientsPoint {
         self.rate.summary.map(|summary| summary.mean)
     }
 
-    /// `None` without enough trials.
+    /// `None` without enough runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (mean, share) = (self.mean()?, self.rate.half_width?);
         Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))

@@ -48,7 +48,7 @@ pub struct DepthCurve {
 pub struct DepthPoint {
     pub depth: i64,
     pub rate: Side,
-    /// One value per trial.
+    /// One value per run.
     pub p99: Option<(Metric, Side)>,
     pub mean_latency: Option<(Metric, Side)>,
     /// Why it supports nothing.
@@ -70,7 +70,7 @@ impl DepthPoint {
         self.rate.summary.map(|summary| summary.mean)
     }
 
-    /// `None` without enough trials.
+    /// `None` without enough runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (mean, share) = (self.mean()?, self.rate.half_width?);
         Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
@@ -78,7 +78,7 @@ impl DepthPoint {
 }
 
 impl DepthCurve {
-    /// The published figure: highest of all trials and depths.
+    /// The published figure: highest of all runs and depths.
     pub fn best(&self) -> Option<(&DepthPoint, f64)> {
         let highest = |point: &DepthPoint| point.rate.summary.map(|summary| summary.max);
         let known = self.points.iter().filter_map(|point| Some((point, highest(point)?)));
@@ -89,7 +89,7 @@ impl DepthCurve {
         })
     }
 
-    /// Whether the means at knee and top are known more precisely than [`KNEE_SHARE`]; single trials never are.
+    /// Whether the means at knee and top are known more precisely than [`KNEE_SHARE`]; single runs never are.
     pub fn knee_is_sure(&self) -> bool {
         let Knee::At(knee) = self.knee() else { return false };
         let top = self.points.iter().max_by(|x, y| x.mean().unwrap_or(0.0).total_cmp(&y.mean().unwrap_or(0.0)));

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 use model::metric::FAILED_SHARE;
 use model::{Direction, Metric};
-use stats::{Sample, TrialValue};
+use stats::{RunValue, Sample};
 
 use super::judging::{Index, estimate};
 use super::options::MetricFilter;
-use super::row::{Comparison, Failures, NoVerdict, SideLetter, TrialPoint};
+use super::row::{Comparison, Failures, NoVerdict, RunPoint, SideLetter};
 use super::set::{Rules, Table};
 use super::warning::Warning;
 use crate::evidence::{Evidence, IMPORTED};
@@ -68,8 +68,8 @@ fn tail(metric: &str) -> Option<(f64, Option<String>)> {
 /// Exponentials of the shares, so that comparing logarithms of ratios compares shares by difference. Shares may be 0,
 /// which has no ratio.
 pub fn as_exponentials(shares: &Sample) -> Sample {
-    let exponential = |trial: &TrialValue| TrialValue { block: trial.block, value: (trial.value / 100.0).exp() };
-    Sample::from_trials(shares.trials().iter().map(exponential))
+    let exponential = |run: &RunValue| RunValue { block: run.block, value: (run.value / 100.0).exp() };
+    Sample::from_runs(shares.runs().iter().map(exponential))
 }
 
 /// What failures mean for a row.
@@ -80,17 +80,17 @@ pub struct Found {
     pub unknown: Vec<Warning>,
 }
 
-/// Trials whose share of failures is not known: their figures may be of what succeeded alone. Where neither side tells,
+/// Runs whose share of failures is not known: their figures may be of what succeeded alone. Where neither side tells,
 /// nobody asked.
 fn unknown(index: &Index, cases: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
     let (told, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
     let measured: usize = cases.iter().filter_map(|case| index.ends.get(case)).map(|ends| ends.measured).sum();
-    let trials = measured.saturating_sub(told.len());
-    if trials == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
+    let runs = measured.saturating_sub(told.len());
+    if runs == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
         return None;
     }
     let reason = unavailable.first().map_or("nothing is told of it", |(reason, _)| reason);
-    Some(Warning::FailuresUnknown { side, trials, reason: reason.to_owned() })
+    Some(Warning::FailuresUnknown { side, runs, reason: reason.to_owned() })
 }
 
 /// Failures among a metric's operations.
@@ -111,16 +111,16 @@ pub fn of(
     let (tail, kind) = tail(&metric.id).or(other).map_or((None, None), |(tail, kind)| (Some(tail), kind));
     let kind = kind.as_deref().or_else(|| metric.id.split_once('_').map(|(_, kind)| kind));
     let of_kind = kind.map(|kind| format!("{FAILED_SHARE}_{kind}"));
-    // Per trial: where the kind's share is unknown, the share of all counts.
+    // Per run: where the kind's share is unknown, the share of all counts.
     let points = |cases: &[u32]| {
-        let mut points: Vec<TrialPoint> = of_kind.iter().flat_map(|id| index.points(cases, id)).collect();
-        let known: BTreeSet<i64> = points.iter().map(|point| point.trial).collect();
-        points.extend(index.points(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.trial)));
+        let mut points: Vec<RunPoint> = of_kind.iter().flat_map(|id| index.points(cases, id)).collect();
+        let known: BTreeSet<i64> = points.iter().map(|point| point.run).collect();
+        points.extend(index.points(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.run)));
         points.sort_by_key(|point| point.position);
         points
     };
     let (a, b) = (points(cases.0), points(cases.1));
-    let worst = |points: &[TrialPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
+    let worst = |points: &[RunPoint]| points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max);
     let (worst_a, worst_b) = (worst(&a), worst(&b));
     let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
     let sides = [(cases.0, SideLetter::A), (cases.1, SideLetter::B)];
@@ -130,10 +130,10 @@ pub fn of(
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }
-    // Any trial suffices. Étalon then has no figure; other tools print it of successes only, as means always are.
+    // Any run suffices. Étalon then has no figure; other tools print it of successes only, as means always are.
     let is_beyond = tail.filter(|tail| share > *tail + 1e-9);
     let beyond = is_beyond.map(|tail| NoVerdict::Failures { side, share, tail });
-    // Where operations are known to fail, a trial that does not tell may have any share of them.
+    // Where operations are known to fail, a run that does not tell may have any share of them.
     let silent = unknown.iter().find_map(|warning| match warning {
         Warning::FailuresUnknown { side, .. } => Some(NoVerdict::FailuresUnknown { side: *side }),
         _ => None,
@@ -146,15 +146,15 @@ pub fn of(
 }
 
 /// The shares of both sides, unless they are the same within the margin beyond doubt. Operations of one side failed.
-fn differing(a: &[TrialPoint], b: &[TrialPoint], rules: &Rules, seed: u64) -> Option<Failures> {
-    let mean = |points: &[TrialPoint]| {
+fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules, seed: u64) -> Option<Failures> {
+    let mean = |points: &[RunPoint]| {
         let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
         (!points.is_empty()).then(|| sum / points.len() as f64)
     };
     let shares = Failures { a: mean(a), b: mean(b) };
     let (Some(of_a), Some(of_b)) = (shares.a, shares.b) else { return Some(shares) };
-    let sample = |points: &[TrialPoint]| {
-        as_exponentials(&Sample::from_trials(points.iter().map(|p| TrialValue { block: p.block, value: p.value })))
+    let sample = |points: &[RunPoint]| {
+        as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { block: p.block, value: p.value })))
     };
     let (found, _) = estimate(&sample(a), &sample(b), rules, seed);
     let is_same = found.map_or((of_a - of_b).abs() <= SHARE_MARGIN, |found| {
@@ -167,7 +167,7 @@ fn differing(a: &[TrialPoint], b: &[TrialPoint], rules: &Rules, seed: u64) -> Op
 /// Drops share rows without failures unless asked for by name: a known answer is no question.
 pub fn drop_empty(tables: &mut Vec<Table>, filter: &MetricFilter) {
     let is_named = |row: &Comparison| matches!(filter, MetricFilter::Named(_)) && filter.shows(&row.metric);
-    let is_empty = |row: &Comparison| row.a.trials.iter().chain(&row.b.trials).all(|point| point.value == 0.0);
+    let is_empty = |row: &Comparison| row.a.runs.iter().chain(&row.b.runs).all(|point| point.value == 0.0);
     for table in tables.iter_mut() {
         table.rows.retain(|row| !is_share(&row.metric) || is_named(row) || !is_empty(row));
     }

@@ -125,7 +125,7 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
 }
 
 /// For the judge. Unpaired data have no spread between blocks: the equivalent one for as many blocks as the smaller
-/// side has trials stands in, so that "blocks needed" means trials per side.
+/// side has runs stands in, so that "blocks needed" means runs per side.
 fn as_ratio(estimate: &Estimate) -> Ratio {
     let n = f64::from(estimate.blocks.max(2));
     let from_interval = || {

@@ -18,7 +18,7 @@ pub struct Figure {
     pub label: String,
     pub metric: Metric,
     pub side: Side,
-    /// The trials' marks, at a case's first shown metric only.
+    /// The runs' marks, at a case's first shown metric only.
     pub warnings: Vec<Warning>,
 }
 
@@ -34,7 +34,7 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let (side, _) = judging::side(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.
-            let is_empty = side.trials.iter().all(|point| point.value == 0.0);
+            let is_empty = side.runs.iter().all(|point| point.value == 0.0);
             if failures::is_share(metric) && is_empty && !matches!(filter, MetricFilter::Named(_)) {
                 continue;
             }

@@ -8,7 +8,7 @@ use super::row::Side;
 use super::set::Rules;
 use crate::evidence::Evidence;
 
-/// A host is slow at this multiple of the middle host's p99, as the engine marks trials.
+/// A host is slow at this multiple of the middle host's p99, as the engine marks runs.
 const SLOW: f64 = 2.0;
 
 /// Per-host metrics, and their headings.
@@ -27,7 +27,7 @@ const P99: &str = "response_p99_on_";
 pub struct HostsGroup {
     pub label: String,
     pub system: String,
-    /// In the order of the trials' records.
+    /// In the order of the runs' records.
     pub rows: Vec<HostRow>,
 }
 
@@ -36,7 +36,7 @@ pub struct HostRow {
     pub host: String,
     /// In the order of [`HostsGroup::columns`].
     pub figures: Vec<(Metric, Side)>,
-    /// p99 over that of the middle host, medians of the trials.
+    /// p99 over that of the middle host, medians of the runs.
     pub of_middle: Option<f64>,
 }
 
@@ -95,14 +95,14 @@ fn rows(evidence: &Evidence, index: &Index, case: &Case, cases: &[u32], rules: &
                 Some((metric.clone(), judging::side(evidence, index, &case.system, cases, metric, rules).0))
             })
             .collect();
-        let is_here = figures.iter().any(|(_, side)| !side.trials.is_empty());
+        let is_here = figures.iter().any(|(_, side)| !side.runs.is_empty());
         // Older stores lack a metric: no row rather than a shifted one.
         (is_here && figures.len() == COLUMNS.len()).then(|| HostRow { host: host.to_owned(), figures, of_middle: None })
     };
     let mut rows: Vec<HostRow> = of_hosts().filter_map(|metric| row(metric.id.strip_prefix(first)?)).collect();
     let mut all: Vec<f64> = rows.iter().filter_map(HostRow::p99).collect();
     all.sort_unstable_by(f64::total_cmp);
-    // Of two the faster is the reference, as where the engine marks trials.
+    // Of two the faster is the reference, as where the engine marks runs.
     let middle = all.get(all.len().saturating_sub(1) / 2).copied().filter(|us| *us > 0.0 && all.len() > 1);
     for row in &mut rows {
         row.of_middle = row.p99().zip(middle).map(|(own, middle)| own / middle);

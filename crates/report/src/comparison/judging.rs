@@ -1,12 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Case, Length, MarkKind, Metric, Quantity, Reading, Role, TrialState};
-use stats::{Sample, TrialValue, Verdict};
+use model::{Case, Length, MarkKind, Metric, Quantity, Reading, Role, RunState};
+use stats::{RunValue, Sample, Verdict};
 
 use super::failures;
 use super::matching::{MatchedCases, matched};
 use super::options::Pairing;
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, Side, SideLetter, TrialPoint, direction_of};
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
 use super::set::Rules;
 use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
@@ -17,15 +17,15 @@ const RESAMPLES: u32 = 1_999;
 
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
-    points: Vec<TrialPoint>,
+    points: Vec<RunPoint>,
     unavailable: Vec<(String, usize)>,
 }
 
-/// By case and metric, metrics in the order of the first trial.
+/// By case and metric, metrics in the order of the first run.
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
     pub ends: BTreeMap<u32, Ends>,
-    /// Metrics of a benchmark that trials tell in other units or turn another way: the two, in words.
+    /// Metrics of a benchmark that runs tell in other units or turn another way: the two, in words.
     conflicts: BTreeMap<(String, String), String>,
     /// By benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
@@ -49,15 +49,15 @@ impl Index {
             });
             if (&first.unit, first.direction) != (&metric.unit, metric.direction) {
                 let why = match first.unit == metric.unit {
-                    true => "its trials do not agree which way is better".to_owned(),
-                    false => format!("its trials tell it in `{}` and in `{}`", first.unit, metric.unit),
+                    true => "its runs do not agree which way is better".to_owned(),
+                    false => format!("its runs tell it in `{}` and in `{}`", first.unit, metric.unit),
                 };
                 index.conflicts.insert((case.benchmark.clone(), metric.id.clone()), why);
             }
             let readings = index.readings.entry((stored.case, metric.id.clone())).or_default();
             match &stored.measurement.reading {
-                Reading::Value(value) if value.is_finite() => readings.points.push(TrialPoint {
-                    trial: stored.trial_id,
+                Reading::Value(value) if value.is_finite() => readings.points.push(RunPoint {
+                    run: stored.run_id,
                     position: stored.position,
                     block: stored.block,
                     value: *value,
@@ -87,7 +87,7 @@ impl Index {
     /// In run order, for the requested blocks.
     pub fn sample(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
         let points = self.pooled(&[case], metric).points.into_iter().filter(|point| is_asked(point.block));
-        Sample::from_trials(points.map(|point| TrialValue { block: point.block, value: point.value }))
+        Sample::from_runs(points.map(|point| RunValue { block: point.block, value: point.value }))
     }
 
     pub fn blocks(&self, case: u32, metric: &str) -> BTreeSet<u32> {
@@ -96,7 +96,7 @@ impl Index {
     }
 
     /// Of several cases, in run order.
-    pub fn points(&self, cases: &[u32], metric: &str) -> Vec<TrialPoint> {
+    pub fn points(&self, cases: &[u32], metric: &str) -> Vec<RunPoint> {
         self.pooled(cases, metric).points
     }
 
@@ -111,8 +111,8 @@ impl Index {
         for case in cases {
             let Some(one) = self.readings.get(&(*case, metric.to_owned())) else { continue };
             all.points.extend(&one.points);
-            for (reason, trials) in &one.unavailable {
-                all.refuse(reason.clone(), *trials);
+            for (reason, runs) in &one.unavailable {
+                all.refuse(reason.clone(), *runs);
             }
         }
         all.points.sort_by_key(|point| point.position);
@@ -121,10 +121,10 @@ impl Index {
 }
 
 impl Readings {
-    fn refuse(&mut self, reason: String, trials: usize) {
+    fn refuse(&mut self, reason: String, runs: usize) {
         match self.unavailable.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, count)) => *count += trials,
-            None => self.unavailable.push((reason, trials)),
+            Some((_, count)) => *count += runs,
+            None => self.unavailable.push((reason, runs)),
         }
     }
 }
@@ -247,7 +247,7 @@ fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -
 /// The estimate with an interval that holds what both sides may be off by rounding to a step.
 fn widened(estimate: Estimate, step: f64, a: &Side, b: &Side) -> Estimate {
     let (Some(a), Some(b)) = (&a.summary, &b.summary) else { return estimate };
-    // Where values vary by steps, what each is off by is evened out over the trials.
+    // Where values vary by steps, what each is off by is evened out over the runs.
     if estimate.p_t > 0.0 || a.median <= 0.0 || b.median <= 0.0 {
         return estimate;
     }
@@ -293,7 +293,7 @@ pub fn side(
     rules: &Rules,
 ) -> (Side, Sample) {
     let readings = index.pooled(cases, &metric.id);
-    let sample = Sample::from_trials(readings.points.iter().map(|p| TrialValue { block: p.block, value: p.value }));
+    let sample = Sample::from_runs(readings.points.iter().map(|p| RunValue { block: p.block, value: p.value }));
     let systems = cases.iter().filter_map(|i| evidence.case(*i)).map(|case| case.system.as_str());
     let side = Side {
         label: label.to_owned(),
@@ -301,19 +301,19 @@ pub fn side(
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
         half_width: stats::relative_half_width(&sample, rules.level),
-        trials: readings.points,
+        runs: readings.points,
         unavailable: readings.unavailable,
     };
     (side, sample)
 }
 
-/// A case's side for a curve: without figures where trials failed, since those of the others are not the case's.
+/// A case's side for a curve: without figures where runs failed, since those of the others are not the case's.
 pub fn point(evidence: &Evidence, index: &Index, system: &str, case: u32, metric: &Metric, rules: &Rules) -> Side {
     let (side, _) = side(evidence, index, system, &[case], metric, rules);
     match evidence.failed(case) {
         0 => side,
         failed => {
-            let unavailable = vec![(format!("{} failed", count(failed, "trial")), failed)];
+            let unavailable = vec![(format!("{} failed", count(failed, "run")), failed)];
             Side { summary: None, estimate: None, half_width: None, unavailable, ..side }
         }
     }
@@ -321,7 +321,7 @@ pub fn point(evidence: &Evidence, index: &Index, system: &str, case: u32, metric
 
 fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     let missing = |side: &Side, letter| {
-        let reason = side.unavailable.first().map_or("no trial was measured", |(reason, _)| reason.as_str());
+        let reason = side.unavailable.first().map_or("no run was measured", |(reason, _)| reason.as_str());
         side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, reason: reason.to_owned() })
     };
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
@@ -393,7 +393,7 @@ fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, 
 /// A side without any value already has that as its reason.
 fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
     let missing =
-        |(reason, trials): &(String, usize)| Warning::Missing { side: letter, trials: *trials, reason: reason.clone() };
+        |(reason, runs): &(String, usize)| Warning::Missing { side: letter, runs: *runs, reason: reason.clone() };
     if side.summary.is_some() { side.unavailable.iter().map(missing).collect() } else { Vec::new() }
 }
 
@@ -414,26 +414,26 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     }
 }
 
-/// The first mark that voids the verdict, in words, with the number of trials that carry it; or how many failed.
+/// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.
 pub fn voiding_mark(evidence: &Evidence, cases: &[u32]) -> Option<NoVerdict> {
-    let trials: Vec<i64> = measured_trials(evidence, cases);
-    let voiding = evidence.marks.iter().filter(|(id, mark)| mark.kind.voids_verdict() && trials.contains(id));
+    let runs: Vec<i64> = measured_runs(evidence, cases);
+    let voiding = evidence.marks.iter().filter(|(id, mark)| mark.kind.voids_verdict() && runs.contains(id));
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
     let Some((_, what)) = marks.first() else {
         let failed = cases.iter().map(|case| evidence.failed(*case)).sum();
-        return (failed > 0).then(|| NoVerdict::Voided { what: "failure".to_owned(), trials: failed });
+        return (failed > 0).then(|| NoVerdict::Voided { what: "failure".to_owned(), runs: failed });
     };
     let mut with_it: Vec<i64> = marks.iter().filter(|(_, other)| other == what).map(|(id, _)| *id).collect();
     with_it.sort_unstable();
     with_it.dedup();
-    Some(NoVerdict::Voided { what: (*what).to_owned(), trials: with_it.len() })
+    Some(NoVerdict::Voided { what: (*what).to_owned(), runs: with_it.len() })
 }
 
 /// One warning per kind.
 pub fn marks(evidence: &Evidence, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
-    let trials = measured_trials(evidence, cases);
+    let runs = measured_runs(evidence, cases);
     let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
-    for (id, mark) in evidence.marks.iter().filter(|(id, _)| trials.contains(id)) {
+    for (id, mark) in evidence.marks.iter().filter(|(id, _)| runs.contains(id)) {
         // Each note text is a warning of its own.
         let same =
             |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
@@ -445,13 +445,12 @@ pub fn marks(evidence: &Evidence, cases: &[u32], side: Option<SideLetter>) -> Ve
     let warning = |(kind, mut ids, detail): (MarkKind, Vec<i64>, &str)| {
         ids.sort_unstable();
         ids.dedup();
-        Warning::Marked { side, kind, trials: ids.len(), of: trials.len(), detail: detail.to_owned() }
+        Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail: detail.to_owned() }
     };
     found.into_iter().map(warning).collect()
 }
 
-pub fn measured_trials(evidence: &Evidence, cases: &[u32]) -> Vec<i64> {
-    let measured =
-        |trial: &&store::StoredTrial| trial.state == TrialState::Measured && cases.contains(&trial.planned.case);
-    evidence.trials.iter().filter(measured).map(|trial| trial.id).collect()
+pub fn measured_runs(evidence: &Evidence, cases: &[u32]) -> Vec<i64> {
+    let measured = |run: &&store::StoredRun| run.state == RunState::Measured && cases.contains(&run.planned.case);
+    evidence.runs.iter().filter(measured).map(|run| run.id).collect()
 }

@@ -1,8 +1,8 @@
-//! Pairs trials of both sides by case and block.
+//! Pairs runs of both sides by case and block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Metric, TrialState};
+use model::{Metric, RunState};
 use stats::Sample;
 
 use super::failures;
@@ -12,7 +12,7 @@ use super::projection::{hidden, values_of};
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
-/// Trials of a block further apart are reported.
+/// Runs of a block further apart are reported.
 const FAR_MS: u64 = 3_600_000;
 
 /// Cases of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
@@ -65,7 +65,7 @@ pub fn matched(index: &Index, cases: &MatchedCases, metric: &Metric, pairing: Pa
     let side = |side: usize| {
         let of = |pair: &&CasePair| sample(pair.cases[side], &|block| whole[side].contains(&block));
         let samples: Vec<Sample> = parts.iter().map(of).collect();
-        Sample::from_trials(samples.iter().flat_map(|sample| sample.trials().iter().copied())).by_blocks()
+        Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).by_blocks()
     };
     let blocks: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
     let lost_blocks = blocks.iter().filter(|block| !whole.iter().all(|whole| whole.contains(block))).count();
@@ -103,12 +103,12 @@ impl CasePair {
     }
 }
 
-/// Counts blocks whose trials began an hour or more apart, as after a resume.
+/// Counts blocks whose runs began an hour or more apart, as after a resume.
 pub fn far_apart(evidence: &Evidence, cases: &[(u32, u32)]) -> Option<Warning> {
     let mut began: BTreeMap<(u32, u32), i64> = BTreeMap::new();
-    for trial in evidence.trials.iter().filter(|trial| trial.state == TrialState::Measured) {
-        if let Some(instant) = evidence.began_unix_ms(trial) {
-            began.insert((trial.planned.case, trial.planned.block), instant);
+    for run in evidence.runs.iter().filter(|run| run.state == RunState::Measured) {
+        if let Some(instant) = evidence.began_unix_ms(run) {
+            began.insert((run.planned.case, run.planned.block), instant);
         }
     }
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();

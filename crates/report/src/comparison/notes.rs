@@ -50,7 +50,7 @@ pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Not
         let text = if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
             "a single system: figures, and nothing to compare them with"
         } else if evidence.measurements.is_empty() {
-            "no trial was measured, so there is nothing to compare"
+            "no run was measured, so there is nothing to compare"
         } else {
             "no metric that was asked for has values on both sides"
         };
@@ -110,7 +110,7 @@ fn incomplete(evidence: &Evidence) -> Option<String> {
     if open + dropped == 0 {
         return None;
     }
-    let mut text = format!("{} of {} measured", counts.measured, count(counts.planned, "trial"));
+    let mut text = format!("{} of {} measured", counts.measured, count(counts.planned, "run"));
     if dropped > 0 {
         text.push_str(&format!(", {dropped} dropped"));
     }

@@ -6,7 +6,7 @@ use stats::Estimator;
 /// How the two sides are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairing {
-    /// By block: what a block's trials share cancels out.
+    /// By block: what a block's runs share cancels out.
     #[default]
     Paired,
     /// For imports without blocks: Welch's t and Mann-Whitney.
@@ -102,7 +102,7 @@ pub enum CompareError {
     /// They have different units.
     #[error("metrics cannot be compared with each other: `metric` is a key for rows or by")]
     MetricsCompared,
-    #[error("no trial measured the metric `{metric}`: there are {}", known.join(", "))]
+    #[error("no run measured the metric `{metric}`: there are {}", known.join(", "))]
     UnknownMetric { metric: String, known: Vec<String> },
     /// Both sides are the same.
     #[error("`{0}` cannot be compared with itself; `--aa` runs one system as two sides")]

@@ -1,7 +1,7 @@
 //! Projections: which keys make tables, rows and sides.
 //!
 //! After Go's benchstat: results have keys (`benchmark`, `system`, `metric` and the sweep's). Compared keys make
-//! sides, others rows and tables; an unused key that varies is *hidden*: its trials are pooled, and the row says so.
+//! sides, others rows and tables; an unused key that varies is *hidden*: its runs are pooled, and the row says so.
 
 use std::collections::BTreeSet;
 

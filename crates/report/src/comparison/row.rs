@@ -22,8 +22,8 @@ impl SideLetter {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TrialPoint {
-    pub trial: i64,
+pub struct RunPoint {
+    pub run: i64,
     pub position: u32,
     pub block: u32,
     pub value: f64,
@@ -32,14 +32,14 @@ pub struct TrialPoint {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
     pub label: String,
-    /// All systems if trials are pooled.
+    /// All systems if runs are pooled.
     pub system: String,
-    pub trials: Vec<TrialPoint>,
+    pub runs: Vec<RunPoint>,
     pub summary: Option<stats::Summary>,
     pub estimate: Option<f64>,
     /// As a share of the mean.
     pub half_width: Option<f64>,
-    /// Reasons, with their number of trials.
+    /// Reasons, with their number of runs.
     pub unavailable: Vec<(String, usize)>,
 }
 
@@ -52,7 +52,7 @@ pub enum Scale {
     Points,
 }
 
-/// The shares of operations that did not succeed on both sides, each from 0 to 1: means of their trials. Nothing of a side
+/// The shares of operations that did not succeed on both sides, each from 0 to 1: means of their runs. Nothing of a side
 /// that does not tell its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Failures {
@@ -79,7 +79,7 @@ pub struct Estimate {
     pub lo: f64,
     pub hi: f64,
     pub level: f64,
-    /// With both sides; unpaired: trials of the smaller side.
+    /// With both sides; unpaired: runs of the smaller side.
     pub blocks: u32,
     /// Between blocks; `None` if unpaired.
     pub log_sd: Option<f64>,
@@ -110,11 +110,11 @@ pub enum NoVerdict {
     },
     /// And the plan does not allow that.
     SequentialOrder,
-    /// By a mark of trials.
+    /// By a mark of runs.
     Voided {
         /// `client saturated`.
         what: String,
-        trials: usize,
+        runs: usize,
     },
     /// More operations failed than lie beyond the quantile.
     Failures {
@@ -123,17 +123,17 @@ pub enum NoVerdict {
         /// Beyond the quantile.
         tail: f64,
     },
-    /// Some trials of a side have the figure; others failed, or do not have it. Those that have it are no fair choice.
+    /// Some runs of a side have the figure; others failed, or do not have it. Those that have it are no fair choice.
     Lacking {
         side: SideLetter,
-        trials: usize,
+        runs: usize,
         of: usize,
     },
-    /// Trials of a side were measured only at a later attempt: too many, or had they been as bad as the worst the row would
+    /// Runs of a side were measured only at a later attempt: too many, or had they been as bad as the worst the row would
     /// say something else.
     Repeated {
         side: SideLetter,
-        trials: usize,
+        runs: usize,
     },
     /// What failed is not known of some operations that the figure is about.
     FailuresUnknown {
@@ -164,30 +164,30 @@ impl NoVerdict {
                 format!("unequal durability: A is {}, B is {}", tier(a), tier(b))
             }
             NoVerdict::SequentialOrder => {
-                "order and time are confounded: the trials of one side ran before those of the other".to_owned()
+                "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
-            NoVerdict::Voided { what, trials } => {
-                format!("{what} in {trials} {}", if *trials == 1 { "trial" } else { "trials" })
+            NoVerdict::Voided { what, runs } => {
+                format!("{what} in {runs} {}", if *runs == 1 { "run" } else { "runs" })
             }
             NoVerdict::Failures { side, share, tail } if *tail > 0.0 => format!(
-                "{} of the operations of {} in a trial did not succeed, and only {} lie beyond this figure",
+                "{} of the operations of {} in a run did not succeed, and only {} lie beyond this figure",
                 failed_share(*share),
                 side.as_str(),
                 failed_share(*tail)
             ),
             NoVerdict::Failures { side, share, .. } => format!(
-                "{} of the operations of {} in a trial did not succeed, and this figure is of the others alone",
+                "{} of the operations of {} in a run did not succeed, and this figure is of the others alone",
                 failed_share(*share),
                 side.as_str()
             ),
-            NoVerdict::Lacking { side, trials, of } => format!(
-                "failed or n/a in {trials} of {} of {}, and the others alone are no fair choice",
-                count(*of, "trial"),
+            NoVerdict::Lacking { side, runs, of } => format!(
+                "failed or n/a in {runs} of {} of {}, and the others alone are no fair choice",
+                count(*of, "run"),
                 side.as_str()
             ),
-            NoVerdict::Repeated { side, trials } => format!(
+            NoVerdict::Repeated { side, runs } => format!(
                 "{} of {} failed at first: those that were measured when repeated are no fair choice",
-                count(*trials, "trial"),
+                count(*runs, "run"),
                 side.as_str()
             ),
             NoVerdict::FailuresUnknown { side } => format!(
@@ -212,8 +212,8 @@ impl NoVerdict {
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
-            NoVerdict::Lacking { side, trials, of } => format!("{} lacks {trials} of {of}", side.as_str()),
-            NoVerdict::Repeated { side, trials } => format!("{trials} of {} repeated", side.as_str()),
+            NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
+            NoVerdict::Repeated { side, runs } => format!("{runs} of {} repeated", side.as_str()),
             NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),
@@ -235,7 +235,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     pub benchmark: String,
-    /// Keys common to all trials of both sides.
+    /// Keys common to all runs of both sides.
     pub case: Point,
     /// Distinguishes the row within its table: `clients=4`.
     pub label: Vec<(String, String)>,

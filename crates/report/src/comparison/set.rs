@@ -2,9 +2,9 @@
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
-use model::{Order, TrialState};
+use model::{Order, RunState};
 use stats::Estimator;
-use store::StoredTrial;
+use store::StoredRun;
 
 use super::builder::Builder;
 use super::clients::{self, ClientsGroup};
@@ -19,7 +19,7 @@ use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::row::Comparison;
 use super::steadiness;
-use crate::evidence::{Evidence, IMPORTED, TrialCounts};
+use crate::evidence::{Evidence, IMPORTED, RunCounts};
 
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Rules {
     pub min_blocks: u32,
 }
 
-/// What is known of when the trials of the two sides ran.
+/// What is known of when the runs of the two sides ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOrder {
     Interleaved,
@@ -59,13 +59,13 @@ impl TimeOrder {
     }
 }
 
-/// Without any measured trial, so without rows.
+/// Without any measured run, so without rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unmeasured {
     pub benchmark: String,
     /// On other sides than the baseline.
     pub failed: usize,
-    /// Of the first trial.
+    /// Of the first run.
     pub reason: String,
 }
 
@@ -84,13 +84,13 @@ pub struct Table {
 
 /// In no figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DroppedTrial {
-    pub trial: i64,
+pub struct DroppedRun {
+    pub run: i64,
     pub position: u32,
     pub block: u32,
     pub case: String,
     /// Failed, aborted, or superseded.
-    pub state: TrialState,
+    pub state: RunState,
     pub reason: String,
     /// Another attempt was measured.
     pub repeated: bool,
@@ -102,7 +102,7 @@ pub enum NoteKind {
     DebugBuild,
     /// Not interleaved.
     SequentialOrder,
-    /// Running, planned or dropped trials.
+    /// Running, planned or dropped runs.
     Incomplete,
     /// Both sides are one server.
     SameServer,
@@ -148,7 +148,7 @@ pub struct ComparisonSet {
     /// Hidden rows included.
     pub families: Families,
     pub tables: Vec<Table>,
-    /// Benchmarks without any row, since none of their trials was measured.
+    /// Benchmarks without any row, since none of their runs was measured.
     pub unmeasured: Vec<Unmeasured>,
     /// Of a single system; empty if systems are compared.
     pub figures: Vec<Figure>,
@@ -158,10 +158,10 @@ pub struct ComparisonSet {
     pub clients: Vec<ClientsGroup>,
     /// Empty if étalon's own process made the load.
     pub hosts: Vec<HostsGroup>,
-    pub counts: TrialCounts,
+    pub counts: RunCounts,
     pub blocks: u32,
     pub order: Order,
-    pub dropped: Vec<DroppedTrial>,
+    pub dropped: Vec<DroppedRun>,
     pub notes: Vec<Note>,
 }
 
@@ -170,21 +170,21 @@ impl ComparisonSet {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// Trials in no figure, without a later attempt.
+    /// Runs in no figure, without a later attempt.
     pub fn lost(&self) -> usize {
         self.dropped.iter().filter(|dropped| !dropped.repeated).count()
     }
 
     /// Grouped by text, with the number of further ones.
-    pub fn dropped_by_reason(&self) -> Vec<(&DroppedTrial, usize)> {
-        let mut found: Vec<(&DroppedTrial, usize)> = Vec::new();
-        for trial in &self.dropped {
-            let is_same = |first: &DroppedTrial| {
-                (first.state, first.repeated, &first.reason) == (trial.state, trial.repeated, &trial.reason)
+    pub fn dropped_by_reason(&self) -> Vec<(&DroppedRun, usize)> {
+        let mut found: Vec<(&DroppedRun, usize)> = Vec::new();
+        for run in &self.dropped {
+            let is_same = |first: &DroppedRun| {
+                (first.state, first.repeated, &first.reason) == (run.state, run.repeated, &run.reason)
             };
             match found.iter_mut().find(|(first, _)| is_same(first)) {
                 Some((_, more)) => *more += 1,
-                None => found.push((trial, 0)),
+                None => found.push((run, 0)),
             }
         }
         found
@@ -209,7 +209,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let projection = Projection::new(&evidence.cases, options)?;
     let index = Index::new(evidence);
     check_metrics(&index, &options.metrics)?;
-    let dropped = dropped_trials(evidence);
+    let dropped = dropped_runs(evidence);
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
     let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
@@ -254,16 +254,16 @@ fn unmeasured(evidence: &Evidence, index: &Index, projection: &Projection, basel
     let last = evidence.last_attempts();
     let without = evidence.header.plan.benchmarks.iter().filter(|own| !index.metrics.contains_key(&own.name));
     let of = |name: &str| {
-        let case = |trial: &&StoredTrial| evidence.case(trial.planned.case).filter(|case| case.benchmark == name);
-        let failed = |trial: &&&StoredTrial| {
-            let of_other = case(trial).is_some_and(|case| side_label(case, &projection.cols) != baseline);
-            of_other && trial.state == TrialState::Failed
+        let case = |run: &&StoredRun| evidence.case(run.planned.case).filter(|case| case.benchmark == name);
+        let failed = |run: &&&StoredRun| {
+            let of_other = case(run).is_some_and(|case| side_label(case, &projection.cols) != baseline);
+            of_other && run.state == RunState::Failed
         };
-        let reason = last.iter().filter(|trial| case(trial).is_some()).find_map(|trial| trial.reason.clone());
+        let reason = last.iter().filter(|run| case(run).is_some()).find_map(|run| run.reason.clone());
         Unmeasured {
             benchmark: name.to_owned(),
             failed: last.iter().filter(failed).count(),
-            reason: reason.unwrap_or_else(|| "no trial was run".to_owned()),
+            reason: reason.unwrap_or_else(|| "no run was run".to_owned()),
         }
     };
     without.map(|own| of(&own.name)).collect()
@@ -326,26 +326,22 @@ fn sides(
 }
 
 /// The attempts that are in no figure.
-fn dropped_trials(evidence: &Evidence) -> Vec<DroppedTrial> {
-    let measured: Vec<u32> = evidence
-        .trials
-        .iter()
-        .filter(|trial| trial.state == TrialState::Measured)
-        .map(|trial| trial.planned.position)
-        .collect();
-    let is_dropped = |state| matches!(state, TrialState::Failed | TrialState::Aborted | TrialState::Superseded);
-    let ended = evidence.trials.iter().filter(|trial| is_dropped(trial.state));
+fn dropped_runs(evidence: &Evidence) -> Vec<DroppedRun> {
+    let measured: Vec<u32> =
+        evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.planned.position).collect();
+    let is_dropped = |state| matches!(state, RunState::Failed | RunState::Aborted | RunState::Superseded);
+    let ended = evidence.runs.iter().filter(|run| is_dropped(run.state));
     ended
-        .map(|trial| DroppedTrial {
-            trial: trial.id,
-            position: trial.planned.position,
-            block: trial.planned.block,
+        .map(|run| DroppedRun {
+            run: run.id,
+            position: run.planned.position,
+            block: run.planned.block,
             case: evidence
-                .case(trial.planned.case)
+                .case(run.planned.case)
                 .map_or_else(String::new, |case| case.label(&evidence.header.plan.varying_keys(&case.benchmark))),
-            state: trial.state,
-            reason: trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
-            repeated: measured.contains(&trial.planned.position),
+            state: run.state,
+            reason: run.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
+            repeated: measured.contains(&run.planned.position),
         })
         .collect()
 }

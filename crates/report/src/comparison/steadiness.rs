@@ -1,4 +1,4 @@
-//! Whether a side's trials are stationary, over all rows: of sixty some drift by chance.
+//! Whether a side's runs are stationary, over all rows: of sixty some drift by chance.
 
 use stats::Motion;
 
@@ -7,7 +7,7 @@ use super::row::{Comparison, Side, SideLetter};
 use super::set::Rules;
 use super::warning::Warning;
 
-/// A side of a row, with what its trials do.
+/// A side of a row, with what its runs do.
 struct Watched {
     row: usize,
     letter: SideLetter,
@@ -41,6 +41,6 @@ pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
 
 fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
     let side: &Side = comparison.side(letter);
-    let values: Vec<f64> = side.trials.iter().map(|point| point.value).collect();
+    let values: Vec<f64> = side.runs.iter().map(|point| point.value).collect();
     Some(Watched { row, letter, motion: Motion::of(&values)? })
 }

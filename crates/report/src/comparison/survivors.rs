@@ -1,11 +1,11 @@
-//! Trials that failed or lack a figure, and trials that were measured only at a later attempt: the rest is no fair choice
+//! Runs that failed or lack a figure, and runs that were measured only at a later attempt: the rest is no fair choice
 //! of all, since as a rule the worst ones are missing from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::trial::{INTERRUPTED, PROCESS_ENDED};
-use model::{Direction, Metric, TrialState};
-use stats::{Sample, TrialValue};
+use model::run::{INTERRUPTED, PROCESS_ENDED};
+use model::{Direction, Metric, RunState};
+use stats::{RunValue, Sample};
 
 use super::failures::{self, SHARE_MARGIN};
 use super::judging::{Index, RowCases, estimate};
@@ -14,13 +14,13 @@ use super::row::{Estimate, NoVerdict, SideLetter};
 use super::set::Rules;
 use crate::evidence::Evidence;
 
-/// How the trials of one case ended.
+/// How the runs of one case ended.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     pub measured: usize,
     /// Places of which no attempt was measured.
     failed: usize,
-    /// Blocks whose trial was measured after an attempt that was lost.
+    /// Blocks whose run was measured after an attempt that was lost.
     repeated: BTreeSet<u32>,
 }
 
@@ -29,26 +29,26 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     let mut measured = BTreeSet::new();
     for last in evidence.last_attempts() {
         let of_case = ends.entry(last.planned.case).or_default();
-        of_case.measured += usize::from(last.state == TrialState::Measured);
-        of_case.failed += usize::from(last.state == TrialState::Failed);
-        measured.extend((last.state == TrialState::Measured).then_some(last.planned.position));
+        of_case.measured += usize::from(last.state == RunState::Measured);
+        of_case.failed += usize::from(last.state == RunState::Failed);
+        measured.extend((last.state == RunState::Measured).then_some(last.planned.position));
     }
-    for trial in evidence.trials.iter().filter(|trial| measured.contains(&trial.planned.position)) {
+    for run in evidence.runs.iter().filter(|run| measured.contains(&run.planned.position)) {
         // Étalon's own end is no doing of the system's.
         let is_own = |reason: &String| [INTERRUPTED, PROCESS_ENDED].iter().any(|own| reason.starts_with(own));
-        let is_lost = match trial.state {
-            TrialState::Failed => true,
-            TrialState::Aborted => !trial.reason.as_ref().is_some_and(is_own),
+        let is_lost = match run.state {
+            RunState::Failed => true,
+            RunState::Aborted => !run.reason.as_ref().is_some_and(is_own),
             _ => false,
         };
         if is_lost {
-            ends.entry(trial.planned.case).or_default().repeated.insert(trial.planned.block);
+            ends.entry(run.planned.case).or_default().repeated.insert(run.planned.block);
         }
     }
     ends
 }
 
-/// Of the side of which more trials lack the metric. A case that has nothing of it takes no part, unless its counterpart
+/// Of the side of which more runs lack the metric. A case that has nothing of it takes no part, unless its counterpart
 /// has.
 pub fn lacking(index: &Index, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let pairs = &cases.matched.pairs;
@@ -61,26 +61,26 @@ pub fn lacking(index: &Index, cases: &RowCases<'_>, metric: &Metric) -> Option<N
         others.into_iter().any(|other| !index.points(&[other], &metric.id).is_empty())
     };
     let of_side = |cases: &[u32], side| {
-        let (mut trials, mut of) = (0, 0);
+        let (mut runs, mut of) = (0, 0);
         for case in cases {
             let Some(ends) = index.ends.get(case) else { continue };
             let has = index.points(&[*case], &metric.id).len();
             let is_part = index.has(*case, &metric.id) || counterpart_has(*case);
-            trials += ends.failed + if is_part { ends.measured.saturating_sub(has) } else { 0 };
+            runs += ends.failed + if is_part { ends.measured.saturating_sub(has) } else { 0 };
             of += ends.failed + ends.measured;
         }
-        (trials > 0).then_some((trials, NoVerdict::Lacking { side, trials, of }))
+        (runs > 0).then_some((runs, NoVerdict::Lacking { side, runs, of }))
     };
     let (a, b) = (of_side(cases.a, SideLetter::A), of_side(cases.b, SideLetter::B));
     let worse = a.into_iter().chain(b).reduce(|a, b| if b.0 > a.0 { b } else { a });
     worse.map(|(_, found)| found)
 }
 
-/// One trial in so many, or just one, may be repeated on a side beyond those of the other.
+/// One run in so many, or just one, may be repeated on a side beyond those of the other.
 const MOST_REPEATED: usize = 10;
 
 /// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
-/// as bad as the worst trial of both sides; else the p of a t test of just that, if anything was repeated. A connection that
+/// as bad as the worst run of both sides; else the p of a t test of just that, if anything was repeated. A connection that
 /// was lost once changes little; a server that is asked again until it lives, much.
 pub fn repeated(
     index: &Index,
@@ -96,11 +96,11 @@ pub fn repeated(
     if of_a.is_empty() && of_b.is_empty() {
         return Ok(None);
     }
-    let (side, trials, beyond) = match of_b.len() >= of_a.len() {
+    let (side, runs, beyond) = match of_b.len() >= of_a.len() {
         true => (SideLetter::B, of_b.len(), of_b.len() - of_a.len()),
         false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
     };
-    let no_verdict = NoVerdict::Repeated { side, trials };
+    let no_verdict = NoVerdict::Repeated { side, runs };
     if beyond > (found.blocks as usize / MOST_REPEATED).max(1) {
         return Err(no_verdict);
     }
@@ -111,8 +111,8 @@ pub fn repeated(
         Direction::Neither => return Ok(None),
     };
     let at_worst = |sample: &Sample, repeated: &BTreeSet<u32>| {
-        let value = |trial: &TrialValue| if repeated.contains(&trial.block) { worst } else { trial.value };
-        Sample::from_trials(sample.trials().iter().map(|trial| TrialValue { block: trial.block, value: value(trial) }))
+        let value = |run: &RunValue| if repeated.contains(&run.block) { worst } else { run.value };
+        Sample::from_runs(sample.runs().iter().map(|run| RunValue { block: run.block, value: value(run) }))
     };
     let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, seed);
     let margin = if failures::is_share(metric) { SHARE_MARGIN } else { rules.margin };

@@ -8,29 +8,29 @@ use crate::number::{RowUnit, Script, count, p_value, percent};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
-    /// The values rise or fall in the order in which the trials ran.
+    /// The values rise or fall in the order in which the runs ran.
     Drift {
         side: SideLetter,
         p: f64,
         /// First to last, as a share of the median.
         change: f64,
     },
-    /// The trials fall into two groups.
+    /// The runs fall into two groups.
     Bimodal {
         side: SideLetter,
         low: f64,
         high: f64,
-        /// Share of trials in the lower group.
+        /// Share of runs in the lower group.
         low_share: f64,
         unit: String,
     },
     /// All values are multiples of a clock's step.
     QuantisedClock { step: f64, unit: String },
-    /// Trials carry a mark.
+    /// Runs carry a mark.
     Marked {
         side: Option<SideLetter>,
         kind: MarkKind,
-        trials: usize,
+        runs: usize,
         of: usize,
         /// Evidence of the first.
         detail: String,
@@ -44,7 +44,7 @@ pub enum Warning {
         /// Incomplete in another case.
         blocks: usize,
     },
-    /// A block's trials began an hour or more apart.
+    /// A block's runs began an hour or more apart.
     FarApart {
         blocks: usize,
         of: usize,
@@ -52,14 +52,14 @@ pub enum Warning {
         hours: f64,
     },
     /// Of this metric.
-    Missing { side: SideLetter, trials: usize, reason: String },
-    /// Trials of unknown failed share.
-    FailuresUnknown { side: SideLetter, trials: usize, reason: String },
-    /// Failed or aborted trials, and failed attempts that were repeated.
+    Missing { side: SideLetter, runs: usize, reason: String },
+    /// Runs of unknown failed share.
+    FailuresUnknown { side: SideLetter, runs: usize, reason: String },
+    /// Failed or aborted runs, and failed attempts that were repeated.
     Dropped {
         side: SideLetter,
         /// Neither repeated nor successful at the last attempt.
-        trials: usize,
+        runs: usize,
         /// How many of them failed.
         failed: usize,
         /// Failed attempts that were repeated.
@@ -92,7 +92,7 @@ impl Warning {
             Warning::FarApart { .. } => "far-apart",
             Warning::Missing { .. } => "missing-values",
             Warning::FailuresUnknown { .. } => "failures-unknown",
-            Warning::Dropped { .. } => "dropped-trials",
+            Warning::Dropped { .. } => "dropped-runs",
             Warning::TestsDisagree { .. } => "tests-disagree",
             Warning::PooledKeys { .. } => "pooled-keys",
             Warning::ConfoundedKeys { .. } => "confounded-keys",
@@ -112,7 +112,7 @@ impl Warning {
         }
     }
 
-    /// What a side's trials do in run order.
+    /// What a side's runs do in run order.
     pub(crate) fn of_steadiness(found: &Steadiness, side: SideLetter, unit: &str) -> Option<Warning> {
         match *found {
             Steadiness::Steady => None,
@@ -136,7 +136,7 @@ impl Warning {
             Warning::Bimodal { side, low, high, low_share, unit } => {
                 let unit = RowUnit::new(unit, [*low, *high]);
                 format!(
-                    "{} has two modes: {} of its trials near {}, the others near {} {}",
+                    "{} has two modes: {} of its runs near {}, the others near {} {}",
                     side.as_str(),
                     percent(*low_share, Script::Plain),
                     unit.print(*low, Script::Plain),
@@ -149,39 +149,39 @@ impl Warning {
                 let step = unit.print(*step, Script::Plain);
                 format!("quantised clock: every value is a multiple of {step} {}", unit.name())
             }
-            Warning::Marked { side, kind, trials, of, detail } => {
+            Warning::Marked { side, kind, runs, of, detail } => {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
-                format!("{what} in {trials} of {}{of_side}{evidence}", count(*of, "trial"))
+                format!("{what} in {runs} of {}{of_side}{evidence}", count(*of, "run"))
             }
             Warning::Unpaired { a, b } => unpaired(*a, *b),
             Warning::LeftOut { cases, blocks } => left_out(*cases, *blocks),
             Warning::FarApart { blocks, of, hours } => format!(
-                "in {blocks} of {} the trials of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
+                "in {blocks} of {} the runs of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
                  in the meantime does not cancel out",
                 count(*of, "block")
             ),
-            Warning::Missing { side, trials, reason } => {
-                format!("{}: n/a in {} ({reason})", side.as_str(), count(*trials, "trial"))
+            Warning::Missing { side, runs, reason } => {
+                format!("{}: n/a in {} ({reason})", side.as_str(), count(*runs, "run"))
             }
-            Warning::FailuresUnknown { side, trials, reason } => {
-                let trials = count(*trials, "trial");
-                format!("{}: how much failed is not known in {trials} ({reason})", side.as_str())
+            Warning::FailuresUnknown { side, runs, reason } => {
+                let runs = count(*runs, "run");
+                format!("{}: how much failed is not known in {runs} ({reason})", side.as_str())
             }
-            Warning::Dropped { side, trials, repeated, reason, .. } => {
-                let dropped = (*trials > 0).then(|| format!("{} dropped", count(*trials, "trial")));
+            Warning::Dropped { side, runs, repeated, reason, .. } => {
+                let dropped = (*runs > 0).then(|| format!("{} dropped", count(*runs, "run")));
                 let repeated = (*repeated > 0).then(|| format!("{} failed and repeated", count(*repeated, "attempt")));
                 let parts = dropped.into_iter().chain(repeated).collect::<Vec<_>>().join(", ");
                 format!("{}: {parts} ({reason})", side.as_str())
             }
             Warning::TestsDisagree { p_t, p } => format!(
-                "the t test (p {}) and the test without a normal assumption (p {}) disagree: look at the single trials",
+                "the t test (p {}) and the test without a normal assumption (p {}) disagree: look at the single runs",
                 p_value(*p_t),
                 p_value(*p)
             ),
             Warning::PooledKeys { keys } => {
-                format!("the trials of a side vary in {} and were pooled", keys.join(", "))
+                format!("the runs of a side vary in {} and were pooled", keys.join(", "))
             }
             Warning::ConfoundedKeys { keys } => format!("A and B differ in {} too", keys.join(", ")),
             Warning::SameServer { detectable } => {

@@ -171,7 +171,7 @@ fn published(rows: &[BackupRow]) -> Markup {
         } }
         @for line in crate::backup::lacking(&all, name).into_iter().chain(noted(&all, name)) { p.note { bdi { (line) } } }
         p.note {
-            "Medians of the trials. Saved is of the source's size; gain and more are against the backup without a codec of the \
+            "Medians of the runs. Saved is of the source's size; gain and more are against the backup without a codec of the \
              same system. CPU time is of server, client and compressor together: a figure of the server's session alone \
              misses the threads that compress."
         }

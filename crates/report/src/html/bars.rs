@@ -38,7 +38,7 @@ impl Bars<'_> {
         let all = || self.groups.iter().flat_map(|(_, bars)| bars);
         let highest = all().filter_map(|bar| bar.value).fold(0.0, f64::max);
         if highest <= 0.0 {
-            return super::figure::nothing(self.title, "no trial has a figure");
+            return super::figure::nothing(self.title, "no run has a figure");
         }
         let tall: i32 = self.groups.iter().map(|(name, bars)| name_height(name) + BAR * bars.len() as i32 + GAP).sum();
         let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };

@@ -2,7 +2,7 @@
 
 use model::{Case, Metric, Point, Reading, Role};
 
-use crate::comparison::{TrialPoint, is_share};
+use crate::comparison::{RunPoint, is_share};
 use crate::evidence::Evidence;
 
 /// One point of a benchmark, on every system.
@@ -64,14 +64,14 @@ pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
 }
 
 /// In run order.
-pub fn points(evidence: &Evidence, case: u32, metric: &str) -> Vec<TrialPoint> {
-    let mut points: Vec<TrialPoint> = evidence
+pub fn points(evidence: &Evidence, case: u32, metric: &str) -> Vec<RunPoint> {
+    let mut points: Vec<RunPoint> = evidence
         .measurements
         .iter()
         .filter(|stored| stored.case == case && stored.measurement.metric.id == metric)
         .filter_map(|stored| match stored.measurement.reading {
             Reading::Value(value) if value.is_finite() => {
-                Some(TrialPoint { trial: stored.trial_id, position: stored.position, block: stored.block, value })
+                Some(RunPoint { run: stored.run_id, position: stored.position, block: stored.block, value })
             }
             _ => None,
         })

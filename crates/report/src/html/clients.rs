@@ -26,8 +26,8 @@ pub fn view(set: &ComparisonSet) -> Markup {
 pub fn lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
-         clients. Each point is the mean of its trials; the shade and the line on a bar are its {} interval, where there \
-         are trials for one. A peak is the highest mean.",
+         clients. Each point is the mean of its runs; the shade and the line on a bar are its {} interval, where there \
+         are runs for one. A peak is the highest mean.",
         percent(set.rules.level, Script::Typographic)
     )
 }
@@ -39,7 +39,7 @@ fn unit(group: &ClientsGroup) -> RowUnit<'_> {
 
 fn words(point: &ClientsPoint, unit: &RowUnit<'_>) -> String {
     let Some(mean) = point.mean() else {
-        let reason = point.rate.unavailable.first().map_or("no trial was measured", |(reason, _)| reason);
+        let reason = point.rate.unavailable.first().map_or("no run was measured", |(reason, _)| reason);
         return format!("n/a: {reason}");
     };
     let half = point.rate.half_width.map(|share| format!(" {}", half(share, Script::Typographic)));
@@ -60,7 +60,7 @@ fn curves(group: &ClientsGroup, number: usize) -> Markup {
     let tops = points().filter_map(|point| Some(point.interval().map_or(point.mean()?, |(_, hi)| hi)));
     let highest = points().filter_map(ClientsPoint::mean).fold(0.0, f64::max);
     if highest <= 0.0 {
-        return super::figure::nothing(&title, "no trial has a figure");
+        return super::figure::nothing(&title, "no run has a figure");
     }
     // A wild interval must not flatten the curves.
     let edge = highest * 1.5;
@@ -68,9 +68,9 @@ fn curves(group: &ClientsGroup, number: usize) -> Markup {
     let mut panel = Panel::new(WIDTH, HEIGHT, axis(group), y);
     panel.left = 64;
     panel.title.clone_from(&title);
-    panel.description = "Per system the mean of the trials at each number of clients, with its interval.".to_owned();
+    panel.description = "Per system the mean of the runs at each number of clients, with its interval.".to_owned();
     panel.x_caption = "clients at the same time".to_owned();
-    panel.y_caption = format!("{}: mean of the trials, and its interval", unit.name());
+    panel.y_caption = format!("{}: mean of the runs, and its interval", unit.name());
     let mut series = Vec::new();
     for curve in &group.curves {
         draw(&mut panel, curve, &unit, unit.of(edge));
@@ -157,7 +157,7 @@ fn bars(group: &ClientsGroup, number: usize) -> Markup {
     Bars {
         title: &format!("{}: throughput at {} clients", group.label, listed.join(", ")),
         id: &format!("clients-bars-{number}"),
-        caption: &format!("{}: mean of the trials, and its interval", unit.name()),
+        caption: &format!("{}: mean of the runs, and its interval", unit.name()),
         groups: at.iter().map(of).collect(),
     }
     .render()

@@ -28,7 +28,7 @@ pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let document = serde_json::to_string_pretty(&json::document(evidence, set)).unwrap_or_default();
     let files = [
         ("comparison.json", "application/json", document, "every comparison, as étalon's --json prints it"),
-        ("trials.csv", "text/csv", trials_csv(evidence), "every metric of every trial"),
+        ("runs.csv", "text/csv", runs_csv(evidence), "every metric of every run"),
         ("plan.toml", "text/plain", evidence.header.plan_text.clone(), "the plan, as it was run"),
     ];
     html! {
@@ -41,7 +41,7 @@ pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-pub fn trials_csv(evidence: &Evidence) -> String {
+pub fn runs_csv(evidence: &Evidence) -> String {
     let keys: std::collections::BTreeSet<&String> = evidence.cases.iter().flat_map(|case| case.point.keys()).collect();
     let mut out = String::from("position,block,benchmark,system");
     for key in &keys {

@@ -26,8 +26,8 @@ const HIGHEST_INTERVAL: f64 = 1.5;
 
 pub fn lead(set: &ComparisonSet) -> String {
     format!(
-        "Bars are what is published of such tests: the highest of all trials of a group, whatever its depth. The line on \
-         a bar is the mean at that depth with its {} interval, where there are trials for one. Under them is what the \
+        "Bars are what is published of such tests: the highest of all runs of a group, whatever its depth. The line on \
+         a bar is the mean at that depth with its {} interval, where there are runs for one. Under them is what the \
          best hides: the mean at every depth, and the knee, the smallest depth with {} of the curve's highest mean. \
          Beyond it more outstanding I/Os buy waiting, not work.",
         percent(set.rules.level, Script::Typographic),
@@ -78,7 +78,7 @@ fn best(groups: &[&DiskGroup], id: &str) -> Markup {
     let highest = curves().filter_map(DepthCurve::best).map(|(_, value)| value).fold(0.0, f64::max);
     let title = format!("Best of each group, {}", rate_words(&first.metric));
     if highest <= 0.0 {
-        return super::figure::nothing(&title, "no trial has a figure");
+        return super::figure::nothing(&title, "no run has a figure");
     }
     let tall = groups.iter().map(|group| NAME + BAR * group.curves.len() as i32 + GAP).sum::<i32>();
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
@@ -87,8 +87,8 @@ fn best(groups: &[&DiskGroup], id: &str) -> Markup {
     let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, x, y);
     (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
     panel.title.clone_from(&title);
-    panel.description = "One bar per system and group, as long as its highest trial.".to_owned();
-    panel.x_caption = format!("{}: the highest of all trials and depths", rate_words(&first.metric));
+    panel.description = "One bar per system and group, as long as its highest run.".to_owned();
+    panel.x_caption = format!("{}: the highest of all runs and depths", rate_words(&first.metric));
     let mut offset = 0;
     for group in groups {
         let name = short(&group.label, LONGEST_NAME);
@@ -125,7 +125,7 @@ fn bar(panel: &mut Panel, curve: &DepthCurve, unit: &RowUnit<'_>, offset: i32) {
     if let Some((lo, hi)) = point.interval() {
         panel.layers.push(Layer::Line(vec![(lo, middle), (hi.min(edge), middle)], Ink::Interval));
     }
-    if let Some(mean) = point.mean().filter(|_| point.rate.trials.len() > 1) {
+    if let Some(mean) = point.mean().filter(|_| point.rate.runs.len() > 1) {
         panel.marks.push(Mark {
             x: mean,
             y: middle,
@@ -176,7 +176,7 @@ fn hidden(set: &ComparisonSet) -> Markup {
                     th.num scope="colgroup" colspan="3" { "knee" }
                 }
                 tr {
-                    th.num scope="col" { "highest trial" }
+                    th.num scope="col" { "highest run" }
                     th.num scope="col" { "mean there" }
                     th.num scope="col" { "depth" }
                     th.num.knee-side scope="col" { "depth" }
@@ -198,9 +198,9 @@ fn hidden(set: &ComparisonSet) -> Markup {
             } } }
         } }
         p.note {
-            "Latency there: the mean of the trials' 99th percentiles, or where no percentile is known their mean latency, \
+            "Latency there: the mean of the runs' 99th percentiles, or where no percentile is known their mean latency, \
              of imported results by Little's law (threads · depth / rate). ± half the interval of the mean; none of a \
-             single trial. ?: the means are not known well enough to tell where the knee is."
+             single run. ?: the means are not known well enough to tell where the knee is."
         }
     }
 }
@@ -226,12 +226,12 @@ fn best_cells(group: &DiskGroup, curve: &DepthCurve) -> Markup {
     html! {
         @match curve.best() {
             Some((point, value)) => {
-                td.num data-l="highest trial" { (unit.print(value, Script::Typographic)) }
+                td.num data-l="highest run" { (unit.print(value, Script::Typographic)) }
                 (mean_cell("mean there", point, &unit))
                 td.num data-l="at depth" { (point.depth) }
             }
             None => {
-                td.num data-l="highest trial" { "n/a" }
+                td.num data-l="highest run" { "n/a" }
                 td.num data-l="mean there" { "n/a" }
                 td.num data-l="at depth" { "–" }
             }
@@ -286,11 +286,11 @@ fn curve(group: &DiskGroup, number: usize) -> Markup {
     panel.left = 64;
     panel.title = format!("{} by depth, {}", rate_words(&group.metric), group.label);
     panel.description =
-        "Per system the mean of the trials at each depth with its interval; a ring is around the knee.".to_owned();
+        "Per system the mean of the runs at each depth with its interval; a ring is around the knee.".to_owned();
     panel.x_caption = "outstanding I/Os of a thread (logarithmic); ◯ knee".to_owned();
     let is_cut = points().filter_map(DepthPoint::interval).any(|(_, hi)| hi > edge);
     let cut = if is_cut { " (cut at the edge)" } else { "" };
-    panel.y_caption = format!("{}: mean of the trials, and its interval{cut}", rate_words(&group.metric));
+    panel.y_caption = format!("{}: mean of the runs, and its interval{cut}", rate_words(&group.metric));
     let mut series = Vec::new();
     for curve in &group.curves {
         draw(&mut panel, group, curve);
@@ -389,13 +389,13 @@ fn depth_table(group: &DiskGroup, unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
             thead { tr {
-                th { "system" } th.num { "depth" } th.num { "mean, " (unit.name()) } th.num { "trials" } th.num { "latency" }
+                th { "system" } th.num { "depth" } th.num { "mean, " (unit.name()) } th.num { "runs" } th.num { "latency" }
             } }
             tbody { @for curve in &group.curves { @for point in &curve.points { tr {
                 th scope="row" { bdi { (curve.system) } }
                 td.num { (point.depth) }
                 (mean_cell("mean", point, unit))
-                td.num { (point.rate.trials.len()) }
+                td.num { (point.rate.runs.len()) }
                 td.num { (latency(group, point)) }
             } } } }
         }

@@ -1,4 +1,4 @@
-//! The facts of the systems side by side, and what is to be known of the trials.
+//! The facts of the systems side by side, and what is to be known of the runs.
 
 use std::collections::BTreeSet;
 
@@ -85,11 +85,11 @@ fn folded(value: &str) -> Markup {
     }
 }
 
-/// What was found to warn of, and the trials that are in no figure.
+/// What was found to warn of, and the runs that are in no figure.
 pub fn warnings(set: &ComparisonSet) -> Markup {
     let found = collected(&set.tables);
     html! {
-        @if found.is_empty() && set.dropped.is_empty() { p { "Nothing was found to warn of, and no trial was dropped." } }
+        @if found.is_empty() && set.dropped.is_empty() { p { "Nothing was found to warn of, and no run was dropped." } }
         @if !found.is_empty() {
             ul.warnings { @for (text, places) in &found {
                 li {
@@ -99,15 +99,15 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
             } }
         }
         @if !set.dropped.is_empty() {
-            h3 { (count(set.dropped.len(), "dropped trial")) }
+            h3 { (count(set.dropped.len(), "dropped run")) }
             div.scroll { table.small.dropped {
                 thead { tr { th { "block" } th { "case" } th { "state" } th { "reason" } th { "repeated" } } }
-                tbody { @for (trial, more) in set.dropped_by_reason() { tr {
-                    td.num { (trial.block + 1) }
-                    td { bdi { (trial.case) } @if more > 0 { ", and " (more) " more" } }
-                    td { (trial.state) }
-                    td dir="auto" { (trial.reason) }
-                    td { (if trial.repeated { "yes, measured then" } else { "no" }) }
+                tbody { @for (run, more) in set.dropped_by_reason() { tr {
+                    td.num { (run.block + 1) }
+                    td { bdi { (run.case) } @if more > 0 { ", and " (more) " more" } }
+                    td { (run.state) }
+                    td dir="auto" { (run.reason) }
+                    td { (if run.repeated { "yes, measured then" } else { "no" }) }
                 } } }
             } }
         }

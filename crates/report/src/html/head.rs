@@ -43,7 +43,7 @@ fn nothing_judged(set: &ComparisonSet) -> Option<String> {
     let primary: Vec<&Comparison> = set.rows().filter(|row| row.metric.role == Role::Primary).collect();
     let reason = |row: &&Comparison| match row.no_verdict()? {
         NoVerdict::NotAvailable { .. } => Some("a side has no value".to_owned()),
-        NoVerdict::Lacking { .. } => Some("some trials have no value".to_owned()),
+        NoVerdict::Lacking { .. } => Some("some runs have no value".to_owned()),
         reason => Some(reason.short()),
     };
     let reasons: Option<Vec<String>> = primary.iter().map(reason).collect();
@@ -60,7 +60,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
         dl.identity {
             div { dt { "Run" } dd { (created(evidence)) " UTC" } }
-            div { dt { "Trials valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }
+            div { dt { "Runs valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }
             div { dt { "Design" } dd { (count(set.blocks as usize, "block")) ", " (count(evidence.cases.len(), "case")) } }
             div { dt { "étalon" } dd { (header.etalon_version) @if header.build != "release" { " (" (header.build) " build)" } } }
             div { dt { "Plan" } dd { code title=(header.plan_hash) { (header.plan_hash.chars().take(12).collect::<String>()) } } }

@@ -7,7 +7,7 @@ use crate::number::Script;
 use crate::words::{host_cell, host_unit};
 
 /// The lead of the section.
-pub const LEAD: &str = "What each client host did of a load that several made, as the median of its trials. The figures above \
+pub const LEAD: &str = "What each client host did of a load that several made, as the median of its runs. The figures above \
                         are of all hosts together, their histograms merged; one slow host would hide in them. \"Of middle\" is a \
                         host's 99th percentile over that of the middle host.";
 

@@ -9,66 +9,66 @@ use crate::latency::Latency;
 /// Longer series are merged.
 const MOST_SLOTS: u32 = 240;
 
-/// All trials of a case merged.
+/// All runs of a case merged.
 pub struct CaseLatency {
     /// `None` if not stored.
     pub whole: Option<Latency>,
-    /// Merged over the trials.
+    /// Merged over the runs.
     pub slots: Vec<Slot>,
 }
 
 /// Limit against damaged stores: seconds of four months.
 const MOST_INTERVALS: u32 = 10_000_000;
 
-/// One interval over all trials.
+/// One interval over all runs.
 pub struct Slot {
     /// Middle of the interval, since the start of the measured part.
     pub at_s: f64,
     pub rates: Vec<f64>,
-    /// Response times of all trials in it.
+    /// Response times of all runs in it.
     pub latency: Option<Latency>,
 }
 
-/// Per trial: operations and milliseconds.
+/// Per run: operations and milliseconds.
 #[derive(Default)]
 struct Open {
-    by_trial: BTreeMap<i64, (u64, u64)>,
+    by_run: BTreeMap<i64, (u64, u64)>,
     latency: Option<Latency>,
 }
 
-/// Of measured trials.
+/// Of measured runs.
 pub fn case(evidence: &Evidence, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
     let mut nominal_ms = 0;
     let mut lasts: BTreeMap<i64, u32> = BTreeMap::new();
-    for trial in crate::comparison::measured_trials(evidence, &[case]) {
-        let series = source.series(trial)?;
+    for run in crate::comparison::measured_runs(evidence, &[case]) {
+        let series = source.series(run)?;
         for part in series.iter().filter(|part| part.kind == SeriesKind::Response) {
-            let latency = decode(part, trial)?;
+            let latency = decode(part, run)?;
             let Some(number) = part.interval else {
-                merge(&mut whole, &latency, trial)?;
+                merge(&mut whole, &latency, run)?;
                 continue;
             };
             if number >= MOST_INTERVALS {
-                let detail = format!("no trial has an interval of the number {number}");
-                return Err(ReportError::Histogram { trial, detail });
+                let detail = format!("no run has an interval of the number {number}");
+                return Err(ReportError::Histogram { run, detail });
             }
             nominal_ms = nominal_ms.max(part.length_ms);
             let slot = open.entry(number).or_default();
-            let counted = slot.by_trial.entry(trial).or_default();
+            let counted = slot.by_run.entry(run).or_default();
             // Hosts share intervals: operations add up, lengths do not.
             counted.0 += latency.succeeded().len();
             counted.1 = counted.1.max(u64::from(part.length_ms));
-            merge(&mut slot.latency, &latency, trial)?;
-            let last = lasts.entry(trial).or_default();
+            merge(&mut slot.latency, &latency, run)?;
+            let last = lasts.entry(run).or_default();
             *last = (*last).max(number);
         }
     }
     Ok(CaseLatency { whole, slots: slots(open, &lasts, nominal_ms)? })
 }
 
-/// Merges down to [`MOST_SLOTS`]; a missing interval before a trial's end counts as idle.
+/// Merges down to [`MOST_SLOTS`]; a missing interval before a run's end counts as idle.
 fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32) -> Result<Vec<Slot>, ReportError> {
     let Some(last) = open.keys().next_back().copied() else { return Ok(Vec::new()) };
     let width = (last + 1).div_ceil(MOST_SLOTS);
@@ -76,14 +76,14 @@ fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32)
     for number in 0..=last {
         let slot = merged.entry(number / width).or_default();
         let found = open.get(&number);
-        for (trial, last) in lasts.iter().filter(|(_, last)| **last >= number) {
-            let own = found.and_then(|found| found.by_trial.get(trial)).copied();
+        for (run, last) in lasts.iter().filter(|(_, last)| **last >= number) {
+            let own = found.and_then(|found| found.by_run.get(run)).copied();
             let (operations, length_ms) = own.unwrap_or((0, u64::from(nominal_ms)));
             // A short last interval would show a random spike or dip.
             if number == *last && length_ms * 2 < u64::from(nominal_ms) {
                 continue;
             }
-            let sum = slot.by_trial.entry(*trial).or_default();
+            let sum = slot.by_run.entry(*run).or_default();
             sum.0 += operations;
             sum.1 += length_ms;
         }
@@ -94,33 +94,33 @@ fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32)
     let step_s = f64::from(nominal_ms) / 1e3;
     Ok(merged
         .into_iter()
-        .filter(|(_, slot)| !slot.by_trial.is_empty())
+        .filter(|(_, slot)| !slot.by_run.is_empty())
         .map(|(number, slot)| Slot {
             at_s: (f64::from(number * width) + f64::from(width) / 2.0) * step_s,
-            rates: slot.by_trial.values().map(|(count, ms)| *count as f64 * 1e3 / (*ms).max(1) as f64).collect(),
+            rates: slot.by_run.values().map(|(count, ms)| *count as f64 * 1e3 / (*ms).max(1) as f64).collect(),
             latency: slot.latency,
         })
         .collect())
 }
 
-fn merge(into: &mut Option<Latency>, from: &Latency, trial: i64) -> Result<(), ReportError> {
+fn merge(into: &mut Option<Latency>, from: &Latency, run: i64) -> Result<(), ReportError> {
     match into {
         None => *into = Some(from.clone()),
-        Some(sum) => sum.add(from).map_err(|detail| ReportError::Histogram { trial, detail })?,
+        Some(sum) => sum.add(from).map_err(|detail| ReportError::Histogram { run, detail })?,
     }
     Ok(())
 }
 
-fn decode(part: &Series, trial: i64) -> Result<Latency, ReportError> {
-    Latency::read(part).map_err(|detail| ReportError::Histogram { trial, detail })
+fn decode(part: &Series, run: i64) -> Result<Latency, ReportError> {
+    Latency::read(part).map_err(|detail| ReportError::Histogram { run, detail })
 }
 
 /// Values of whole response times, with counts.
-pub fn counts(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, ReportError> {
+pub fn counts(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     let mut all = Vec::new();
-    let series = source.series(trial)?;
+    let series = source.series(run)?;
     for part in series.iter().filter(|part| part.kind == SeriesKind::Response && part.interval.is_none()) {
-        let latency = decode(part, trial)?;
+        let latency = decode(part, run)?;
         let histogram = latency.succeeded();
         let steps = histogram.iter_recorded();
         all.extend(steps.map(|step| (histogram.median_equivalent(step.value_iterated_to()), step.count_at_value())));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_stall_is_a_zero_and_long_series_are_merged() {
-        let entry = |count| Open { by_trial: BTreeMap::from([(1, (count, 1_000))]), latency: None };
+        let entry = |count| Open { by_run: BTreeMap::from([(1, (count, 1_000))]), latency: None };
         let open = BTreeMap::from([(0, entry(100)), (2, entry(300))]);
         let found = slots(open, &BTreeMap::from([(1, 2)]), 1_000).unwrap();
         assert_eq!(found.iter().map(|slot| slot.rates[0]).collect::<Vec<_>>(), [100.0, 0.0, 300.0]);

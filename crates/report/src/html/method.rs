@@ -37,7 +37,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
              What changes on the machine over the hours then meets all systems alike."
         }
         Order::Sequential => {
-            "All trials of a case ran, then all of the next. What changed on the machine in the meantime looks like a \
+            "All runs of a case ran, then all of the next. What changed on the machine in the meantime looks like a \
              difference between cases: this order is kept to repeat old results."
         }
     };
@@ -47,13 +47,13 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     };
     html! {
         (count(set.blocks as usize, "block")) " of " (count(evidence.cases.len(), "case")) ". " (order)
-        " A trial is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
+        " A run is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
     }
 }
 
 fn unit(set: &ComparisonSet) -> Markup {
     html! {
-        "A trial gives one value per metric; these values are the sample. The thousands of operations in a trial are not: they \
+        "A run gives one value per metric; these values are the sample. The thousands of operations in a run are not: they \
          share its cache, its checkpoint, its neighbours. A and B in the tables are the " (estimator_words(set)) "."
     }
 }
@@ -70,7 +70,7 @@ fn ratio(set: &ComparisonSet) -> Markup {
             }
             Pairing::Unpaired => {
                 @if matches!(set.rules.order, TimeOrder::Sequential | TimeOrder::SequentialAllowed) {
-                    "The trials of one side ran before those of the other. "
+                    "The runs of one side ran before those of the other. "
                 }
                 "The sides have no blocks in common, so the change is the ratio of their geometric means, with the " (level)
                 " interval of Welch's test. Nothing here guards against what changed between the two."
@@ -95,9 +95,9 @@ fn verdicts(set: &ComparisonSet) -> Markup {
 
 fn limits(set: &ComparisonSet) -> Markup {
     html! {
-        "Percentiles of several trials are read from their merged histograms and shown only with at least 10 operations beyond them. Operations that failed took longer than all others, for all that is known: a percentile that lies among them is not available. \
+        "Percentiles of several runs are read from their merged histograms and shown only with at least 10 operations beyond them. Operations that failed took longer than all others, for all that is known: a percentile that lies among them is not available. \
          Response time counts from the moment at which an operation was due, so that waiting in line is part of it. "
-        @if set.lost() > 0 { "Trials without a result (" (set.lost()) ") stand in no figure. " }
+        @if set.lost() > 0 { "Runs without a result (" (set.lost()) ") stand in no figure. " }
         "What could not be measured is n/a with its reason, never zero."
     }
 }

@@ -19,11 +19,11 @@ mod load;
 mod method;
 mod pages;
 mod responses;
+mod runs;
 mod series;
 mod single;
 mod spatial;
 mod table;
-mod trials;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -43,8 +43,8 @@ const UNFOLDED: usize = 6;
 pub enum ReportError {
     #[error(transparent)]
     Store(#[from] store::StoreError),
-    #[error("read the histograms of trial {trial}: {detail}")]
-    Histogram { trial: i64, detail: String },
+    #[error("read the histograms of run {run}: {detail}")]
+    Histogram { run: i64, detail: String },
 }
 
 pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
@@ -132,13 +132,13 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     parts.extend(spatial.map(|spatial| part("spatial", "Spatial", "Spatial queries", SPATIAL, spatial)));
     let backups = backups::view(evidence, set);
     parts.extend(backups.map(|backups| part("backups", "Backups", "Backups", BACKUPS, backups)));
-    parts.push(part("trials", "Trials", "Every trial", TRIALS, charts.trials));
+    parts.push(part("runs", "Runs", "Every run", RUNS, charts.runs));
     if let Some((latency, seconds)) = charts.responses {
         parts.push(part("latency", "Response times", "Response times", LATENCY, latency));
         parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, seconds));
     }
     parts.push(part("facts", "Facts", "What was measured", FACTS, facts::facts(evidence, set)));
-    parts.push(part("warnings", "Warnings", "Warnings and dropped trials", "", facts::warnings(set)));
+    parts.push(part("warnings", "Warnings", "Warnings and dropped runs", "", facts::warnings(set)));
     parts.push(part("method", "Method", "Method", "", method::method(evidence, set)));
     parts.push(part("data", "Data", "Data", DATA, data::downloads(evidence, set)));
     Ok(parts)
@@ -159,12 +159,12 @@ const SPATIAL: &str = "The published table: for each query the mean of its runs 
                        processor time. Every answer was checked; one that is wrong has no figure.";
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
-const TRIALS: &str = "One mark per trial in the order in which they ran; every other block is shaded, the thin line is the \
+const RUNS: &str = "One mark per run in the order in which they ran; every other block is shaded, the thin line is the \
                       median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
-const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all trials together: their \
+const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all runs together: their \
                        histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";
 const SECONDS: &str =
-    "What happened within the trials. Seconds of one trial are not independent, so no verdict rests on them.";
+    "What happened within the runs. Seconds of one run are not independent, so no verdict rests on them.";
 const PAGES: &str = "By the engines' own counters, as differences of two snapshots. An engine that writes into the page cache \
                      waits in its syncs, one that writes through waits in its writes: only the time waited compares.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
@@ -177,7 +177,7 @@ fn results(set: &ComparisonSet) -> Markup {
 
 /// The charts of all cases.
 struct Charts {
-    trials: Markup,
+    runs: Markup,
     /// `None` for experiments without response times, such as backups alone.
     responses: Option<(Markup, Markup)>,
 }
@@ -190,7 +190,7 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
     let mut has_responses = false;
     for (number, view) in views.iter().enumerate() {
         let metrics = cases::primary_metrics(evidence, view.benchmark);
-        let of_metric = |(index, metric)| trials::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
+        let of_metric = |(index, metric)| runs::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
         dots.push((view.title.clone(), metrics.iter().enumerate().map(of_metric).collect()));
         // One case at a time to save memory.
         let loaded = view
@@ -203,7 +203,7 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
         over_time.push((view.title.clone(), series::seconds(view, &loaded, &format!("seconds-{number}"))));
     }
     let responses = has_responses.then(|| (folded(curves), folded(over_time)));
-    Ok(Charts { trials: folded(dots), responses })
+    Ok(Charts { runs: folded(dots), responses })
 }
 
 /// The first ones open, the others folded.
@@ -227,7 +227,7 @@ fn policy() -> String {
     )
 }
 
-/// Of one trial: nanoseconds and counts, merged over seconds and hosts.
-pub fn latencies(source: &dyn SeriesSource, trial: i64) -> Result<Vec<(u64, u64)>, ReportError> {
-    load::counts(source, trial)
+/// Of one run: nanoseconds and counts, merged over seconds and hosts.
+pub fn latencies(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
+    load::counts(source, run)
 }

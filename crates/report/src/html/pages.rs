@@ -35,7 +35,7 @@ fn per_commit(title: &str, all: &[PerCommit]) -> Markup {
     html! {
         h3 dir="auto" { (title) }
         div.scroll { table.results {
-            caption { "I/O per commit, medians of the trials" }
+            caption { "I/O per commit, medians of the runs" }
             thead { tr {
                 th scope="col" { "system" }
                 th scope="col" { "files" }
@@ -72,7 +72,7 @@ fn published(section: &Section) -> Markup {
         @for ((a, b), all) in &section.conclusions { (conclusions(a, b, all)) }
         @for table in &section.systems {
             details.case {
-                summary { "counters of " bdi { (table.system) } ", trial by trial" }
+                summary { "counters of " bdi { (table.system) } ", run by run" }
                 div.scroll { table.results {
                     thead { tr { @for head in HEADS { th.num scope="col" { (head) } } } }
                     tbody { @for row in &table.rows { tr { @for (cell, head) in pages::cells(row).iter().zip(HEADS) {

@@ -17,8 +17,8 @@ const LIMITS: [&str; 2] = ["over_", "below_"];
 struct Column {
     system: String,
     index: usize,
-    trials: usize,
-    /// Trials that failed: what the others did is not all of it.
+    runs: usize,
+    /// Runs that failed: what the others did is not all of it.
     failed: usize,
     executions: u64,
     errors: u64,
@@ -51,7 +51,7 @@ pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Mar
             .iter()
             .map(|system| column(evidence, source, system, &limits))
             .collect::<Result<Vec<_>, ReportError>>()?;
-        let columns: Vec<Column> = columns.into_iter().filter(|column| column.trials > 0).collect();
+        let columns: Vec<Column> = columns.into_iter().filter(|column| column.runs > 0).collect();
         if !columns.is_empty() {
             parts.push(html! {
                 h3 dir="auto" { (view.title) }
@@ -133,7 +133,7 @@ fn column(
     Ok(Column {
         system: system.name.to_owned(),
         index: system.index,
-        trials: crate::comparison::measured_trials(evidence, &[system.case]).len(),
+        runs: crate::comparison::measured_runs(evidence, &[system.case]).len(),
         failed: evidence.failed(system.case),
         executions: succeeded + errors,
         errors,
@@ -243,15 +243,15 @@ fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<
 }
 
 fn note(columns: &[Column]) -> Markup {
-    let of = columns.iter().map(|column| column.trials).max().unwrap_or(0);
+    let of = columns.iter().map(|column| column.runs).max().unwrap_or(0);
     html! {
         p.note {
-            @if of > 1 { "All executions of " (of) " trials together: counts are sums, times are of the merged histograms, which have three digits. " }
+            @if of > 1 { "All executions of " (of) " runs together: counts are sums, times are of the merged histograms, which have three digits. " }
             @else if columns.iter().any(|column| !column.is_exact) { "Times are of a histogram with three digits. " }
             "Shares are of all executions, so that one that failed was not in time. The median is of all executions, too; shortest \
              and mean are of those that succeeded, and nobody knows the longest where one failed. "
             @if columns.len() > 1 {
-                "A winner has the better number, by however little and of however few trials: whether that is more than chance \
+                "A winner has the better number, by however little and of however few runs: whether that is more than chance \
                  is said by the verdicts above."
             }
         }

@@ -1,4 +1,4 @@
-//! Percentile curves, and series over a trial's seconds.
+//! Percentile curves, and series over a run's seconds.
 
 use std::fmt::Write as _;
 
@@ -122,7 +122,7 @@ pub fn seconds(view: &CaseView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup
     let loaded: Vec<(&SystemCase<'_>, &CaseLatency)> =
         loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
     if loaded.is_empty() {
-        return vec![super::figure::nothing(&view.title, "no trial stored more than one interval")];
+        return vec![super::figure::nothing(&view.title, "no run stored more than one interval")];
     }
     let mut all = vec![throughput(view, &loaded, &format!("{id}-rate"))];
     all.extend(tail(view, &loaded, &format!("{id}-tail")));
@@ -135,8 +135,8 @@ fn throughput(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], i
     let mut panel = over_time(loaded, y);
     panel.title = format!("Throughput over the measured part, {}", view.title);
     panel.description =
-        "Per system the median over its trials, with the range from the lowest to the highest.".to_owned();
-    panel.y_caption = "operations a second: median of the trials, and their range".to_owned();
+        "Per system the median over its runs, with the range from the lowest to the highest.".to_owned();
+    panel.y_caption = "operations a second: median of the runs, and their range".to_owned();
     let mut series = Vec::new();
     for (system, latency) in loaded {
         let rows: Vec<(f64, f64, f64, f64)> = latency.slots.iter().map(|slot| spread(slot.at_s, &slot.rates)).collect();
@@ -153,12 +153,12 @@ fn throughput(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], i
     }
     let live = Live { unit: "operations a second".to_owned(), kind: "seconds", zoom: true, y_log: false, series };
     let systems: Vec<&SystemCase<'_>> = loaded.iter().map(|(system, _)| *system).collect();
-    let table = series_table(&live, "operations a second, median of the trials");
+    let table = series_table(&live, "operations a second, median of the runs");
     let title = format!("{}: throughput", view.title);
     Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table)
 }
 
-/// Time, lowest, median and highest of the trials.
+/// Time, lowest, median and highest of the runs.
 fn spread(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
     let mut ordered = rates.to_vec();
     ordered.sort_by(f64::total_cmp);
@@ -198,8 +198,8 @@ fn tail(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &st
     let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
     let name = format!("p{:.0}", q * 100.0);
     panel.title = format!("Response time {name} over the measured part, {}", view.title);
-    panel.description = "Per system, from the merged latencys of its trials.".to_owned();
-    panel.y_caption = format!("{name}, {}: of all trials together", unit.name());
+    panel.description = "Per system, from the merged latencys of its runs.".to_owned();
+    panel.y_caption = format!("{name}, {}: of all runs together", unit.name());
     let mut series = Vec::new();
     for (system, curve) in &curves {
         let points: Vec<(f64, f64)> = curve.iter().map(|(at, ns)| (*at, unit.of(*ns))).collect();

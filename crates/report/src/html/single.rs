@@ -54,8 +54,8 @@ fn span(figures: &[&Figure]) -> Markup {
 pub fn table(set: &ComparisonSet) -> Markup {
     let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
     let level = percent(set.rules.level, Script::Typographic);
-    // A single trial is its own extreme.
-    let extremes = set.figures.iter().any(|figure| figure.side.trials.len() > 1);
+    // A single run is its own extreme.
+    let extremes = set.figures.iter().any(|figure| figure.side.runs.len() > 1);
     let columns = Columns { several, extremes };
     html! {
         div.scroll { table.results {
@@ -68,7 +68,7 @@ pub fn table(set: &ComparisonSet) -> Markup {
                     th.num scope="col" { "lowest" }
                     th.num scope="col" { "highest" }
                 }
-                th.num scope="col" { "trials" }
+                th.num scope="col" { "runs" }
             } }
             tbody { @for figure in &set.figures { (line(figure, columns)) } }
         } }
@@ -110,7 +110,7 @@ fn line(figure: &Figure, columns: Columns) -> Markup {
                 td.num data-l="lowest" { (extreme(summary.map(|s| s.min))) }
                 td.num data-l="highest" { (extreme(summary.map(|s| s.max))) }
             }
-            td.num data-l="trials" { (figure.side.trials.len()) }
+            td.num data-l="runs" { (figure.side.runs.len()) }
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     }
     let level = percent(set.rules.level, Script::Plain);
     let head = format!(
-        "\nWhat the best of a group hides: the mean of the trials at every depth, ± half its {level} interval. The knee is \
+        "\nWhat the best of a group hides: the mean of the runs at every depth, ± half its {level} interval. The knee is \
          the smallest depth with {} of the highest mean.",
         percent(KNEE_SHARE, Script::Plain)
     );
@@ -50,7 +50,7 @@ fn bars(groups: &[&DiskGroup], options: &TextOptions) -> String {
     let name = |curve: &DepthCurve| clipped(&clean(&curve.system), LONGEST_NAME);
     let names = all().map(|curve| unicode_width::UnicodeWidthStr::width(name(curve).as_str())).max().unwrap_or(0);
     let room = options.width.saturating_sub(names + FIGURES + 6).max(10);
-    let head = format!("\nBest of each group, {} (as published: the highest of all trials)", rate_words(&first.metric));
+    let head = format!("\nBest of each group, {} (as published: the highest of all runs)", rate_words(&first.metric));
     let mut out = wrapped(&head, options.width, 2);
     let unit = RowUnit::new(&first.metric.unit, []);
     for group in groups {

@@ -14,7 +14,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     if set.hosts.is_empty() {
         return String::new();
     }
-    let head = "\nEach client host, medians of its trials; of middle: its 99th percentile over the middle host's.";
+    let head = "\nEach client host, medians of its runs; of middle: its 99th percentile over the middle host's.";
     let mut out = wrapped(head, options.width, 2);
     for group in &set.hosts {
         out.push_str(&wrapped(&clean(&format!("{} @ {}", group.label, group.system)), options.width, 2));

@@ -15,9 +15,9 @@ use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
 use crate::words::{design, estimator_words, exploring, primary_family, table_title};
 
-/// Whether single trials are listed under rows.
+/// Whether single runs are listed under rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trials {
+pub enum Runs {
     #[default]
     Hidden,
     /// They are, in run order.
@@ -29,14 +29,14 @@ pub struct TextOptions {
     /// At least 80.
     pub width: usize,
     pub style: Style,
-    pub trials: Trials,
+    pub runs: Runs,
     /// Maximum named above a table.
     pub differences: usize,
 }
 
 impl Default for TextOptions {
     fn default() -> TextOptions {
-        TextOptions { width: 80, style: Style::Plain, trials: Trials::Hidden, differences: 6 }
+        TextOptions { width: 80, style: Style::Plain, runs: Runs::Hidden, differences: 6 }
     }
 }
 
@@ -50,7 +50,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
     let mut out = String::new();
     for note in &set.notes {
-        // Table and footnotes report missing trials.
+        // Table and footnotes report missing runs.
         if note.kind != NoteKind::Incomplete {
             out.push_str(&wrapped(&clean(&format!("note: {}.", note.text)), options.width, 6));
         }
@@ -170,16 +170,16 @@ fn dropped(set: &ComparisonSet, width: usize) -> String {
     if set.dropped.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}:\n", count(set.dropped.len(), "dropped trial"));
-    for (trial, more) in set.dropped_by_reason() {
-        let repeated = if trial.repeated { ", measured when repeated" } else { "" };
+    let mut out = format!("\n{}:\n", count(set.dropped.len(), "dropped run"));
+    for (run, more) in set.dropped_by_reason() {
+        let repeated = if run.repeated { ", measured when repeated" } else { "" };
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let line = format!(
             "  block {}, {}{more}: {}{repeated}: {}",
-            trial.block + 1,
-            clean(&trial.case),
-            trial.state,
-            clean(&trial.reason)
+            run.block + 1,
+            clean(&run.case),
+            run.state,
+            clean(&run.reason)
         );
         out.push_str(&format!("  {}", wrapped(&line, width.saturating_sub(2), 4)));
     }

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 use stats::Verdict;
 
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
-use super::{TextOptions, Trials};
+use super::{Runs, TextOptions};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit, verdict_words};
@@ -110,9 +110,9 @@ fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, option
         }
         let indent = if case.is_empty() { "" } else { "  " };
         grid.push(GridLine::Cells(cells(row, set, marks, indent, form)));
-        if options.trials == Trials::Listed {
+        if options.runs == Runs::Listed {
             for letter in [SideLetter::A, SideLetter::B] {
-                grid.push(GridLine::Across(trials(row, letter, indent, options.width)));
+                grid.push(GridLine::Across(runs(row, letter, indent, options.width)));
             }
         }
     }
@@ -199,11 +199,11 @@ fn verdict_style(row: &Comparison) -> Ansi {
     }
 }
 
-fn trials(row: &Comparison, letter: SideLetter, indent: &str, width: usize) -> String {
+fn runs(row: &Comparison, letter: SideLetter, indent: &str, width: usize) -> String {
     let unit = row_unit(row);
     let side = row.side(letter);
     let mut values: Vec<String> = side
-        .trials
+        .runs
         .iter()
         // Keeps digit groups together.
         .map(|point| unit.print(point.value, Script::Plain).replace(' ', "\u{a0}"))

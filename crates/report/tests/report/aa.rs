@@ -3,12 +3,12 @@
 //! Whole experiments go through store, `compare` with all metrics, and gate. A true 5 % of 200 has a standard error of
 //! 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
 
-use model::{Direction, Measurement, PlannedTrial, Role, TrialState};
+use model::{Direction, Measurement, PlannedRun, Role, RunState};
 use report::comparison::Warning;
 use report::gate::{GateRules, GateStatus, gate};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, compare};
 use stats::{Rng, Verdict};
-use store::{StoredMeasurement, StoredTrial};
+use store::{StoredMeasurement, StoredRun};
 
 use crate::evidence::{Builder, empty, normal};
 
@@ -20,7 +20,7 @@ const METRICS: usize = 20;
 /// Nothing is called equivalent before it is tested.
 const MARGIN: f64 = 1e-6;
 
-/// Dependence between a trial's metrics.
+/// Dependence between a run's metrics.
 #[derive(Clone, Copy, Debug)]
 enum Metrics {
     /// As many chances of a false alarm as rows.
@@ -41,18 +41,18 @@ fn experiment(blocks: u32, metrics: Metrics, rng: &mut Rng) -> Evidence {
     let (order, cases) = (plan.order(), plan.cases());
     let mut evidence = empty(plan, cases);
     for planned in order {
-        trial(&mut evidence, planned, metrics, rng);
+        run(&mut evidence, planned, metrics, rng);
     }
     evidence
 }
 
-fn trial(evidence: &mut Evidence, planned: PlannedTrial, metrics: Metrics, rng: &mut Rng) {
-    let trial_id = i64::from(planned.position) + 1;
-    evidence.trials.push(StoredTrial {
-        id: trial_id,
+fn run(evidence: &mut Evidence, planned: PlannedRun, metrics: Metrics, rng: &mut Rng) {
+    let run_id = i64::from(planned.position) + 1;
+    evidence.runs.push(StoredRun {
+        id: run_id,
         planned,
         attempt: 1,
-        state: TrialState::Measured,
+        state: RunState::Measured,
         reason: None,
         started_unix_ms: Some(1_772_366_400_000 + i64::from(planned.position) * 25_000),
         elapsed_s: 5.0,
@@ -66,8 +66,8 @@ fn trial(evidence: &mut Evidence, planned: PlannedTrial, metrics: Metrics, rng: 
         };
         let value = 1_000.0 * (0.02 * noise).exp();
         let measurement = Measurement::value(&format!("m{index:02}"), "tx/s", Direction::Higher, role, value);
-        let PlannedTrial { position, block, case } = planned;
-        evidence.measurements.push(StoredMeasurement { trial_id, block, case, position, measurement });
+        let PlannedRun { position, block, case } = planned;
+        evidence.measurements.push(StoredMeasurement { run_id, block, case, position, measurement });
     }
 }
 

@@ -1,27 +1,27 @@
 use model::{Direction, Mark, MarkKind, Measurement, Role};
-use report::barrel::{Trials, render, reports};
+use report::barrel::{Runs, render, reports};
 use store::StoredMeasurement;
 
 use crate::evidence::Builder;
 
-/// Two systems, one case each, two trials of two seconds.
+/// Two systems, one case each, two runs of two seconds.
 fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
     let builder = Builder { clients: vec![10], blocks: 2, seconds: 2, noise: 0.0, ..Builder::default() };
     let mut evidence = builder.build().evidence;
     evidence.measurements.clear();
-    for trial in evidence.trials.clone() {
+    for run in evidence.runs.clone() {
         for (id, values) in metrics {
-            let value = values[trial.planned.block as usize];
+            let value = values[run.planned.block as usize];
             let measurement = Measurement::value(id, "", Direction::Neither, Role::Primary, value);
-            let (case, block, position) = (trial.planned.case, trial.planned.block, trial.planned.position);
-            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, case, position, measurement });
+            let (case, block, position) = (run.planned.case, run.planned.block, run.planned.position);
+            evidence.measurements.push(StoredMeasurement { run_id: run.id, block, case, position, measurement });
         }
     }
     evidence
 }
 
 #[test]
-fn counts_are_summed_and_extremes_are_the_extremes_of_all_trials() {
+fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
     let mut evidence = evidence(&[
         ("throughput", [150.0, 250.0]),
         ("throughput_update_index", [50.0, 100.0]),
@@ -33,48 +33,48 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_trials() {
         ("connect_min", [800.0, 900.0]),
         ("connect_mean", [1_000.0, 1_200.0]),
     ]);
-    let of_first_case = evidence.trials.iter().find(|trial| trial.planned.case == 0).unwrap().id;
+    let of_first_case = evidence.runs.iter().find(|run| run.planned.case == 0).unwrap().id;
     let detail = "the client's 2 threads were busy".to_owned();
     evidence.marks.push((of_first_case, Mark { kind: MarkKind::ClientSaturated, detail }));
-    let all = reports(&evidence, Trials::Together);
+    let all = reports(&evidence, Runs::Together);
     assert_eq!(all.len(), 2);
-    let expected = "# system rollback-journal: 2 trials\n\
+    let expected = "# system rollback-journal: 2 runs\n\
         Query Barrel Report for client select-update\n\
         connect: max=3.000ms  min=0.800ms avg= 1.100ms from 10 clients \n\
         Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s\n\
         select_index\t500\t12.345\t0.018\t125.00\n\
         update_index\t300\tn/a\tn/a\t75.00\n\
-        # select_index: p50 0.050 ms, p99 n/a, median of the trials\n\
-        # update_index: p50 n/a, p99 n/a, median of the trials\n\
+        # select_index: p50 0.050 ms, p99 n/a, median of the runs\n\
+        # update_index: p50 n/a, p99 n/a, median of the runs\n\
         # marked client-saturated: the client's 2 threads were busy\n";
     assert_eq!(render(&all[0]), expected);
-    let each = reports(&evidence, Trials::Each);
+    let each = reports(&evidence, Runs::Each);
     assert_eq!(each.len(), 4);
-    assert_eq!((each[0].trials, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, Some(200), Some(300)));
+    assert_eq!((each[0].runs, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, Some(200), Some(300)));
 }
 
 #[test]
-fn a_trial_without_types_is_reported_by_its_script_and_what_is_unknown_is_not_zero() {
+fn a_run_without_types_is_reported_by_its_script_and_what_is_unknown_is_not_zero() {
     let evidence = evidence(&[("throughput", [100.0, 100.0])]);
-    let text = render(&reports(&evidence, Trials::Together)[0]);
+    let text = render(&reports(&evidence, Runs::Together)[0]);
     assert!(text.contains("connect: max=n/a  min=n/a avg= n/a from 10 clients"), "{text}");
     assert!(text.contains("\nselect-update\t400\tn/a\tn/a\t100.00\n"), "{text}");
 }
 
 #[test]
-fn a_case_without_a_measured_trial_has_no_report() {
+fn a_case_without_a_measured_run_has_no_report() {
     let mut evidence = evidence(&[("throughput", [100.0, 100.0])]);
-    for trial in evidence.trials.iter_mut().filter(|trial| trial.planned.case == 1) {
-        trial.state = model::TrialState::Failed;
+    for run in evidence.runs.iter_mut().filter(|run| run.planned.case == 1) {
+        run.state = model::RunState::Failed;
     }
-    assert_eq!(reports(&evidence, Trials::Together).len(), 1);
+    assert_eq!(reports(&evidence, Runs::Together).len(), 1);
 }
 
 #[test]
 fn what_nobody_told_the_length_of_has_no_count() {
     let mut evidence = evidence(&[("throughput", [100.0, 100.0]), ("errors", [0.0, 0.0])]);
-    evidence.trials.iter_mut().for_each(|trial| trial.elapsed_s = 0.0);
-    let text = render(&reports(&evidence, Trials::Together)[0]);
+    evidence.runs.iter_mut().for_each(|run| run.elapsed_s = 0.0);
+    let text = render(&reports(&evidence, Runs::Together)[0]);
     assert!(text.contains("\nselect-update\tn/a\tn/a\tn/a\tn/a\n"), "{text}");
     let text = report::pgbench::render(&evidence);
     assert!(text.contains("tps = 100.000000"), "{text}");

@@ -18,7 +18,7 @@ fn rich() -> Made {
     builder.systems.push(("wal, synchronous=normal".to_owned(), |clients| 1_215.0 * (clients as f64).powf(0.31)));
     let mut made = builder.build();
     made.fail(made.position_of("wal"), "the server closed the connection unexpectedly");
-    let last = made.evidence.trials.len() as u32 - 1;
+    let last = made.evidence.runs.len() as u32 - 1;
     made.mark(last, MarkKind::ClientSaturated, "each of the client's 2 threads was busy 97 % of the time");
     made.mark(5, MarkKind::NotSteady, "the rate fell by 9 %");
     made.change("rollback-journal", "response_p99", |block, value| value * if block % 3 == 0 { 1.3 } else { 1.0 });
@@ -46,7 +46,7 @@ fn check_quiet(browser: &Browser, path: &std::path::Path) {
 fn charts_are_drawn_and_answer_the_pointer() {
     let folder = tempfile::tempdir().unwrap();
     let text = page(&rich());
-    // Nine cases, ninety trials: small enough for mail.
+    // Nine cases, ninety runs: small enough for mail.
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
     let path = write(&folder, "report.html", &text);
     let mut browser = Browser::start();
@@ -59,8 +59,8 @@ fn charts_are_drawn_and_answer_the_pointer() {
         json!(3 + 2 + 3 * (3 + 1 + 2))
     );
     assert_eq!(browser.evaluate("document.querySelectorAll('figure.chart.empty').length"), json!(0));
-    // Measured and lost trials are marks in three pictures.
-    assert_eq!(browser.evaluate("document.querySelectorAll('#trials .plot svg .pt').length"), json!(90 * 3));
+    // Measured and lost runs are marks in three pictures.
+    assert_eq!(browser.evaluate("document.querySelectorAll('#runs .plot svg .pt').length"), json!(90 * 3));
     assert_eq!(browser.evaluate("document.querySelectorAll('#seconds svg.zoomable .ln').length"), json!(18));
     let wide = "document.documentElement.scrollWidth <= window.innerWidth";
     assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out");

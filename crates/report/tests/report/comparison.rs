@@ -33,7 +33,7 @@ fn a_faster_system_is_faster_in_every_primary_metric() {
         let holm = estimate.adjusted.unwrap();
         assert!(holm >= estimate.p_t && holm <= 0.05, "{holm} of {}", estimate.p_t);
         assert!(estimate.lo < estimate.ratio && estimate.ratio < estimate.hi);
-        assert_eq!((row.a.trials.len(), estimate.blocks), (10, 10));
+        assert_eq!((row.a.runs.len(), estimate.blocks), (10, 10));
     }
     let throughput = row(&set, "clients=1", "throughput");
     assert!((throughput.estimate.as_ref().unwrap().ratio - 1_250.0 / 900.0).abs() < 0.05);
@@ -113,14 +113,14 @@ fn an_exception_of_one_side_is_told_and_leaves_the_verdict() {
 fn a_saturated_client_voids_its_case_and_no_other() {
     let mut made = Builder::default().build();
     let position = made.position_of("wal");
-    let case = made.evidence.trials[position as usize].planned.case;
+    let case = made.evidence.runs[position as usize].planned.case;
     let label = format!("clients={}", made.evidence.cases[case as usize].point["clients"]);
     made.mark(position, MarkKind::ClientSaturated, "97 % of a core");
     made.mark(position, MarkKind::NotSteady, "falls by 9 %");
     let set = set(&made);
     for row in set.rows() {
         if row.case_label() == label {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::Voided { what: "client saturated".into(), trials: 1 }));
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::Voided { what: "client saturated".into(), runs: 1 }));
             assert!(kinds(row).contains(&"client-saturated") && kinds(row).contains(&"not-steady"));
         } else {
             assert_eq!(row.verdict(), Some(Verdict::Faster));
@@ -130,7 +130,7 @@ fn a_saturated_client_voids_its_case_and_no_other() {
 }
 
 #[test]
-fn shapes_of_the_trials_are_told() {
+fn shapes_of_the_runs_are_told() {
     let mut made = Builder { noise: 0.002, blocks: 12, clients: vec![4], ..Builder::default() }.build();
     made.change("wal", "throughput", |block, value| value * (1.0 - 0.02 * f64::from(block)));
     made.change("rollback-journal", "response_p50", |block, v| v * if block % 3 == 0 { 1.5 } else { 1.0 });
@@ -164,25 +164,23 @@ fn a_difference_of_one_step_of_the_clock_is_no_difference() {
 }
 
 #[test]
-fn dropped_trials_are_counted_and_unpaired_blocks_left_out() {
+fn dropped_runs_are_counted_and_unpaired_blocks_left_out() {
     let mut made = Builder::default().build();
     made.fail(made.position_of("wal"), "the server closed the connection");
     let set = set(&made);
     assert_eq!((set.counts.planned, set.counts.measured, set.counts.failed, set.lost()), (40, 39, 1, 1));
     assert_eq!(set.dropped[0].reason, "the server closed the connection");
-    let touched: Vec<&Comparison> = set.rows().filter(|row| kinds(row).contains(&"dropped-trials")).collect();
+    let touched: Vec<&Comparison> = set.rows().filter(|row| kinds(row).contains(&"dropped-runs")).collect();
     assert_eq!(touched.len(), 3);
     assert!(touched.iter().all(|row| row.estimate.as_ref().unwrap().blocks == 9 && kinds(row).contains(&"unpaired")));
-    assert!(
-        set.notes.iter().any(|n| n.kind == NoteKind::Incomplete && n.text == "39 of 40 trials measured, 1 dropped")
-    );
+    assert!(set.notes.iter().any(|n| n.kind == NoteKind::Incomplete && n.text == "39 of 40 runs measured, 1 dropped"));
 }
 
 #[test]
 fn nothing_measured_is_no_error_and_no_zero() {
     let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
     for position in 0..20 {
-        if made.evidence.cases[made.evidence.trials[position as usize].planned.case as usize].system == "wal" {
+        if made.evidence.cases[made.evidence.runs[position as usize].planned.case as usize].system == "wal" {
             made.fail(position, "no route to host");
         }
     }
@@ -190,7 +188,7 @@ fn nothing_measured_is_no_error_and_no_zero() {
     for row in half.rows() {
         let Some(NoVerdict::NotAvailable { .. }) = row.no_verdict() else { panic!("{row:?}") };
         assert_eq!((row.b.estimate, row.estimate), (None, None));
-        assert!(row.warnings.iter().any(|w| w.text() == "B: 10 trials dropped (no route to host)"));
+        assert!(row.warnings.iter().any(|w| w.text() == "B: 10 runs dropped (no route to host)"));
     }
     (0..20).for_each(|position| made.fail(position, "no route to host"));
     let none = set(&made);
@@ -312,7 +310,7 @@ fn debug_builds_and_sequential_orders_are_noted() {
     assert_eq!(kinds, [NoteKind::DebugBuild, NoteKind::SequentialOrder]);
 }
 
-/// One system on both sides, slowing by 3 % per trial, one side after the other.
+/// One system on both sides, slowing by 3 % per run, one side after the other.
 #[test]
 fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired() {
     let speed: crate::evidence::Speed = |_| 1_000.0;
@@ -321,7 +319,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     made.evidence.header.plan.schedule.order = Order::Sequential;
     let order = made.evidence.header.plan.order();
     for stored in &mut made.evidence.measurements {
-        let is_it = |planned: &&model::PlannedTrial| (planned.case, planned.block) == (stored.case, stored.block);
+        let is_it = |planned: &&model::PlannedRun| (planned.case, planned.block) == (stored.case, stored.block);
         stored.position = order.iter().find(is_it).unwrap().position;
         if let model::Reading::Value(value) = &mut stored.measurement.reading {
             *value *= 0.97_f64.powi(i32::try_from(stored.position).unwrap());
@@ -348,7 +346,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     assert!(unknown.notes[0].text.starts_with("imported: nobody tells"), "{:?}", unknown.notes);
 }
 
-/// Two equal systems, nine times as fast with four clients: a side without those trials is not slower.
+/// Two equal systems, nine times as fast with four clients: a side without those runs is not slower.
 #[test]
 fn cases_are_paired_before_they_are_pooled() {
     let speed: crate::evidence::Speed = |clients| if clients == 4 { 9_000.0 } else { 1_000.0 };
@@ -356,13 +354,13 @@ fn cases_are_paired_before_they_are_pooled() {
     let mut made = Builder { systems, seconds: 1, ..Builder::default() }.build();
     let lost: Vec<u32> = made
         .evidence
-        .trials
+        .runs
         .iter()
-        .filter(|trial| {
-            let case = &made.evidence.cases[trial.planned.case as usize];
-            case.system == "b" && case.point["clients"].as_int() == Some(4) && trial.planned.block < 3
+        .filter(|run| {
+            let case = &made.evidence.cases[run.planned.case as usize];
+            case.system == "b" && case.point["clients"].as_int() == Some(4) && run.planned.block < 3
         })
-        .map(|trial| trial.planned.position)
+        .map(|run| run.planned.position)
         .collect();
     assert_eq!(lost.len(), 3);
     lost.into_iter().for_each(|position| made.fail(position, "out of memory"));
@@ -381,18 +379,17 @@ fn cases_are_paired_before_they_are_pooled() {
 }
 
 #[test]
-fn trials_of_a_block_that_are_an_hour_apart_are_named() {
+fn runs_of_a_block_that_are_an_hour_apart_are_named() {
     let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
     let quiet = set(&made);
     assert!(quiet.rows().all(|row| !kinds(row).contains(&"far-apart")));
     let repeated = made.position_of("wal") as usize;
     let far = |made: &mut Made, ms: i64| {
-        let partner = made.evidence.trials.iter().find(|trial| {
-            trial.planned.block == made.evidence.trials[repeated].planned.block
-                && trial.planned.position as usize != repeated
+        let partner = made.evidence.runs.iter().find(|run| {
+            run.planned.block == made.evidence.runs[repeated].planned.block && run.planned.position as usize != repeated
         });
         let began = partner.unwrap().started_unix_ms.unwrap();
-        made.evidence.trials[repeated].started_unix_ms = Some(began + ms);
+        made.evidence.runs[repeated].started_unix_ms = Some(began + ms);
     };
     far(&mut made, 3_599_000);
     assert!(set(&made).rows().all(|row| !kinds(row).contains(&"far-apart")));
@@ -402,7 +399,7 @@ fn trials_of_a_block_that_are_an_hour_apart_are_named() {
         assert_eq!(
             text,
             [
-                "in 1 of 10 blocks the trials of A and B began an hour or more apart, up to 2.0 h: what changed on the machine in the \
+                "in 1 of 10 blocks the runs of A and B began an hour or more apart, up to 2.0 h: what changed on the machine in the \
               meantime does not cancel out"
             ]
         );

@@ -40,17 +40,17 @@ fn set(made: &Made) -> ComparisonSet {
 }
 
 #[test]
-fn the_best_is_the_highest_trial_and_the_knee_the_first_near_it() {
+fn the_best_is_the_highest_run_and_the_knee_the_first_near_it() {
     let set = set(&volumes("random", "iops", "io/s"));
     let [group] = set.disk.as_slice() else { panic!("{:?}", set.disk) };
     assert_eq!((group.label.as_str(), group.metric.id.as_str()), ("random read, 8 KB", "iops"));
     let [bent, rising] = group.curves.as_slice() else { panic!("{group:?}") };
     let depths: Vec<i64> = bent.points.iter().map(|point| point.depth).collect();
     assert_eq!(depths, [1, 2, 4, 8]);
-    let all = || bent.points.iter().flat_map(|point| &point.rate.trials).map(|trial| trial.value);
+    let all = || bent.points.iter().flat_map(|point| &point.rate.runs).map(|run| run.value);
     let (at, best) = bent.best().unwrap();
     assert_eq!(best, all().fold(0.0, f64::max));
-    assert!(best > at.mean().unwrap(), "the best of several trials is above their mean");
+    assert!(best > at.mean().unwrap(), "the best of several runs is above their mean");
     assert!(matches!(bent.knee(), Knee::At(point) if point.depth == 4), "{:?}", bent.knee());
     assert!(matches!(rising.knee(), Knee::NotReached(point) if point.depth == 8), "{:?}", rising.knee());
     let (lo, hi) = bent.points[2].interval().unwrap();
@@ -101,9 +101,9 @@ fn a_single_volume_has_its_charts_too() {
         (0..).zip(&made.evidence.cases).filter(|(_, case)| case.system == "4 KB").map(|(index, _)| index).collect();
     let place = |case: u32| kept.iter().position(|known| *known == case).map(|at| at as u32);
     made.evidence.cases.retain(|case| case.system == "4 KB");
-    made.evidence.trials.retain_mut(|trial| {
-        let found = place(trial.planned.case);
-        trial.planned.case = found.unwrap_or(0);
+    made.evidence.runs.retain_mut(|run| {
+        let found = place(run.planned.case);
+        run.planned.case = found.unwrap_or(0);
         found.is_some()
     });
     made.evidence.measurements.retain_mut(|stored| {
@@ -111,7 +111,7 @@ fn a_single_volume_has_its_charts_too() {
         stored.case = found.unwrap_or(0);
         found.is_some()
     });
-    let first = made.evidence.trials[0].planned.position;
+    let first = made.evidence.runs[0].planned.position;
     made.mark(first, MarkKind::ServedByCache, "the devices read 3 % of the bytes");
     made.mark(first, MarkKind::NotSteady, "bimodal");
     let set = set(&made);
@@ -121,12 +121,12 @@ fn a_single_volume_has_its_charts_too() {
     // Marks show beside their figure, even without voiding a verdict.
     let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!(ending("  (1,2)"), 1, "{text}");
-    assert!(text.contains("\n(1) served by a cache in 1 of 6 trials: the devices read 3 % of the bytes\n"), "{text}");
-    assert!(text.contains("\n(2) not steady in 1 of 6 trials: bimodal\n"), "{text}");
+    assert!(text.contains("\n(1) served by a cache in 1 of 6 runs: the devices read 3 % of the bytes\n"), "{text}");
+    assert!(text.contains("\n(2) not steady in 1 of 6 runs: bimodal\n"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert_eq!(text.matches("served by a cache in 1 of 6 trials").count(), 1, "{text}");
+    assert_eq!(text.matches("served by a cache in 1 of 6 runs").count(), 1, "{text}");
     let page = page(&made);
-    assert!(page.contains("id=\"disk\"") && page.contains("not steady in 1 of 6 trials: bimodal"));
+    assert!(page.contains("id=\"disk\"") && page.contains("not steady in 1 of 6 runs: bimodal"));
 }
 
 #[test]

@@ -6,11 +6,11 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use model::{
     Benchmark, Case, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
-    Measurement, Order, Plan, PlannedTrial, Reading, Role, Schedule, Series, SeriesKind, SystemPlan, TrialState, Value,
+    Measurement, Order, Plan, PlannedRun, Reading, Role, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use report::Evidence;
 use stats::Rng;
-use store::{Header, StoredMeasurement, StoredTrial};
+use store::{Header, StoredMeasurement, StoredRun};
 
 /// Transactions per second by clients.
 pub type Speed = fn(clients: i64) -> f64;
@@ -114,14 +114,14 @@ impl Builder {
             }
             let block_level = 1.0 + self.noise * normal(&mut rng);
             for case in order {
-                self.trial(&mut made, PlannedTrial { position, block, case }, block_level, &mut rng);
+                self.run(&mut made, PlannedRun { position, block, case }, block_level, &mut rng);
                 position += 1;
             }
         }
         made
     }
 
-    fn trial(&self, made: &mut Made, planned: PlannedTrial, level: f64, rng: &mut Rng) {
+    fn run(&self, made: &mut Made, planned: PlannedRun, level: f64, rng: &mut Rng) {
         let case = made.evidence.cases[planned.case as usize].clone();
         let clients = case.point["clients"].as_int().unwrap_or(1);
         let speed = self.systems.iter().find(|(name, _)| *name == case.system).map_or(1.0, |(_, speed)| speed(clients));
@@ -129,17 +129,17 @@ impl Builder {
         let id = i64::from(planned.position) + 1;
         let series = series(rate, clients as f64, self.seconds, rng);
         let measurements = measurements(rate, &series.0);
-        made.evidence.trials.push(StoredTrial {
+        made.evidence.runs.push(StoredRun {
             id,
             planned,
             attempt: 1,
-            state: TrialState::Measured,
+            state: RunState::Measured,
             reason: None,
             started_unix_ms: Some(1_772_366_400_000 + i64::from(planned.position) * 25_000),
             elapsed_s: f64::from(self.seconds),
         });
         made.evidence.measurements.extend(measurements.into_iter().map(|measurement| StoredMeasurement {
-            trial_id: id,
+            run_id: id,
             block: planned.block,
             case: planned.case,
             position: planned.position,
@@ -164,7 +164,7 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
             command: "etalon run quickstart".to_owned(),
         },
         cases,
-        trials: Vec::new(),
+        runs: Vec::new(),
         measurements: Vec::new(),
         marks: Vec::new(),
         facts,
@@ -268,23 +268,23 @@ impl Made {
         }
     }
 
-    /// Puts an attempt that failed before each of the first measured trials of a system.
+    /// Puts an attempt that failed before each of the first measured runs of a system.
     pub fn repeat(&mut self, system: &str, mut count: usize, reason: &str) {
         let cases = &self.evidence.cases;
-        let of_system = |trial: &StoredTrial| cases[trial.planned.case as usize].system == system;
-        let before = self.evidence.trials.len() as i64;
+        let of_system = |run: &StoredRun| cases[run.planned.case as usize].system == system;
+        let before = self.evidence.runs.len() as i64;
         let mut all = Vec::new();
-        for trial in self.evidence.trials.drain(..) {
-            if !of_system(&trial) || count == 0 {
-                all.push(trial);
+        for run in self.evidence.runs.drain(..) {
+            if !of_system(&run) || count == 0 {
+                all.push(run);
                 continue;
             }
             count -= 1;
-            let failed = StoredTrial { id: trial.id + before, state: TrialState::Failed, ..trial.clone() };
-            all.push(StoredTrial { reason: Some(reason.to_owned()), ..failed });
-            all.push(StoredTrial { attempt: 2, ..trial });
+            let failed = StoredRun { id: run.id + before, state: RunState::Failed, ..run.clone() };
+            all.push(StoredRun { reason: Some(reason.to_owned()), ..failed });
+            all.push(StoredRun { attempt: 2, ..run });
         }
-        self.evidence.trials = all;
+        self.evidence.runs = all;
     }
 
     pub fn mark(&mut self, position: u32, kind: MarkKind, detail: &str) {
@@ -292,16 +292,16 @@ impl Made {
     }
 
     pub fn position_of(&self, system: &str) -> u32 {
-        let is_it = |t: &&StoredTrial| self.evidence.cases[t.planned.case as usize].system == system;
-        self.evidence.trials.iter().find(is_it).unwrap().planned.position
+        let is_it = |t: &&StoredRun| self.evidence.cases[t.planned.case as usize].system == system;
+        self.evidence.runs.iter().find(is_it).unwrap().planned.position
     }
 
     pub fn fail(&mut self, position: u32, reason: &str) {
-        let trial = &mut self.evidence.trials[position as usize];
-        trial.state = TrialState::Failed;
-        trial.reason = Some(reason.to_owned());
-        let id = trial.id;
-        self.evidence.measurements.retain(|stored| stored.trial_id != id);
+        let run = &mut self.evidence.runs[position as usize];
+        run.state = RunState::Failed;
+        run.reason = Some(reason.to_owned());
+        let id = run.id;
+        self.evidence.measurements.retain(|stored| stored.run_id != id);
         self.series.remove(&id);
     }
 

@@ -90,8 +90,8 @@ fn where_nothing_failed_there_is_no_question() {
 }
 
 #[test]
-fn one_trial_with_a_share_beyond_the_tail_voids_the_row() {
-    // Only the other trials have a p99: an unfair selection.
+fn one_run_with_a_share_beyond_the_tail_voids_the_row() {
+    // Only the other runs have a p99: an unfair selection.
     let set = set(&made(|system, block| if system == "a" && block == 3 { 1.5 } else { 0.0 }));
     let p99 = row(&set, "response_p99");
     assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { .. })), "{:?}", p99.outcome);
@@ -99,21 +99,21 @@ fn one_trial_with_a_share_beyond_the_tail_voids_the_row() {
 }
 
 #[test]
-fn trials_that_failed_are_not_left_out_of_a_verdict() {
+fn runs_that_failed_are_not_left_out_of_a_verdict() {
     let systems = || vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
     let failing = |of_a: u32, of_b: u32| {
         let mut made = Builder { systems: systems(), clients: vec![4], blocks: 20, ..Builder::default() }.build();
         for (case, count) in [(0, of_a), (1, of_b)] {
-            let of_case = made.evidence.trials.iter().filter(|trial| trial.planned.case == case);
-            let lost: Vec<u32> = of_case.take(count as usize).map(|trial| trial.planned.position).collect();
+            let of_case = made.evidence.runs.iter().filter(|run| run.planned.case == case);
+            let lost: Vec<u32> = of_case.take(count as usize).map(|run| run.planned.position).collect();
             lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));
         }
         set(&made)
     };
     assert!(failing(0, 0).rows().all(|row| row.verdict().is_some()));
-    for (of_a, of_b, side, trials) in [(0, 1, SideLetter::B, 1), (0, 12, SideLetter::B, 12), (3, 2, SideLetter::A, 3)] {
+    for (of_a, of_b, side, runs) in [(0, 1, SideLetter::B, 1), (0, 12, SideLetter::B, 12), (3, 2, SideLetter::A, 3)] {
         for row in failing(of_a, of_b).rows() {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::Lacking { side, trials, of: 20 }), "{}", row.metric.id);
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::Lacking { side, runs, of: 20 }), "{}", row.metric.id);
         }
     }
 }
@@ -124,16 +124,16 @@ fn whoever_interrupts_a_repetition_has_not_undone_the_failure() {
     let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
     let position = made.position_of("b");
     made.fail(position, "server closed the connection");
-    let failed = made.evidence.trials[position as usize].clone();
-    made.evidence.trials.push(store::StoredTrial {
+    let failed = made.evidence.runs[position as usize].clone();
+    made.evidence.runs.push(store::StoredRun {
         id: 1_000,
         attempt: 2,
-        state: model::TrialState::Aborted,
+        state: model::RunState::Aborted,
         reason: Some("interrupted by the user".to_owned()),
         ..failed
     });
-    made.evidence.trials.sort_by_key(|trial| (trial.planned.position, trial.attempt));
-    let lacking = NoVerdict::Lacking { side: SideLetter::B, trials: 1, of: 12 };
+    made.evidence.runs.sort_by_key(|run| (run.planned.position, run.attempt));
+    let lacking = NoVerdict::Lacking { side: SideLetter::B, runs: 1, of: 12 };
     assert!(set(&made).rows().all(|row| row.no_verdict() == Some(&lacking)));
 }
 
@@ -150,14 +150,14 @@ fn what_a_verdict_owes_to_repetitions_is_none() {
     let p = |count| of_b(|_| 1_300.0, count).1;
     assert!(p(2) > 10.0 * p(0), "it rests on the worse of both: {} and {}", p(2), p(0));
     let of_b = |rate, count| of_b(rate, count).0;
-    let none = |trials| report::comparison::Outcome::None(NoVerdict::Repeated { side: SideLetter::B, trials });
+    let none = |runs| report::comparison::Outcome::None(NoVerdict::Repeated { side: SideLetter::B, runs });
     assert_eq!(of_b(|_| 1_300.0, 2), report::comparison::Outcome::Verdict(stats::Verdict::Faster), "it stands anyway");
     assert_eq!(of_b(|_| 1_300.0, 8), none(8), "it died too often");
-    assert_eq!(of_b(|_| 1_010.0, 2), none(2), "a percent is less than what two bad trials may hide");
+    assert_eq!(of_b(|_| 1_010.0, 2), none(2), "a percent is less than what two bad runs may hide");
 }
 
 #[test]
-fn a_point_of_which_a_trial_failed_has_no_place_on_a_curve() {
+fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
     let mut made = Builder { systems, clients: vec![4, 8], blocks: 6, ..Builder::default() }.build();
     made.fail(made.position_of("b"), "server closed the connection");
@@ -166,16 +166,16 @@ fn a_point_of_which_a_trial_failed_has_no_place_on_a_curve() {
     let points = |system: &str| of(system).points.iter().filter(|point| point.mean().is_some()).count();
     assert_eq!((points("a"), points("b")), (2, 1));
     let lost = of("b").points.iter().find(|point| point.void.is_some()).unwrap();
-    assert_eq!(lost.rate.unavailable, [("1 trial failed".to_owned(), 1)]);
+    assert_eq!(lost.rate.unavailable, [("1 run failed".to_owned(), 1)]);
 }
 
 #[test]
 fn what_ended_with_etalon_is_no_failure_of_its_system() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
     let mut made = Builder { systems, clients: vec![4], blocks: 6, ..Builder::default() }.build();
-    made.repeat("b", 2, model::trial::PROCESS_ENDED);
-    for trial in made.evidence.trials.iter_mut().filter(|trial| trial.state == model::TrialState::Failed) {
-        trial.state = model::TrialState::Aborted;
+    made.repeat("b", 2, model::run::PROCESS_ENDED);
+    for run in made.evidence.runs.iter_mut().filter(|run| run.state == model::RunState::Failed) {
+        run.state = model::RunState::Aborted;
     }
     assert!(set(&made).rows().all(|row| row.verdict().is_some()));
 }
@@ -214,7 +214,7 @@ fn values_in_other_units_are_not_compared() {
 }
 
 #[test]
-fn trials_without_a_row_lack_it() {
+fn runs_without_a_row_lack_it() {
     for metric in ["throughput", "response_p99"] {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
         let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
@@ -222,9 +222,9 @@ fn trials_without_a_row_lack_it() {
             .measurements
             .retain(|stored| stored.measurement.metric.id != metric || stored.case == 0 || stored.block % 2 == 0);
         let set = set(&made);
-        let lacking = NoVerdict::Lacking { side: SideLetter::B, trials: 6, of: 12 };
+        let lacking = NoVerdict::Lacking { side: SideLetter::B, runs: 6, of: 12 };
         assert_eq!(row(&set, metric).no_verdict(), Some(&lacking));
-        assert!(row(&set, "response_p50").verdict().is_some(), "it is in all trials");
+        assert!(row(&set, "response_p50").verdict().is_some(), "it is in all runs");
     }
 }
 
@@ -248,7 +248,7 @@ fn a_share_that_is_not_known_is_no_share_of_zero() {
 }
 
 #[test]
-fn a_latency_that_some_trials_lack_has_no_verdict() {
+fn a_latency_that_some_runs_lack_has_no_verdict() {
     let lacking = |of_a: u32, of_b: u32| {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
         let mut made = Builder { systems, clients: vec![4], blocks: 20, ..Builder::default() }.build();
@@ -257,13 +257,13 @@ fn a_latency_that_some_trials_lack_has_no_verdict() {
         set(&made)
     };
     assert_eq!(row(&lacking(0, 0), "response_p99").verdict(), Some(stats::Verdict::Faster));
-    for (of_a, of_b, side, trials) in [(0, 1, SideLetter::B, 1), (0, 18, SideLetter::B, 18), (3, 2, SideLetter::A, 3)] {
+    for (of_a, of_b, side, runs) in [(0, 1, SideLetter::B, 1), (0, 18, SideLetter::B, 18), (3, 2, SideLetter::A, 3)] {
         let set = lacking(of_a, of_b);
         let p99 = row(&set, "response_p99");
-        assert_eq!(p99.no_verdict(), Some(&NoVerdict::Lacking { side, trials, of: 20 }));
-        assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all trials");
+        assert_eq!(p99.no_verdict(), Some(&NoVerdict::Lacking { side, runs, of: 20 }));
+        assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all runs");
         let text = render(&set, &TextOptions { width: 80, ..TextOptions::default() });
-        let said = format!("{} lacks {trials} of 20", side.as_str());
+        let said = format!("{} lacks {runs} of 20", side.as_str());
         assert!(text.contains(&said) && text.contains("10 operations beyond it are needed"), "{text}");
     }
     let none = lacking(2, 20);
@@ -271,8 +271,8 @@ fn a_latency_that_some_trials_lack_has_no_verdict() {
 }
 
 #[test]
-fn a_trial_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
-    // In one trial some were skipped before their kind was known.
+fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
+    // In one run some were skipped before their kind was known.
     let made = |of_reads: f64| {
         let is_bad = |system: &str, block: u32| system == "b" && block == 3;
         let mut made = made(|system, block| if is_bad(system, block) { 20.0 } else { 0.0 });
@@ -295,7 +295,7 @@ fn a_trial_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
     assert_eq!((*side, *share), (SideLetter::B, 0.2));
     let some = made(0.9);
     let share = row(&some, "failed_share_reads");
-    assert_eq!(share.no_verdict(), Some(&NoVerdict::Lacking { side: SideLetter::B, trials: 1, of: 10 }));
+    assert_eq!(share.no_verdict(), Some(&NoVerdict::Lacking { side: SideLetter::B, runs: 1, of: 10 }));
 }
 
 #[test]

@@ -46,9 +46,9 @@ fn comparing_nothing_is_no_pass() {
 /// In some blocks of one side.
 fn failing(system: &str, blocks: std::ops::Range<u32>) -> Made {
     let mut made = built(|_| 1_200.0, 0.004, 8);
-    let of_system = |trial: &&store::StoredTrial| made.evidence.cases[trial.planned.case as usize].system == system;
-    let lost = made.evidence.trials.iter().filter(of_system).filter(|trial| blocks.contains(&trial.planned.block));
-    let lost: Vec<u32> = lost.map(|trial| trial.planned.position).collect();
+    let of_system = |run: &&store::StoredRun| made.evidence.cases[run.planned.case as usize].system == system;
+    let lost = made.evidence.runs.iter().filter(of_system).filter(|run| blocks.contains(&run.planned.block));
+    let lost: Vec<u32> = lost.map(|run| run.planned.position).collect();
     lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));
     made
 }
@@ -77,7 +77,7 @@ fn a_candidate_that_fails_fails_the_gate() {
     (0..16).for_each(|position| both.fail(position, "no route to host"));
     let outcome = judged(&both, &GateRules::default());
     assert_eq!((outcome.status, outcome.lines.len()), (GateStatus::Failed, 1), "{outcome:?}");
-    assert_eq!(outcome.lines[0].detail, "no trial was measured, 8 trials of the candidate failed: no route to host");
+    assert_eq!(outcome.lines[0].detail, "no run was measured, 8 runs of the candidate failed: no route to host");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn rows_that_were_not_compared_are_no_pass() {
 }
 
 #[test]
-fn a_figure_that_some_trials_lack_is_not_compared_and_fails_the_candidate_that_lacks_it_more_often() {
+fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lacks_it_more_often() {
     let candidate = "new <&\"|";
     let lacking = |of_old: u32, of_new: u32| {
         let mut made = built(|_| 1_200.0, 0.004, 20);
@@ -111,7 +111,7 @@ fn a_figure_that_some_trials_lack_is_not_compared_and_fails_the_candidate_that_l
     assert_eq!((more.status, more.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
     let row = more.lines.iter().find(|line| line.status == RowStatus::Failed).unwrap();
     assert!(
-        row.detail.ends_with("failed or n/a in 2 of 20 trials of B, and the others alone are no fair choice"),
+        row.detail.ends_with("failed or n/a in 2 of 20 runs of B, and the others alone are no fair choice"),
         "{row:?}"
     );
     for (of_old, of_new) in [(1, 0), (2, 2), (20, 1)] {
@@ -122,7 +122,7 @@ fn a_figure_that_some_trials_lack_is_not_compared_and_fails_the_candidate_that_l
 }
 
 #[test]
-fn attempts_that_failed_before_a_trial_was_measured_are_named() {
+fn attempts_that_failed_before_a_run_was_measured_are_named() {
     let mut made = built(|_| 1_200.0, 0.004, 20);
     made.repeat("new <&\"|", 2, "server closed the connection");
     let outcome = judged(&made, &GateRules::default());
@@ -134,13 +134,13 @@ fn attempts_that_failed_before_a_trial_was_measured_are_named() {
     made.repeat("new <&\"|", 8, "server closed the connection");
     let outcome = judged(&made, &GateRules::default());
     assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
-    assert!(outcome.lines[0].detail.contains("8 trials of B failed at first"), "{outcome:?}");
+    assert!(outcome.lines[0].detail.contains("8 runs of B failed at first"), "{outcome:?}");
     // One that was dropped for good as well.
-    let last = made.evidence.trials.iter().position(|trial| trial.attempt == 2).unwrap();
+    let last = made.evidence.runs.iter().position(|run| run.attempt == 2).unwrap();
     made.fail(last as u32, "no route to host");
     let outcome = judged(&made, &GateRules::default());
     assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
-    let said = "B: 1 trial dropped, 8 attempts failed and repeated (no route to host)";
+    let said = "B: 1 run dropped, 8 attempts failed and repeated (no route to host)";
     assert!(outcome.lines.iter().all(|line| line.detail.contains(said)), "{outcome:?}");
 }
 

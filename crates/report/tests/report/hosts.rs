@@ -13,9 +13,9 @@ use crate::html::page;
 /// Two systems, two hosts: `b` is three times as slow as `a`.
 fn two_hosts() -> Made {
     let mut made = Builder { clients: vec![4], blocks: 6, ..Builder::default() }.build();
-    let trials: Vec<StoredMeasurement> =
+    let runs: Vec<StoredMeasurement> =
         made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
-    for trial in trials {
+    for run in runs {
         for (host, times) in [("a", 1.0), ("b", 3.0)] {
             let figures = [
                 ("throughput", "tx/s", Direction::Higher, 900.0 / times),
@@ -28,7 +28,7 @@ fn two_hosts() -> Made {
             made.evidence.measurements.extend(figures.map(|(id, unit, direction, value)| {
                 let id = format!("{id}_on_{host}");
                 let measurement = Measurement::value(&id, unit, direction, Role::Diagnostic, value);
-                StoredMeasurement { measurement, ..trial.clone() }
+                StoredMeasurement { measurement, ..run.clone() }
             }));
         }
     }

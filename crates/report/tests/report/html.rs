@@ -56,12 +56,12 @@ pub fn hostile() -> Made {
 fn numbers_of_a_changed_store_cost_no_time() {
     let mut made = Builder { blocks: 6, clients: vec![1], seconds: 3, ..Builder::default() }.build();
     let began = std::time::Instant::now();
-    made.evidence.trials.last_mut().unwrap().planned.block = u32::MAX;
+    made.evidence.runs.last_mut().unwrap().planned.block = u32::MAX;
     assert!(page(&made).contains("</html>"));
     made.series.values_mut().flatten().find(|part| part.interval.is_some()).unwrap().interval = Some(u32::MAX);
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let refused = html::render(&made.evidence, &set, &made.series).unwrap_err();
-    assert!(refused.to_string().contains("no trial has an interval of the number 4294967295"), "{refused}");
+    assert!(refused.to_string().contains("no run has an interval of the number 4294967295"), "{refused}");
     // Four thousand million numbers were checked.
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
 }
@@ -98,7 +98,7 @@ fn every_part_is_there_without_a_script() {
         "39 of 40",
         "id=\"forest\"",
         "id=\"results\"",
-        "id=\"trials\"",
+        "id=\"runs\"",
         "id=\"latency\"",
         "id=\"seconds\"",
         "id=\"facts\"",
@@ -108,7 +108,7 @@ fn every_part_is_there_without_a_script() {
         "the server closed the connection",
         "etalon run quickstart",
         "setting.journal_mode",
-        "download=\"trials.csv\"",
+        "download=\"runs.csv\"",
         "prefers-color-scheme: dark",
         "@media print",
     ] {
@@ -139,12 +139,12 @@ fn it_can_be_made_of_very_little() {
 }
 
 #[test]
-fn a_damaged_histogram_is_an_error_that_names_its_trial() {
+fn a_damaged_histogram_is_an_error_that_names_its_run() {
     let mut made = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
     made.series.get_mut(&1).unwrap()[0].histogram.truncate(7);
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
-    assert!(error.starts_with("read the histograms of trial 1: "), "{error}");
+    assert!(error.starts_with("read the histograms of run 1: "), "{error}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The published test of page inserts, from its own rows.
 
-use model::{Direction, Measurement, Reading, Role, TrialState};
+use model::{Direction, Measurement, Reading, Role, RunState};
 use report::pages::{render, sections};
 use report::{Evidence, MetricFilter, Options, Pairing, compare};
 use store::StoredMeasurement;
@@ -61,15 +61,15 @@ fn published() -> Evidence {
         case.workload = "pages".to_owned();
     }
     evidence.measurements.clear();
-    for trial in &mut evidence.trials {
-        let (case, block, position) = (trial.planned.case, trial.planned.block, trial.planned.position);
-        let runs: &[[Counters; 2]] = if case == 0 { &LINUX } else { &WINDOWS };
-        let Some(run) = runs.get(block as usize) else {
-            trial.state = TrialState::Planned;
+    for run in &mut evidence.runs {
+        let (case, block, position) = (run.planned.case, run.planned.block, run.planned.position);
+        let counted: &[[Counters; 2]] = if case == 0 { &LINUX } else { &WINDOWS };
+        let Some(counters) = counted.get(block as usize) else {
+            run.state = RunState::Planned;
             continue;
         };
-        for measurement in measurements(run) {
-            evidence.measurements.push(StoredMeasurement { trial_id: trial.id, block, case, position, measurement });
+        for measurement in measurements(counters) {
+            evidence.measurements.push(StoredMeasurement { run_id: run.id, block, case, position, measurement });
         }
     }
     evidence
@@ -151,12 +151,12 @@ fn the_published_conclusions_are_recomputed() {
 }
 
 #[test]
-fn a_side_of_which_a_trial_failed_wins_nothing() {
+fn a_side_of_which_a_run_failed_wins_nothing() {
     let mut evidence = published();
-    let lost = evidence.trials.iter_mut().find(|trial| trial.planned.case == 1).unwrap();
-    lost.state = TrialState::Failed;
+    let lost = evidence.runs.iter_mut().find(|run| run.planned.case == 1).unwrap();
+    lost.state = RunState::Failed;
     let id = lost.id;
-    evidence.measurements.retain(|stored| stored.trial_id != id);
+    evidence.measurements.retain(|stored| stored.run_id != id);
     let text = render(&evidence, None, 200).unwrap();
     assert!(!text.contains("(linux)") && !text.contains("(windows)"), "{text}");
 }
@@ -198,7 +198,7 @@ fn the_html_report_has_them_too() {
     });
     let series: std::collections::BTreeMap<i64, Vec<model::Series>> = std::collections::BTreeMap::new();
     let html = report::html::render(&evidence, &set, &series).unwrap();
-    assert!(html.contains("I/O per commit, medians of the trials"));
+    assert!(html.contains("I/O per commit, medians of the runs"));
     assert!(html.contains("<rect class=\"rg s1"), "the bytes have bars");
     // 257 500 writes of 128 000 commits.
     assert!(html.contains("2.01"), "writes of the log per commit");

@@ -51,15 +51,15 @@ fn without_the_published_numbers_bars_stand_at_both_ends_and_the_middle() {
 /// failures included.
 fn tasks() -> Made {
     let mut made = Builder { clients: vec![1], blocks: 1, seconds: 1, ..Builder::default() }.build();
-    for trial in made.evidence.trials.clone() {
+    for run in made.evidence.runs.clone() {
         let counts =
-            if trial.planned.case == 0 { [15_000.0, 8.0, 9_000.0, 3_008.0] } else { [15_000.0, 0.0, 9_195.0, 3_000.0] };
+            if run.planned.case == 0 { [15_000.0, 8.0, 9_000.0, 3_008.0] } else { [15_000.0, 0.0, 9_195.0, 3_000.0] };
         for (id, value) in ["executions", "errors", "below_1000ms", "over_5s"].into_iter().zip(counts) {
             made.evidence.measurements.push(StoredMeasurement {
-                trial_id: trial.id,
-                block: trial.planned.block,
-                case: trial.planned.case,
-                position: trial.planned.position,
+                run_id: run.id,
+                block: run.planned.block,
+                case: run.planned.case,
+                position: run.planned.position,
                 measurement: Measurement::value(id, "", Direction::Neither, Role::Diagnostic, value),
             });
         }
@@ -95,9 +95,9 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
 fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
     let mut made = Builder { clients: vec![1], blocks, seconds: 1, ..Builder::default() }.build();
     made.evidence.cases.iter_mut().for_each(|case| case.workload = "spatial".to_owned());
-    for trial in made.evidence.trials.clone() {
+    for run in made.evidence.runs.clone() {
         for ((query, a, b), family) in asked.iter().flat_map(|one| families.iter().map(move |family| (one, family))) {
-            let reading = match (trial.planned.case, b) {
+            let reading = match (run.planned.case, b) {
                 (0, _) => Reading::Value(*a),
                 (_, Ok(b)) => Reading::Value(*b),
                 (_, Err(reason)) => Reading::Unavailable((*reason).to_owned()),
@@ -105,10 +105,10 @@ fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&s
             let id = format!("{family}/{query}");
             let role = if *family == "elapsed" { Role::Primary } else { Role::Secondary };
             made.evidence.measurements.push(StoredMeasurement {
-                trial_id: trial.id,
-                block: trial.planned.block,
-                case: trial.planned.case,
-                position: trial.planned.position,
+                run_id: run.id,
+                block: run.planned.block,
+                case: run.planned.case,
+                position: run.planned.position,
                 measurement: Measurement::new(&id, "ms", Direction::Lower, role, reading),
             });
         }
@@ -126,12 +126,12 @@ fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
         assert!(section.contains(gain), "{gain}");
     }
     // One reason, said once.
-    assert_eq!(section.matches("no trial was measured<").count(), 1, "{section}");
-    assert!(section.contains("n/a: rollback-journal; wal: no trial was measured"), "{section}");
+    assert_eq!(section.matches("no run was measured<").count(), 1, "{section}");
+    assert!(section.contains("n/a: rollback-journal; wal: no run was measured"), "{section}");
 }
 
 #[test]
-fn a_side_of_which_a_trial_failed_is_faster_in_no_query() {
+fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
     let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
     let faster = |made: &Made| {
         let text = report::spatial::render(&made.evidence, None).unwrap();

@@ -1,7 +1,7 @@
 //! The terminal table, as it stands on the screen.
 
 use model::{DurabilityTier, MarkKind};
-use report::text::{Style, TextOptions, Trials, render};
+use report::text::{Runs, Style, TextOptions, render};
 use report::{MetricFilter, Options, compare};
 use unicode_width::UnicodeWidthStr;
 
@@ -42,7 +42,7 @@ fn the_table_says_all_of_it() {
     println!("{}", shown(&eventful(), &at(130)));
     for part in [
         "select-update: A = rollback-journal, B = wal",
-        "10 blocks, order randomised in each block, 1 trial dropped (see below)",
+        "10 blocks, order randomised in each block, 1 run dropped (see below)",
         "all rows: rows=100000, script=select-update",
         "differs: setting.journal_mode (delete | wal)",
         "A rollback-journal",
@@ -50,8 +50,8 @@ fn the_table_says_all_of_it() {
         "clients=1\n",
         "tx/s ↑",
         "no verdict: B lacks 1 of 10 (",
-        ") client saturated in 1 of 10 trials of A: each of the client's 2 threads was busy 97 % of the time",
-        "dropped trial:\n",
+        ") client saturated in 1 of 10 runs of A: each of the client's 2 threads was busy 97 % of the time",
+        "dropped run:\n",
         "↑ higher is better",
         "adjusted for 3 primary rows after Holm",
     ] {
@@ -60,7 +60,7 @@ fn the_table_says_all_of_it() {
 }
 
 #[test]
-fn a_trial_that_was_not_counted_says_so_and_keeps_its_verdict() {
+fn a_run_that_was_not_counted_says_so_and_keeps_its_verdict() {
     let mut made = Builder::default().build();
     let plain = compare(&made.evidence, &Options::default()).unwrap();
     made.mark(3, MarkKind::NotCounted, "connections were made anew");
@@ -71,14 +71,14 @@ fn a_trial_that_was_not_counted_says_so_and_keeps_its_verdict() {
     assert_eq!(verdicts(&set), verdicts(&plain));
     let said = ": connections were made anew";
     for form in [render(&set, &at(120)), report::markdown::render(&set)] {
-        assert!(form.contains("not counted at the server in 1 of 10 trials of ") && form.contains(said), "{form}");
+        assert!(form.contains("not counted at the server in 1 of 10 runs of ") && form.contains(said), "{form}");
     }
 }
 
 #[test]
-fn single_trials_and_colours_on_demand() {
+fn single_runs_and_colours_on_demand() {
     let made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
-    let text = shown(&made, &TextOptions { trials: Trials::Listed, ..at(80) });
+    let text = shown(&made, &TextOptions { runs: Runs::Listed, ..at(80) });
     assert_eq!(text.matches("A tx/s: ").count(), 1, "{text}");
     let plain = shown(&made, &at(80));
     assert!(!plain.contains('\u{1b}'));

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use model::TrialState;
+use model::RunState;
 use store::{Store, StoreError};
 
 use crate::fixture::{copy_from_outside, create, header, names_in, noise, order, plan, record};
@@ -69,13 +69,13 @@ fn is_full(error: &StoreError, path: &Path) -> bool {
 }
 
 #[test]
-fn a_record_finds_space_when_the_trial_has_filled_the_disk() {
+fn a_record_finds_space_when_the_run_has_filled_the_disk() {
     let Some(disk) = Disk::new("16m") else { return };
     let mut store = create(&disk.path(), 2);
     for planned in order(6, 2) {
-        let id = store.begin_trial(planned, 1).unwrap();
+        let id = store.begin_run(planned, 1).unwrap();
         disk.fill();
-        store.finish_trial(id, &record(planned.position, 500_000)).unwrap();
+        store.finish_run(id, &record(planned.position, 500_000)).unwrap();
         disk.free();
     }
     disk.fill();
@@ -91,23 +91,23 @@ fn a_full_disk_costs_nothing_that_was_there() {
     let Some(disk) = Disk::new("16m") else { return };
     let (path, order) = (disk.path(), order(6, 1));
     let mut store = create(&path, 1);
-    let first = store.begin_trial(order[0], 1).unwrap();
-    store.finish_trial(first, &record(0, 1000)).unwrap();
-    let id = store.begin_trial(order[1], 1).unwrap();
+    let first = store.begin_run(order[0], 1).unwrap();
+    store.finish_run(first, &record(0, 1000)).unwrap();
+    let id = store.begin_run(order[1], 1).unwrap();
     disk.fill();
-    let error = store.finish_trial(id, &record(1, 6_000_000)).unwrap_err();
+    let error = store.finish_run(id, &record(1, 6_000_000)).unwrap_err();
     assert!(is_full(&error, &path), "{error:?}");
-    assert!(error.to_string().contains("record trial 2"), "{error}");
+    assert!(error.to_string().contains("record run 2"), "{error}");
     // Rolled back, readable by us and by others.
     for store in [&store, &Store::open_read_only(&path).unwrap()] {
-        assert_eq!(store.trials().unwrap()[1].state, TrialState::Running);
+        assert_eq!(store.runs().unwrap()[1].state, RunState::Running);
         assert_eq!(store.measurements().unwrap().len(), 2);
         assert!(store.series(id.get()).unwrap().is_empty());
         store.check_integrity().unwrap();
     }
     // The same record can be tried again.
     disk.free();
-    store.finish_trial(id, &record(1, 6_000_000)).unwrap();
+    store.finish_run(id, &record(1, 6_000_000)).unwrap();
     assert_eq!(store.series(id.get()).unwrap(), record(1, 6_000_000).series);
     store.close().unwrap();
     assert_eq!(names_in(disk.folder.path()), ["x.etalon"]);
@@ -118,20 +118,20 @@ fn an_experiment_that_ran_out_of_disk_can_be_resumed() {
     let Some(disk) = Disk::new("12m") else { return };
     let (path, order) = (disk.path(), order(6, 1));
     let mut store = create(&path, 1);
-    let id = store.begin_trial(order[0], 1).unwrap();
+    let id = store.begin_run(order[0], 1).unwrap();
     disk.fill();
-    assert!(is_full(&store.finish_trial(id, &record(0, 6_000_000)).unwrap_err(), &path));
+    assert!(is_full(&store.finish_run(id, &record(0, 6_000_000)).unwrap_err(), &path));
     drop(store);
     let reader = Store::open_read_only(&path).unwrap();
-    assert_eq!(reader.trials().unwrap()[0].state, TrialState::Running);
+    assert_eq!(reader.runs().unwrap()[0].state, RunState::Running);
     drop(reader);
     // Still full: what we cannot have is said, and nothing is spoilt by trying.
     match Store::open(&path) {
         Ok(mut store) => {
             let _ = store.abort_running("out of disk");
-            // Until the trials' reserve cannot be had either.
+            // Until the runs' reserve cannot be had either.
             disk.fill();
-            assert!(is_full(&store.begin_trial(order[0], 2).unwrap_err(), &path));
+            assert!(is_full(&store.begin_run(order[0], 2).unwrap_err(), &path));
         }
         Err(error) => assert!(is_full(&error, &path), "{error:?}"),
     }
@@ -139,8 +139,8 @@ fn an_experiment_that_ran_out_of_disk_can_be_resumed() {
     let mut store = Store::open(&path).unwrap();
     store.abort_running("out of disk").unwrap();
     assert_eq!(store.pending().unwrap(), order);
-    let id = store.begin_trial(order[0], 3).unwrap();
-    store.finish_trial(id, &record(0, 1000)).unwrap();
+    let id = store.begin_run(order[0], 3).unwrap();
+    store.finish_run(id, &record(0, 1000)).unwrap();
     store.check_integrity().unwrap();
 }
 
@@ -172,8 +172,8 @@ fn stores_on_a_read_only_disk() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
     let mut store = create(&path, 1);
-    let id = store.begin_trial(order(6, 1)[0], 1).unwrap();
-    store.finish_trial(id, &record(0, 1000)).unwrap();
+    let id = store.begin_run(order(6, 1)[0], 1).unwrap();
+    store.finish_run(id, &record(0, 1000)).unwrap();
     // As a killed process leaves them: with all files, and without the one that can be made again.
     let at = |name: &str| disk.folder.path().join(name);
     for name in ["killed.etalon", "partial.etalon"] {
@@ -197,7 +197,7 @@ fn stores_on_a_read_only_disk() {
         let error = Store::open(&at(name)).unwrap_err();
         assert!(matches!(error, StoreError::Denied { .. }), "{name}: {error:?}");
     }
-    // Better no answer than one without the last trials.
+    // Better no answer than one without the last runs.
     let error = Store::open_read_only(&at("partial.etalon")).unwrap_err();
     assert!(matches!(error, StoreError::Unrecovered { .. }), "{error:?}");
     let error = Store::create(&at("new.etalon"), &header(plan()), &[]).unwrap_err();

@@ -53,8 +53,8 @@ fn damage_is_found_before_it_is_written_to() {
     let path = dir.path().join("x.etalon");
     let mut store = create(&path, 4);
     for planned in order(6, 4) {
-        let id = store.begin_trial(planned, 1).unwrap();
-        store.finish_trial(id, &record(planned.position, 20_000)).unwrap();
+        let id = store.begin_run(planned, 1).unwrap();
+        store.finish_run(id, &record(planned.position, 20_000)).unwrap();
     }
     store.close().unwrap();
     let sound = fs::read(&path).unwrap();
@@ -84,7 +84,7 @@ fn words_that_a_stranger_wrote_are_damage() {
     for spoil in [
         "UPDATE experiment SET plan_json = '{}'",
         "DELETE FROM experiment",
-        "UPDATE cells SET system = 'c' WHERE id = 1",
+        "UPDATE cases SET system = 'c' WHERE id = 1",
         "PRAGMA user_version = -3",
     ] {
         let path = dir.path().join("x.etalon");
@@ -126,8 +126,8 @@ fn odd_names_work() {
         let path = dir.path().join(name);
         let mut store = create(&path, 1);
         assert_eq!(store.path(), path);
-        let id = store.begin_trial(order(6, 1)[0], 1).unwrap();
-        store.finish_trial(id, &record(0, 10)).unwrap();
+        let id = store.begin_run(order(6, 1)[0], 1).unwrap();
+        store.finish_run(id, &record(0, 10)).unwrap();
         assert_eq!(Store::open_read_only(&path).unwrap().measurements().unwrap().len(), 2, "{name}");
         store.close().unwrap();
         assert_eq!(names_in(dir.path()), [name]);
@@ -147,7 +147,7 @@ fn a_store_opened_for_reading_is_not_written() {
     for error in [
         store.abort_running("x").unwrap_err(),
         store.put_facts("client", &model::Facts::default(), 1).unwrap_err(),
-        store.begin_trial(order(6, 1)[0], 1).unwrap_err(),
+        store.begin_run(order(6, 1)[0], 1).unwrap_err(),
     ] {
         assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
     }

@@ -1,4 +1,4 @@
-//! A plan, an order and records that follow from a trial's position.
+//! A plan, an order and records that follow from a run's position.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use model::plan::ComparisonRules;
 use model::{
-    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedTrial, Reading, Role,
-    Schedule, Series, SeriesKind, SystemPlan, TrialRecord, TrialState, Value,
+    Benchmark, Direction, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Reading, Role,
+    RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use store::{Header, Store};
 
@@ -64,12 +64,12 @@ pub fn header(plan: Plan) -> Header {
 }
 
 /// Every case in every block, the cases of odd blocks backwards.
-pub fn order(cases: u32, blocks: u32) -> Vec<PlannedTrial> {
+pub fn order(cases: u32, blocks: u32) -> Vec<PlannedRun> {
     (0..blocks * cases)
         .map(|position| {
             let (block, place) = (position / cases, position % cases);
             let case = if block % 2 == 0 { place } else { cases - 1 - place };
-            PlannedTrial { position, block, case }
+            PlannedRun { position, block, case }
         })
         .collect()
 }
@@ -78,8 +78,8 @@ pub fn create(path: &Path, blocks: u32) -> Store {
     Store::create(path, &header(plan()), &order(6, blocks)).unwrap()
 }
 
-/// A measured trial's record of about `bytes`, the same each time for the same position.
-pub fn record(position: u32, bytes: usize) -> TrialRecord {
+/// A measured run's record of about `bytes`, the same each time for the same position.
+pub fn record(position: u32, bytes: usize) -> RunRecord {
     let value = f64::from(position) * 1.1;
     let gone = Reading::Unavailable("not on this engine".into());
     let series = (0..4).map(|n| Series {
@@ -90,8 +90,8 @@ pub fn record(position: u32, bytes: usize) -> TrialRecord {
         errors: u64::from(position),
         histogram: noise(u64::from(position) * 4 + n, bytes / 4),
     });
-    TrialRecord {
-        state: TrialState::Measured,
+    RunRecord {
+        state: RunState::Measured,
         reason: None,
         began_unix_ms: None,
         elapsed_s: 1.0 + value,

@@ -1,4 +1,4 @@
-use model::{PlannedTrial, Reading, TrialRecord, TrialState};
+use model::{PlannedRun, Reading, RunRecord, RunState};
 use store::{Kept, Rest, Store, StoreError};
 
 use crate::fixture::{create, header, names_in, order, plan, record};
@@ -12,18 +12,18 @@ fn from_planned_to_measured() {
     assert_eq!(store.pending().unwrap(), order);
     assert_eq!(store.cases().len(), 6);
 
-    let id = store.begin_trial(order[3], 77).unwrap();
-    let running = store.trials().unwrap().remove(3);
+    let id = store.begin_run(order[3], 77).unwrap();
+    let running = store.runs().unwrap().remove(3);
     assert_eq!((running.id, running.planned, running.attempt), (id.get(), order[3], 1));
-    assert_eq!((running.state, running.started_unix_ms), (TrialState::Running, Some(77)));
+    assert_eq!((running.state, running.started_unix_ms), (RunState::Running, Some(77)));
     assert!(store.measurements().unwrap().is_empty());
 
-    store.finish_trial(id, &record(3, 1000)).unwrap();
-    let measured = store.trials().unwrap().remove(3);
-    assert_eq!((measured.state, measured.elapsed_s), (TrialState::Measured, record(3, 0).elapsed_s));
+    store.finish_run(id, &record(3, 1000)).unwrap();
+    let measured = store.runs().unwrap().remove(3);
+    assert_eq!((measured.state, measured.elapsed_s), (RunState::Measured, record(3, 0).elapsed_s));
     let found = store.measurements().unwrap();
     assert_eq!(found.len(), 2);
-    assert_eq!((found[0].trial_id, found[0].position, found[0].block, found[0].case), (id.get(), 3, 0, 3));
+    assert_eq!((found[0].run_id, found[0].position, found[0].block, found[0].case), (id.get(), 3, 0, 3));
     assert_eq!(store.pending().unwrap().len(), 11);
     assert!(store.pending().unwrap().iter().all(|planned| planned.position != 3));
     store.close().unwrap();
@@ -31,56 +31,53 @@ fn from_planned_to_measured() {
 }
 
 #[test]
-fn a_failed_trial_is_pending_and_gets_another_attempt() {
+fn a_failed_run_is_pending_and_gets_another_attempt() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = create(&dir.path().join("x.etalon"), 1);
     let planned = order(6, 1)[2];
-    for (attempt, state) in [(1, TrialState::Failed), (2, TrialState::Aborted)] {
-        let id = store.begin_trial(planned, attempt).unwrap();
+    for (attempt, state) in [(1, RunState::Failed), (2, RunState::Aborted)] {
+        let id = store.begin_run(planned, attempt).unwrap();
         let mut record = record(2, 100);
         (record.state, record.reason) = (state, Some("why".into()));
-        store.finish_trial(id, &record).unwrap();
+        store.finish_run(id, &record).unwrap();
         assert!(store.pending().unwrap().contains(&planned));
-        assert!(store.measurements().unwrap().is_empty(), "of measured trials only");
+        assert!(store.measurements().unwrap().is_empty(), "of measured runs only");
         assert_eq!(store.series(id.get()).unwrap().len(), 4, "but what there is can be looked at");
     }
-    let id = store.begin_trial(planned, 3).unwrap();
-    store.finish_trial(id, &record(2, 100)).unwrap();
+    let id = store.begin_run(planned, 3).unwrap();
+    store.finish_run(id, &record(2, 100)).unwrap();
     let attempts: Vec<_> = store
-        .trials()
+        .runs()
         .unwrap()
         .into_iter()
-        .filter(|trial| trial.planned == planned)
-        .map(|trial| (trial.attempt, trial.state, trial.reason.is_some()))
+        .filter(|run| run.planned == planned)
+        .map(|run| (run.attempt, run.state, run.reason.is_some()))
         .collect();
-    assert_eq!(
-        attempts,
-        [(1, TrialState::Failed, true), (2, TrialState::Aborted, true), (3, TrialState::Measured, false)]
-    );
+    assert_eq!(attempts, [(1, RunState::Failed, true), (2, RunState::Aborted, true), (3, RunState::Measured, false)]);
     assert_eq!(store.marks().unwrap().len(), 3);
     assert!(!store.pending().unwrap().contains(&planned));
     store.check_integrity().unwrap();
 }
 
 #[test]
-fn a_trial_is_measured_once() {
+fn a_run_is_measured_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
     let mut store = create(&path, 1);
     let planned = order(6, 1)[0];
-    let id = store.begin_trial(planned, 1).unwrap();
-    let again = store.begin_trial(planned, 1).unwrap_err();
-    assert!(matches!(again, StoreError::WrongState { found: TrialState::Running, .. }), "{again}");
-    store.finish_trial(id, &record(0, 10)).unwrap();
-    let twice = store.finish_trial(id, &record(0, 10)).unwrap_err();
-    assert!(matches!(twice, StoreError::WrongState { found: TrialState::Measured, .. }), "{twice}");
-    let again = store.begin_trial(planned, 1).unwrap_err();
-    assert!(matches!(again, StoreError::WrongState { found: TrialState::Measured, .. }), "{again}");
+    let id = store.begin_run(planned, 1).unwrap();
+    let again = store.begin_run(planned, 1).unwrap_err();
+    assert!(matches!(again, StoreError::WrongState { found: RunState::Running, .. }), "{again}");
+    store.finish_run(id, &record(0, 10)).unwrap();
+    let twice = store.finish_run(id, &record(0, 10)).unwrap_err();
+    assert!(matches!(twice, StoreError::WrongState { found: RunState::Measured, .. }), "{twice}");
+    let again = store.begin_run(planned, 1).unwrap_err();
+    assert!(matches!(again, StoreError::WrongState { found: RunState::Measured, .. }), "{again}");
     assert_eq!(store.measurements().unwrap().len(), 2);
     drop(store);
     // The schema says so too.
     let conn = rusqlite::Connection::open(&path).unwrap();
-    let twin = "INSERT INTO trials (position, block, cell, attempt, state, started_unix_ms)
+    let twin = "INSERT INTO runs (position, round, case_id, attempt, state, started_unix_ms)
                 VALUES (0, 0, 0, 2, 'measured', 1)";
     assert!(conn.execute(twin, []).is_err());
 }
@@ -90,12 +87,10 @@ fn what_is_not_planned_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = create(&dir.path().join("x.etalon"), 1);
     let planned = order(6, 1)[0];
-    for wrong in [
-        PlannedTrial { position: 6, ..planned },
-        PlannedTrial { block: 1, ..planned },
-        PlannedTrial { case: 1, ..planned },
-    ] {
-        let error = store.begin_trial(wrong, 1).unwrap_err();
+    for wrong in
+        [PlannedRun { position: 6, ..planned }, PlannedRun { block: 1, ..planned }, PlannedRun { case: 1, ..planned }]
+    {
+        let error = store.begin_run(wrong, 1).unwrap_err();
         assert!(matches!(error, StoreError::NotPlanned { planned, .. } if planned == wrong), "{error}");
     }
 }
@@ -104,11 +99,11 @@ fn what_is_not_planned_is_refused() {
 fn records_that_contradict_themselves_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = create(&dir.path().join("x.etalon"), 1);
-    let id = store.begin_trial(order(6, 1)[0], 1).unwrap();
-    let flawed: [fn(&mut TrialRecord); 9] = [
-        |r| r.state = TrialState::Running,
-        |r| r.state = TrialState::Planned,
-        |r| r.state = TrialState::Failed,
+    let id = store.begin_run(order(6, 1)[0], 1).unwrap();
+    let flawed: [fn(&mut RunRecord); 9] = [
+        |r| r.state = RunState::Running,
+        |r| r.state = RunState::Planned,
+        |r| r.state = RunState::Failed,
         |r| r.elapsed_s = f64::NAN,
         |r| r.elapsed_s = -1.0,
         |r| r.measurements[0].reading = Reading::Value(f64::NAN),
@@ -119,18 +114,18 @@ fn records_that_contradict_themselves_are_refused() {
     for spoil in flawed {
         let mut record = record(0, 10);
         spoil(&mut record);
-        let error = store.finish_trial(id, &record).unwrap_err();
+        let error = store.finish_run(id, &record).unwrap_err();
         assert!(matches!(error, StoreError::Refused { .. }), "{error}");
-        assert_eq!(store.trials().unwrap()[0].state, TrialState::Running);
+        assert_eq!(store.runs().unwrap()[0].state, RunState::Running);
     }
-    store.finish_trial(id, &record(0, 10)).unwrap();
+    store.finish_run(id, &record(0, 10)).unwrap();
 }
 
 #[test]
 fn orders_that_do_not_fit_are_refused_and_leave_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
-    let at = |position, block, case| PlannedTrial { position, block, case };
+    let at = |position, block, case| PlannedRun { position, block, case };
     for order in [vec![at(1, 0, 0)], vec![at(0, 0, 0), at(0, 0, 1)], vec![at(0, 0, 0), at(1, 0, 0)], vec![at(0, 0, 6)]]
     {
         let error = Store::create(&path, &header(plan()), &order).unwrap_err();
@@ -145,21 +140,21 @@ fn orders_that_do_not_fit_are_refused_and_leave_no_file() {
 }
 
 #[test]
-fn running_trials_of_a_dead_process_are_aborted() {
+fn running_runs_of_a_dead_process_are_aborted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
     let mut store = create(&path, 1);
     let order = order(6, 1);
-    store.begin_trial(order[1], 1).unwrap();
+    store.begin_run(order[1], 1).unwrap();
     drop(store);
     let mut store = Store::open(&path).unwrap();
     assert_eq!(store.abort_running("the process ended").unwrap(), 1);
     assert_eq!(store.abort_running("the process ended").unwrap(), 0);
-    let trial = store.trials().unwrap().remove(1);
-    assert_eq!((trial.state, trial.reason.as_deref()), (TrialState::Aborted, Some("the process ended")));
+    let run = store.runs().unwrap().remove(1);
+    assert_eq!((run.state, run.reason.as_deref()), (RunState::Aborted, Some("the process ended")));
     assert_eq!(store.pending().unwrap(), order);
-    let id = store.begin_trial(order[1], 2).unwrap();
-    store.finish_trial(id, &record(1, 10)).unwrap();
+    let id = store.begin_run(order[1], 2).unwrap();
+    store.finish_run(id, &record(1, 10)).unwrap();
 }
 
 #[test]
@@ -167,14 +162,14 @@ fn the_views_are_for_people() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
     let mut store = create(&path, 1);
-    let id = store.begin_trial(order(6, 1)[1], 1_763_700_000_000).unwrap();
-    store.finish_trial(id, &record(1, 10)).unwrap();
+    let id = store.begin_run(order(6, 1)[1], 1_763_700_000_000).unwrap();
+    store.finish_run(id, &record(1, 10)).unwrap();
     store.close().unwrap();
     let conn = rusqlite::Connection::open(&path).unwrap();
     let text = |sql: &str| -> String { conn.query_row(sql, [], |row| row.get(0)).unwrap() };
     assert_eq!(
         text(
-            "SELECT concat_ws('|', benchmark, system, point, block, metric, unit, value) FROM results WHERE value > 0"
+            "SELECT concat_ws('|', benchmark, system, point, round, metric, unit, value) FROM results WHERE value > 0"
         ),
         r#"tpcb|b|{"clients":1}|0|throughput|tx/s|1.1"#
     );
@@ -188,10 +183,10 @@ fn the_views_are_for_people() {
     assert_eq!(&std::fs::read(&path).unwrap()[68..72], b"ETLN");
 }
 
-/// Measures a trial, with its position in its figures.
-fn measure(store: &mut Store, planned: PlannedTrial) -> i64 {
-    let id = store.begin_trial(planned, 1).unwrap();
-    store.finish_trial(id, &record(planned.position, 10)).unwrap();
+/// Measures a run, with its position in its figures.
+fn measure(store: &mut Store, planned: PlannedRun) -> i64 {
+    let id = store.begin_run(planned, 1).unwrap();
+    store.finish_run(id, &record(planned.position, 10)).unwrap();
     id.get()
 }
 
@@ -210,23 +205,23 @@ fn a_block_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
     assert_eq!(store.measurements().unwrap().len(), 16, "they count until they are measured again");
     assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2, "once is enough");
 
-    let id = store.begin_trial(order[6], 2).unwrap();
-    store.finish_trial(id, &TrialRecord::without_result(TrialState::Failed, "why")).unwrap();
+    let id = store.begin_run(order[6], 2).unwrap();
+    store.finish_run(id, &RunRecord::without_result(RunState::Failed, "why")).unwrap();
     let again = measure(&mut store, order[6]);
-    let state = |store: &Store, id: i64| store.trials().unwrap().into_iter().find(|t| t.id == id).unwrap();
+    let state = |store: &Store, id: i64| store.runs().unwrap().into_iter().find(|t| t.id == id).unwrap();
     let superseded = state(&store, first[6]);
-    assert_eq!((superseded.state, superseded.started_unix_ms), (TrialState::Superseded, Some(1)));
+    assert_eq!((superseded.state, superseded.started_unix_ms), (RunState::Superseded, Some(1)));
     assert!(superseded.reason.unwrap().contains("measured again"));
     assert_eq!(store.series(first[6]).unwrap().len(), 4, "what it left is there");
     let of_position = |store: &Store| {
         let all = store.measurements().unwrap().into_iter().filter(|m| m.position == 6);
-        all.map(|m| m.trial_id).collect::<Vec<_>>()
+        all.map(|m| m.run_id).collect::<Vec<_>>()
     };
     assert_eq!(of_position(&store), [again; 2]);
 
-    let id = store.begin_trial(order[7], 3).unwrap();
+    let id = store.begin_run(order[7], 3).unwrap();
     assert_eq!(store.abort_running("killed").unwrap(), 1);
-    assert_eq!(state(&store, first[7]).state, TrialState::Measured);
+    assert_eq!(state(&store, first[7]).state, RunState::Measured);
     assert_ne!(id.get(), first[7]);
     assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2);
     for planned in &order[6..] {
@@ -248,7 +243,7 @@ fn told_so_only_what_is_pending_is_planned() {
     assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
     assert_eq!(positions(&store), [4, 5]);
     store.plan_rest(Rest::WholeBlocks).unwrap();
-    store.begin_trial(order[0], 2).unwrap();
+    store.begin_run(order[0], 2).unwrap();
     store.abort_running("killed").unwrap();
     assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
     assert_eq!(positions(&store), [4, 5]);
@@ -259,7 +254,7 @@ fn told_so_only_what_is_pending_is_planned() {
 }
 
 #[test]
-fn only_who_made_a_store_removes_it_and_only_before_the_first_trial() {
+fn only_who_made_a_store_removes_it_and_only_before_the_first_run() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
     assert_eq!(create(&path, 1).close_unless_untouched().unwrap(), Kept::No);
@@ -271,14 +266,14 @@ fn only_who_made_a_store_removes_it_and_only_before_the_first_trial() {
     std::fs::remove_file(&path).unwrap();
 
     let mut begun = create(&path, 1);
-    begun.begin_trial(order(6, 1)[0], 1).unwrap();
+    begun.begin_run(order(6, 1)[0], 1).unwrap();
     assert_eq!(begun.close_unless_untouched().unwrap(), Kept::Yes);
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
     std::fs::remove_file(&path).unwrap();
 
     // What cannot be read is not taken for empty.
     let damaged = create(&path, 1);
-    rusqlite::Connection::open(&path).unwrap().execute_batch("ALTER TABLE trials RENAME TO moved").unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute_batch("ALTER TABLE runs RENAME TO moved").unwrap();
     assert!(damaged.close_unless_untouched().is_err());
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
     std::fs::remove_file(&path).unwrap();

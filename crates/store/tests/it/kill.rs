@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use model::TrialState;
+use model::RunState;
 use store::Store;
 
 use crate::fixture::{Random, again, create, names_in, order, record};
@@ -15,7 +15,7 @@ const TASK: &str = "ETALON_TEST_JOURNAL";
 const MAKE: &str = "ETALON_TEST_CREATE";
 const ROUNDS: u64 = 70;
 const BLOCKS: u32 = 40;
-/// Trials between two closings of the store.
+/// Runs between two closings of the store.
 const SITTING: usize = 9;
 
 /// From a few bytes to more than the reserve.
@@ -44,8 +44,8 @@ fn child_that_journals() {
             return;
         }
         for planned in pending.into_iter().take(SITTING) {
-            let id = store.begin_trial(planned, 1).unwrap();
-            store.finish_trial(id, &record(planned.position, bytes(planned.position))).unwrap();
+            let id = store.begin_run(planned, 1).unwrap();
+            store.finish_run(id, &record(planned.position, bytes(planned.position))).unwrap();
             say(&format!("DONE {}", planned.position));
         }
         store.close().unwrap();
@@ -77,22 +77,19 @@ fn run_and_kill(test: &str, variable: &str, task: &Path, random: &mut Random) ->
     lines.iter().filter_map(|line| line.strip_prefix("DONE ")?.parse().ok()).collect()
 }
 
-/// Checks a store that was left behind against what its conductor said; returns how many trials were running.
+/// Checks a store that was left behind against what its conductor said; returns how many runs were running.
 fn examine(path: &Path, done: &BTreeSet<u32>, as_reader: bool) -> usize {
     let mut store = if as_reader { Store::open_read_only(path).unwrap() } else { Store::open(path).unwrap() };
     store.check_integrity().unwrap();
-    let trials = store.trials().unwrap();
-    let running = trials.iter().filter(|trial| trial.state == TrialState::Running).count();
+    let runs = store.runs().unwrap();
+    let running = runs.iter().filter(|run| run.state == RunState::Running).count();
     assert!(running <= 1);
     if !as_reader {
         assert_eq!(store.abort_running("killed").unwrap(), running);
-        assert!(store.trials().unwrap().iter().all(|trial| trial.state != TrialState::Running));
+        assert!(store.runs().unwrap().iter().all(|run| run.state != RunState::Running));
     }
-    let measured: BTreeMap<u32, i64> = trials
-        .iter()
-        .filter(|trial| trial.state == TrialState::Measured)
-        .map(|trial| (trial.planned.position, trial.id))
-        .collect();
+    let measured: BTreeMap<u32, i64> =
+        runs.iter().filter(|run| run.state == RunState::Measured).map(|run| (run.planned.position, run.id)).collect();
     for position in done {
         assert!(measured.contains_key(position), "position {position} was acknowledged");
     }
@@ -102,7 +99,7 @@ fn examine(path: &Path, done: &BTreeSet<u32>, as_reader: bool) -> usize {
     assert_eq!(store.pending().unwrap(), expected);
     let mut measurements: BTreeMap<i64, Vec<_>> = BTreeMap::new();
     for found in store.measurements().unwrap() {
-        measurements.entry(found.trial_id).or_default().push(found.measurement);
+        measurements.entry(found.run_id).or_default().push(found.measurement);
     }
     assert_eq!(measurements.len(), measured.len());
     for (position, id) in &measured {
@@ -120,10 +117,10 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
     let path = dir.path().join("x.etalon");
     let mut random = Random(20_261_121);
     let mut done = BTreeSet::new();
-    let (mut trials, mut running, mut finished) = (0, 0, 0);
+    let (mut runs, mut running, mut finished) = (0, 0, 0);
     for round in 0..ROUNDS {
         let said = run_and_kill("kill::child_that_journals", TASK, &path, &mut random);
-        trials += said.len();
+        runs += said.len();
         done.extend(said);
         if !path.exists() {
             assert!(done.is_empty());
@@ -136,10 +133,10 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
         running += examine(&path, &done, false);
         let store = Store::open(&path).unwrap();
         done = store
-            .trials()
+            .runs()
             .unwrap()
             .iter()
-            .filter(|t| t.state == TrialState::Measured)
+            .filter(|t| t.state == RunState::Measured)
             .map(|t| t.planned.position)
             .collect();
         store.close().unwrap();
@@ -150,9 +147,9 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
             finished += 1;
         }
     }
-    println!("{ROUNDS} kills, {trials} trials, {running} found running, {finished} experiments finished");
+    println!("{ROUNDS} kills, {runs} runs, {running} found running, {finished} experiments finished");
     // A busy disk lets a child do little before it is killed.
-    assert!(trials > 20, "the children did get to work: {trials}");
+    assert!(runs > 20, "the children did get to work: {runs}");
 }
 
 #[test]

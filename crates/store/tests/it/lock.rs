@@ -52,8 +52,8 @@ fn a_link_leads_to_the_same_lock_and_the_same_wal() {
     }
     assert!(matches!(Store::open(&link), Err(StoreError::Missing { .. })));
     let mut store = create(&path, 1);
-    let id = store.begin_trial(order(6, 1)[0], 1).unwrap();
-    store.finish_trial(id, &record(0, 10)).unwrap();
+    let id = store.begin_run(order(6, 1)[0], 1).unwrap();
+    store.finish_run(id, &record(0, 10)).unwrap();
     assert!(matches!(Store::open(&link), Err(StoreError::Locked { .. })));
     assert_eq!(Store::open_read_only(&link).unwrap().measurements().unwrap().len(), 2);
     store.close().unwrap();
@@ -66,15 +66,15 @@ fn a_lock_that_does_not_hold_is_noticed_at_the_next_write() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
     let mut first = create(&path, 1);
-    let id = first.begin_trial(order(6, 1)[0], 1).unwrap();
+    let id = first.begin_run(order(6, 1)[0], 1).unwrap();
     fs::remove_file(dir.path().join("x.etalon-lock")).unwrap();
     let mut second = Store::open(&path).unwrap();
-    let error = first.finish_trial(id, &record(0, 10)).unwrap_err();
+    let error = first.finish_run(id, &record(0, 10)).unwrap_err();
     assert!(matches!(error, StoreError::TakenOver { pid: Some(_), .. }), "{error}");
     drop(first);
     assert_eq!(second.abort_running("x").unwrap(), 1);
-    let id = second.begin_trial(order(6, 1)[0], 1).unwrap();
-    second.finish_trial(id, &record(0, 10)).unwrap();
+    let id = second.begin_run(order(6, 1)[0], 1).unwrap();
+    second.finish_run(id, &record(0, 10)).unwrap();
     second.check_integrity().unwrap();
     second.close().unwrap();
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
@@ -87,9 +87,9 @@ fn reports_can_be_made_during_a_run() {
     let mut store = create(&path, 1);
     let early = Store::open_read_only(&path).unwrap();
     for planned in order(6, 1) {
-        let id = store.begin_trial(planned, 1).unwrap();
+        let id = store.begin_run(planned, 1).unwrap();
         let before = early.measurements().unwrap().len();
-        store.finish_trial(id, &record(planned.position, 50_000)).unwrap();
+        store.finish_run(id, &record(planned.position, 50_000)).unwrap();
         for reader in [&early, &Store::open_read_only(&path).unwrap()] {
             assert_eq!(reader.measurements().unwrap().len(), before + 2);
             reader.check_integrity().unwrap();
@@ -113,7 +113,7 @@ fn a_report_that_is_open_lets_the_experiment_go_on() {
     let reader = Store::open_read_only(&path).unwrap();
     assert_eq!(reader.pending().unwrap().len(), 6);
     let mut store = Store::open(&path).unwrap();
-    let id = store.begin_trial(order(6, 1)[0], 1).unwrap();
-    store.finish_trial(id, &record(0, 10)).unwrap();
+    let id = store.begin_run(order(6, 1)[0], 1).unwrap();
+    store.finish_run(id, &record(0, 10)).unwrap();
     assert_eq!(reader.pending().unwrap().len(), 5);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use model::plan::{ComparisonRules, Connect, PrivateServer};
 use model::{
     Benchmark, Direction, Facts, Length, Mark, MarkKind, Measurement, Metric, Nature, OnError, Order, Plan, Reading,
-    Role, Schedule, Series, SeriesKind, SystemPlan, TrialRecord, TrialState, Value,
+    Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -141,12 +141,12 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
     vec((kind, text()).prop_map(|(kind, detail)| Mark { kind, detail }), 0..5)
 }
 
-fn record() -> impl Strategy<Value = TrialRecord> {
-    let state = select(vec![TrialState::Measured, TrialState::Failed, TrialState::Aborted]);
+fn record() -> impl Strategy<Value = RunRecord> {
+    let state = select(vec![RunState::Measured, RunState::Failed, RunState::Aborted]);
     (state, text(), any::<Option<i64>>(), 0.0..1e9, measurements(), series(), marks()).prop_map(
         |(state, reason, began_unix_ms, elapsed_s, measurements, series, marks)| {
-            let reason = (state != TrialState::Measured).then_some(reason);
-            TrialRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks }
+            let reason = (state != RunState::Measured).then_some(reason);
+            RunRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks }
         },
     )
 }
@@ -181,7 +181,7 @@ proptest! {
             prop_assert_eq!(store.header(), &header);
             prop_assert_eq!(store.cases(), &cases[..]);
             prop_assert_eq!(&store.pending().unwrap(), &order);
-            prop_assert_eq!(store.trials().unwrap().len(), order.len());
+            prop_assert_eq!(store.runs().unwrap().len(), order.len());
         }
     }
 
@@ -191,23 +191,23 @@ proptest! {
         let path = dir.path().join("x.etalon");
         let mut store = create(&path, 1);
         for (planned, record) in order(6, 1).into_iter().zip(&records) {
-            let id = store.begin_trial(planned, 5).unwrap();
-            store.finish_trial(id, record).unwrap();
+            let id = store.begin_run(planned, 5).unwrap();
+            store.finish_run(id, record).unwrap();
         }
         store.close().unwrap();
         let store = Store::open_read_only(&path).unwrap();
         store.check_integrity().unwrap();
-        let (trials, marks, measured) = (store.trials().unwrap(), store.marks().unwrap(), store.measurements().unwrap());
-        for (trial, record) in trials.iter().zip(&records) {
-            let is_measured = record.state == TrialState::Measured;
-            let found = TrialRecord {
-                state: trial.state,
-                reason: trial.reason.clone(),
-                began_unix_ms: trial.started_unix_ms,
-                elapsed_s: trial.elapsed_s,
-                measurements: measured.iter().filter(|m| m.trial_id == trial.id).map(|m| m.measurement.clone()).collect(),
-                series: store.series(trial.id).unwrap(),
-                marks: marks.iter().filter(|(id, _)| *id == trial.id).map(|(_, mark)| mark.clone()).collect(),
+        let (runs, marks, measured) = (store.runs().unwrap(), store.marks().unwrap(), store.measurements().unwrap());
+        for (run, record) in runs.iter().zip(&records) {
+            let is_measured = record.state == RunState::Measured;
+            let found = RunRecord {
+                state: run.state,
+                reason: run.reason.clone(),
+                began_unix_ms: run.started_unix_ms,
+                elapsed_s: run.elapsed_s,
+                measurements: measured.iter().filter(|m| m.run_id == run.id).map(|m| m.measurement.clone()).collect(),
+                series: store.series(run.id).unwrap(),
+                marks: marks.iter().filter(|(id, _)| *id == run.id).map(|(_, mark)| mark.clone()).collect(),
             };
             let mut expected = record.clone();
             expected.measurements.retain(|_| is_measured);

@@ -25,7 +25,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         ExportFormat::Json => json(&evidence, &options)?,
         ExportFormat::Markdown => report::markdown::render(&set_of(&evidence, &options)?),
         ExportFormat::Pgbench => report::pgbench::render(&evidence),
-        ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Trials::Together),
+        ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Runs::Together),
         ExportFormat::Svg => {
             return charts(args, &store, &evidence, &options, "svg", |svg| Ok(svg.as_bytes().to_vec()), printer);
         }

@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use formats::experiment::{IMPORTED, PAIRING};
-use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, Row, TRIAL, Table};
+use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, RUN, Row, Table};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
-use model::{Benchmark, Case, Facts, MarkKind, Nature, Point, Reading, TrialState};
+use model::{Benchmark, Case, Facts, MarkKind, Nature, Point, Reading, RunState};
 use report::Evidence;
-use store::StoredTrial;
+use store::StoredRun;
 
 /// Prefix of an import's facts.
 const OF_IMPORT: &str = "imported.";
 
-/// Measurements of measured trials, marks, the trials' course, and the facts of systems and load generator.
+/// Measurements of measured runs, marks, the runs' course, and the facts of systems and load generator.
 pub fn table(evidence: &Evidence) -> Table {
     let plan = &evidence.header.plan;
     let keys: BTreeSet<String> = evidence.cases.iter().flat_map(|case| case.point.keys().cloned()).collect();
@@ -34,7 +34,7 @@ pub fn table(evidence: &Evidence) -> Table {
         });
     }
     rows.extend(marks(evidence));
-    rows.extend(trials(evidence));
+    rows.extend(runs(evidence));
     let systems = plan.systems.iter().map(|system| system.name.as_str());
     let others = evidence.facts.keys().map(String::as_str).filter(|subject| plan.system(subject).is_none());
     for subject in systems.chain(others) {
@@ -60,16 +60,16 @@ fn row(case: &Case, metric: &str) -> Row {
     }
 }
 
-/// Of measured trials: only one with a measurement can carry a mark.
+/// Of measured runs: only one with a measurement can carry a mark.
 fn marks(evidence: &Evidence) -> Vec<Row> {
-    let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.trial_id).collect();
-    let trials = evidence.trials.iter().filter(|trial| measured.contains(&trial.id));
+    let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
+    let runs = evidence.runs.iter().filter(|run| measured.contains(&run.id));
     let mut rows = Vec::new();
-    for trial in trials {
-        let Some(case) = evidence.case(trial.planned.case) else { continue };
-        for mark in evidence.marks_of(trial.id).filter(|mark| !is_of_import(mark)) {
+    for run in runs {
+        let Some(case) = evidence.case(run.planned.case) else { continue };
+        for mark in evidence.marks_of(run.id).filter(|mark| !is_of_import(mark)) {
             rows.push(Row {
-                repetition: Some(trial.planned.block + 1),
+                repetition: Some(run.planned.block + 1),
                 kind: MARK.to_owned(),
                 written: mark.detail.clone(),
                 ..row(case, mark.kind.as_str())
@@ -79,39 +79,39 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-fn trials(evidence: &Evidence) -> Vec<Row> {
-    let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.trial_id).collect();
-    let told = |trial: &StoredTrial| match trial.state {
-        // A trial without measurement has no place in the table.
-        TrialState::Measured if measured.contains(&trial.id) => {
-            let began = evidence.began_unix_ms(trial).map(|instant| (BEGAN, "ms", instant.to_string()));
-            let elapsed = (trial.elapsed_s > 0.0).then(|| (ELAPSED, "s", trial.elapsed_s.to_string()));
+fn runs(evidence: &Evidence) -> Vec<Row> {
+    let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
+    let told = |run: &StoredRun| match run.state {
+        // A run without measurement has no place in the table.
+        RunState::Measured if measured.contains(&run.id) => {
+            let began = evidence.began_unix_ms(run).map(|instant| (BEGAN, "ms", instant.to_string()));
+            let elapsed = (run.elapsed_s > 0.0).then(|| (ELAPSED, "s", run.elapsed_s.to_string()));
             began.into_iter().chain(elapsed).collect()
         }
-        TrialState::Failed | TrialState::Aborted => {
-            vec![(trial.state.as_str(), "", trial.reason.clone().unwrap_or_default())]
+        RunState::Failed | RunState::Aborted => {
+            vec![(run.state.as_str(), "", run.reason.clone().unwrap_or_default())]
         }
         _ => Vec::new(),
     };
     let mut last = evidence.last_attempts();
     // In the order of the measurements.
-    last.sort_by_key(|trial| (trial.planned.block, trial.planned.case));
-    let mut attempts: BTreeMap<u32, Vec<&StoredTrial>> = BTreeMap::new();
-    for trial in evidence.trials.iter().filter(|trial| has_ended_without_result(trial)) {
-        attempts.entry(trial.planned.position).or_default().push(trial);
+    last.sort_by_key(|run| (run.planned.block, run.planned.case));
+    let mut attempts: BTreeMap<u32, Vec<&StoredRun>> = BTreeMap::new();
+    for run in evidence.runs.iter().filter(|run| has_ended_without_result(run)) {
+        attempts.entry(run.planned.position).or_default().push(run);
     }
     let mut rows = Vec::new();
-    for trial in last {
-        let Some(case) = evidence.case(trial.planned.case) else { continue };
-        let repetition = Some(trial.planned.block + 1);
-        let is_there = measured.contains(&trial.id) || has_ended_without_result(trial);
-        let attempts = attempts.remove(&trial.planned.position).filter(|_| is_there).unwrap_or_default();
-        let repeated = attempts.into_iter().filter(|attempt| attempt.id != trial.id);
+    for run in last {
+        let Some(case) = evidence.case(run.planned.case) else { continue };
+        let repetition = Some(run.planned.block + 1);
+        let is_there = measured.contains(&run.id) || has_ended_without_result(run);
+        let attempts = attempts.remove(&run.planned.position).filter(|_| is_there).unwrap_or_default();
+        let repeated = attempts.into_iter().filter(|attempt| attempt.id != run.id);
         let repeated = repeated.map(|attempt| (REPEATED, "", attempt.reason.clone().unwrap_or_default()));
-        rows.extend(repeated.chain(told(trial)).map(|(metric, unit, written)| Row {
+        rows.extend(repeated.chain(told(run)).map(|(metric, unit, written)| Row {
             repetition,
             unit: unit.to_owned(),
-            kind: TRIAL.to_owned(),
+            kind: RUN.to_owned(),
             written,
             ..row(case, metric)
         }));
@@ -119,8 +119,8 @@ fn trials(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-fn has_ended_without_result(trial: &StoredTrial) -> bool {
-    matches!(trial.state, TrialState::Failed | TrialState::Aborted)
+fn has_ended_without_result(run: &StoredRun) -> bool {
+    matches!(run.state, RunState::Failed | RunState::Aborted)
 }
 
 /// An import's own note would pile up with each round trip.

@@ -124,7 +124,7 @@ impl DiskTarget {
             files: Mutex::new(Files::default()),
             scratch: Mutex::new(Some(scratch)),
         };
-        // Fails now rather than in the first trial.
+        // Fails now rather than in the first run.
         let ring = target.ring(1, 4096, Vec::new())?;
         let without = ring.shortfalls().iter().map(|shortfall| format!("; without {shortfall}"));
         target.reactor = std::iter::once(ring.kind().to_owned()).chain(without).collect();
@@ -175,7 +175,7 @@ impl Target for DiskTarget {
         Placement::Server
     }
 
-    /// Makes and verifies the files once: blocks keep no state of a trial, and making them again would take longer
+    /// Makes and verifies the files once: blocks keep no state of a run, and making them again would take longer
     /// than one.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.tables.is_empty() || data.files.is_empty() {

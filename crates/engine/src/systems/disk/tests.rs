@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use host::target::Marker;
-use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, TrialRecord, TrialState, Value};
+use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, Value};
 use tempfile::TempDir;
 
 use super::*;
-use crate::trial::TrialRun;
+use crate::run::RunTask;
 use crate::workloads::disk::DiskWorkload;
 use crate::workloads::{Action, Grants, Task, Workload};
 use crate::{Registry, Silent};
@@ -59,20 +59,20 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// Repeats until one is good: a short trial on a busy machine may hold next to nothing.
-fn until(target: &DiskTarget, task: &Task, is_good: impl Fn(&TrialRecord) -> bool) -> TrialRecord {
-    let mut record = trial(target, task).unwrap();
+/// Repeats until one is good: a short run on a busy machine may hold next to nothing.
+fn until(target: &DiskTarget, task: &Task, is_good: impl Fn(&RunRecord) -> bool) -> RunRecord {
+    let mut record = run(target, task).unwrap();
     for _ in 0..20 {
         if is_good(&record) {
             break;
         }
-        record = trial(target, task).unwrap();
+        record = run(target, task).unwrap();
     }
     record
 }
 
 /// 300 ms.
-fn trial(target: &DiskTarget, task: &Task) -> Result<TrialRecord, Failure> {
+fn run(target: &DiskTarget, task: &Task) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("blocks are a stream") };
     let schedule = Schedule {
         blocks: 1,
@@ -85,15 +85,15 @@ fn trial(target: &DiskTarget, task: &Task) -> Result<TrialRecord, Failure> {
     target.prepare(&task.dataset)?;
     target.settle()?;
     let interrupt = AtomicBool::new(false);
-    TrialRun { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
 }
 
-fn reading(record: &TrialRecord, id: &str) -> Reading {
+fn reading(record: &RunRecord, id: &str) -> Reading {
     let found = record.measurements.iter().find(|m| m.metric.id == id);
     found.unwrap_or_else(|| panic!("no {id}")).reading.clone()
 }
 
-fn value(record: &TrialRecord, id: &str) -> f64 {
+fn value(record: &RunRecord, id: &str) -> f64 {
     match reading(record, id) {
         Reading::Value(value) => value,
         Reading::Unavailable(reason) => panic!("no {id}: {reason}"),
@@ -105,13 +105,13 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_trial_has_rates_latencies_costs_and_the_devices_account() {
+fn a_run_has_rates_latencies_costs_and_the_devices_account() {
     let folder = folder();
     let target = open(&folder.path().join("made/inside"));
     let read = task(&[("threads", Value::Int(2)), ("depth", Value::Int(4))]);
-    let is_timed = |record: &TrialRecord| matches!(reading(record, "submission_p50"), Reading::Value(_));
+    let is_timed = |record: &RunRecord| matches!(reading(record, "submission_p50"), Reading::Value(_));
     let record = until(&target, &read, is_timed);
-    assert_eq!(record.state, TrialState::Measured);
+    assert_eq!(record.state, RunState::Measured);
     let iops = value(&record, "iops");
     assert!(iops > 0.0 && (value(&record, "bandwidth") - iops * 8192.0 / 1_048_576.0).abs() < 1e-6);
     assert!(value(&record, "latency_p50") > 0.0 && value(&record, "latency_max") >= value(&record, "latency_p50"));
@@ -131,11 +131,11 @@ fn a_trial_has_rates_latencies_costs_and_the_devices_account() {
         ("cache", text("all")),
         ("fsync_every", Value::Int(2)),
     ]);
-    let record = trial(&target, &written).unwrap();
+    let record = run(&target, &written).unwrap();
     assert_eq!(record.measurements[0].metric.id, "bandwidth", "sequential I/O is judged by bytes");
     assert!(value(&record, "syncs") > 0.0 && matches!(reading(&record, "device_read_share"), Reading::Unavailable(_)));
     let mixed = task(&[("op", text("mixed")), ("read_percent", Value::Int(50)), ("depth", Value::Int(4))]);
-    let record = trial(&target, &mixed).unwrap();
+    let record = run(&target, &mixed).unwrap();
     assert!(value(&record, "iops_reads") > 0.0 && value(&record, "iops_writes") > 0.0);
     assert_eq!(names(&folder.path().join("made/inside")).len(), 3, "one file with its marker and its lock serves all");
     target.drop_all().unwrap();
@@ -153,7 +153,7 @@ fn what_a_cache_serves_carries_no_verdict() {
     }
     // 64 blocks over and over: nearly all from the page cache.
     let read = task(&[("cache", text("all")), ("size_mb", Value::Int(1))]);
-    let is_marked = |record: &TrialRecord| record.marks.iter().any(|mark| mark.kind == MarkKind::ServedByCache);
+    let is_marked = |record: &RunRecord| record.marks.iter().any(|mark| mark.kind == MarkKind::ServedByCache);
     let record = until(&target, &read, is_marked);
     let mark = record.marks.iter().find(|mark| mark.kind == MarkKind::ServedByCache).unwrap();
     assert!(mark.kind.voids_verdict() && mark.detail.contains("a cache answered"), "{}", mark.detail);
@@ -170,7 +170,7 @@ fn every_way_to_do_it_is_told() {
         assert!(facts.get("client.reactor").unwrap().contains(form), "{facts:?}");
         assert!(facts.get("data_directory.filesystem").is_some() && facts.durability().is_some());
         assert_eq!(facts.differences(&target.facts().unwrap()), []);
-        let record = trial(&target, &task(&[("depth", Value::Int(4))])).unwrap();
+        let record = run(&target, &task(&[("depth", Value::Int(4))])).unwrap();
         assert_eq!(matches!(reading(&record, "cpu_per_io"), Reading::Value(_)), has_cpu, "{form}");
         target.drop_all().unwrap();
     }
@@ -186,7 +186,7 @@ fn every_way_to_do_it_is_told() {
 fn a_rate_is_kept_and_response_counts_from_the_intended_start() {
     let folder = folder();
     let target = open(folder.path());
-    let record = trial(&target, &task(&[("rate", Value::Float(200.0)), ("depth", Value::Int(8))])).unwrap();
+    let record = run(&target, &task(&[("rate", Value::Float(200.0)), ("depth", Value::Int(8))])).unwrap();
     assert!((150.0..=250.0).contains(&value(&record, "iops")), "{}", value(&record, "iops"));
     assert!(value(&record, "response_mean") >= value(&record, "latency_mean"));
     target.drop_all().unwrap();
@@ -201,16 +201,16 @@ fn what_is_not_étalon_s_is_not_written_over() {
     std::fs::write(&path, &bytes).unwrap();
     let target = open(&path);
     let read = task(&[]);
-    trial(&target, &read).unwrap();
+    run(&target, &read).unwrap();
     let write = task(&[("op", text("write"))]);
-    let refused = refusal(trial(&target, &write));
+    let refused = refusal(run(&target, &write));
     assert_eq!(refused.kind, FailureKind::NotOurs);
     assert!(refused.hint.unwrap().contains("--yes"));
     target.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes, "it is as it was");
     assert!(Marker::of(&path).is_none());
     let allowed = DiskTarget::open(&OpenRequest::new(&system(&path, &[]), Consent::DropForeign)).unwrap();
-    trial(&allowed, &write).unwrap();
+    run(&allowed, &write).unwrap();
     allowed.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() != bytes, "it was written over, as was allowed, and is still there");
 }
@@ -220,21 +220,21 @@ fn a_target_that_would_fool_is_refused_with_the_reason() {
     let folder = folder();
     let path = folder.path().join("hollow.dat");
     std::fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
-    let refused = refusal(trial(&open(&path), &task(&[])));
+    let refused = refusal(run(&open(&path), &task(&[])));
     assert_eq!(refused.kind, FailureKind::Verification);
     assert!(refused.cause.contains("never written") || refused.cause.contains("compression"), "{refused}");
     std::fs::write(&path, vec![b'a'; 4 << 20]).unwrap();
-    assert!(refusal(trial(&open(&path), &task(&[]))).cause.contains("compression"));
+    assert!(refusal(run(&open(&path), &task(&[]))).cause.contains("compression"));
 }
 
 #[test]
 fn a_span_beyond_the_target_and_a_full_volume_show_before_anything_is_written() {
     let folder = folder();
     let target = open(folder.path());
-    let refused = refusal(trial(&target, &task(&[("span_mb", Value::Int(5))])));
+    let refused = refusal(run(&target, &task(&[("span_mb", Value::Int(5))])));
     assert!(refused.cause.contains("it has 4.0 MiB, and 5.0 MiB are to be touched"), "{refused}");
     assert!(refused.hint.unwrap().contains("span_mb"));
-    let refused = refusal(trial(&target, &task(&[("size_mb", Value::Int(1_000_000_000))])));
+    let refused = refusal(run(&target, &task(&[("size_mb", Value::Int(1_000_000_000))])));
     assert_eq!(refused.kind, FailureKind::DiskFull);
     assert!(refused.cause.contains("free"), "{refused}");
     assert_eq!(names(folder.path()), [""; 0]);
@@ -249,7 +249,7 @@ fn memory_has_no_direct_operations() {
     }
     let folder = tempfile::tempdir_in(shared).unwrap();
     let target = open(folder.path());
-    let refused = refusal(trial(&target, &task(&[])));
+    let refused = refusal(run(&target, &task(&[])));
     assert_eq!(refused.kind, FailureKind::Unsupported);
     assert!(refused.cause.contains("in memory (tmpfs)") && refused.hint.unwrap().contains("cache"));
     target.drop_all().unwrap();
@@ -321,8 +321,8 @@ fn a_device_is_taken_only_with_its_name_and_keeps_to_its_sectors() {
     request.forfeited = vec![path];
     let target = DiskTarget::open(&request).unwrap();
     let write = task(&[("op", text("write")), ("block_kb", Value::Int(4))]);
-    assert!(value(&trial(&target, &write).unwrap(), "iops") > 0.0);
-    let refused = refusal(trial(&target, &task(&[("op", text("write")), ("block_kb", Value::Int(1))])));
+    assert!(value(&run(&target, &write).unwrap(), "iops") > 0.0);
+    let refused = refusal(run(&target, &task(&[("op", text("write")), ("block_kb", Value::Int(1))])));
     assert_eq!(refused.kind, FailureKind::Unsupported);
     assert!(refused.cause.contains("unsupported") && refused.cause.contains("multiples of 4096"), "{refused}");
     target.drop_all().unwrap();

@@ -92,7 +92,7 @@ impl Drop for Claim {
 
 const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
 
-/// Two processes that load and drop the same tables would spoil each other's trials.
+/// Two processes that load and drop the same tables would spoil each other's runs.
 fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
     let tried = format!("claim étalon's database at {}", endpoint.address.shown());
     let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));

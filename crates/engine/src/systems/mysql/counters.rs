@@ -86,7 +86,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     Ok(counters)
 }
 
-/// How dirty pages are written before a trial.
+/// How dirty pages are written before a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Checkpoint {
     /// All, by `innodb_log_checkpoint_now`, which waits.

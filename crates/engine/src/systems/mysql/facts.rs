@@ -70,7 +70,7 @@ const PASSING: &[&str] = &[
 const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_", "pseudo_"];
 const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
 
-/// In a session like a trial's.
+/// In a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let settings = counters::settings(client)?;

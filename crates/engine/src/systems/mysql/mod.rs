@@ -1,6 +1,6 @@
 //! MySQL and MariaDB: an existing server, or a private one.
 //!
-//! Étalon works in its own database with a marker, recreated by each preparation: trials on different tables are not
+//! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
 //! comparable.
 
 mod backup;
@@ -255,7 +255,7 @@ impl Target for MySqlTarget {
             .map_err(|failure| self.explain(failure))?;
         let mut facts = facts::read(&mut client, &self.endpoint, self.tables)?;
         client.close();
-        facts.insert("checkpoint_before_trial", self.checkpoint.fact(), Nature::Identity);
+        facts.insert("checkpoint_before_run", self.checkpoint.fact(), Nature::Identity);
         facts.insert("client.reactor", server::reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {
             private.add_facts(&mut facts);

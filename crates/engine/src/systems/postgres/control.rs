@@ -57,7 +57,7 @@ fn own_key() -> i32 {
     *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
 }
 
-/// Two processes that load and drop the same tables would spoil each other's trials.
+/// Two processes that load and drop the same tables would spoil each other's runs.
 fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim the database at {}", endpoint.address.shown());

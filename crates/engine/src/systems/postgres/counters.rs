@@ -174,7 +174,7 @@ impl Abilities {
         Ok(counters)
     }
 
-    /// Publishes this session's counts: the load's must not arrive in a trial and trigger autovacuum.
+    /// Publishes this session's counts: the load's must not arrive in a run and trigger autovacuum.
     pub(super) fn flush(&self, client: &mut Client) -> Result<(), Failure> {
         let sql = match self.flush {
             Flush::Forced => "SELECT pg_catalog.pg_stat_force_next_flush()",

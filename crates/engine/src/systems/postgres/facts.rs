@@ -49,7 +49,7 @@ const SECRET: &[&str] = &[
     "ssl_passphrase_command",
 ];
 
-/// In a session like a trial's.
+/// In a session like a run's.
 pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
     let asked = |error: postgres::Error| failure("read the server's facts", &error);
     let mut facts = Facts::default();

@@ -41,7 +41,7 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
 
 /// Recreates the schema and its tables. It must be étalon's, nobody's, or given up.
 ///
-/// One transaction: rows can be written frozen, since nobody sees the tables yet, so no trial pays for hint bits or
+/// One transaction: rows can be written frozen, since nobody sees the tables yet, so no run pays for hint bits or
 /// anti-wraparound vacuum; and a failure changes nothing.
 pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
@@ -152,7 +152,7 @@ impl Untouched {
     }
 }
 
-/// Dead rows, visibility map and statistics: otherwise a first trial would differ from a second.
+/// Dead rows, visibility map and statistics: otherwise a first run would differ from a second.
 pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     for table in &data.tables {
         let run = client.batch_execute(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));

@@ -286,8 +286,8 @@ impl Target for PostgresTarget {
         let mut facts = facts::read(&mut client, &self.endpoint.address, self.tables)?;
         session::close(client);
         match &self.abilities.checkpoint {
-            Ok(()) => facts.identity("checkpoint_before_trial", "yes"),
-            Err(reason) => facts.unavailable("checkpoint_before_trial", reason.clone()),
+            Ok(()) => facts.identity("checkpoint_before_run", "yes"),
+            Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
         }
         facts.insert("client.reactor", server::reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {

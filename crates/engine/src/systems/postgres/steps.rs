@@ -129,7 +129,7 @@ pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Fai
             let sql = format!("SELECT {}.postgis_full_version()", quoted(&schema));
             one(client, &sql).map_err(|error| failure("ask PostGIS for its version", &error))?
         }
-        None => version_by_trial(client)?,
+        None => version_by_run(client)?,
     };
     for (name, key) in [("postgis", "POSTGIS"), ("geos", "GEOS")] {
         match part(&version, key) {
@@ -146,7 +146,7 @@ fn part(version: &str, key: &str) -> Option<String> {
 }
 
 /// Makes the extension and rolls back.
-fn version_by_trial(client: &mut Client) -> Result<String, Failure> {
+fn version_by_run(client: &mut Client) -> Result<String, Failure> {
     refuse_missing(client)?;
     let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");
     let version = client.batch_execute(&make).and_then(|()| {
@@ -154,7 +154,7 @@ fn version_by_trial(client: &mut Client) -> Result<String, Failure> {
         client.batch_execute(&format!("SET LOCAL search_path = {PROBE}"))?;
         one(client, "SELECT postgis_full_version()")
     });
-    client.batch_execute("ROLLBACK").map_err(|error| failure("take a trial of PostGIS back", &error))?;
+    client.batch_execute("ROLLBACK").map_err(|error| failure("take a run of PostGIS back", &error))?;
     version.map_err(|error| explain(&error))
 }
 

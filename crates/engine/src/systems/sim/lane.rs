@@ -18,10 +18,10 @@ pub struct Model {
     pub spread: f64,
     /// Concurrent statements; others queue.
     pub servers: usize,
-    /// Standard deviation of the logarithm of a trial's speed.
+    /// Standard deviation of the logarithm of a run's speed.
     pub noise: f64,
     pub drift: f64,
-    /// Within the trial.
+    /// Within the run.
     pub stall_at_ms: u64,
     pub stall_ms: u64,
     /// Time to reconnect.
@@ -79,7 +79,7 @@ impl Clock for VirtualClock {
 #[derive(Debug)]
 pub struct SimLane<Op> {
     model: Model,
-    /// This trial's.
+    /// This run's.
     pace: f64,
     clock: VirtualClock,
     rng: Rng,

@@ -78,7 +78,7 @@ impl Drop for Claim {
     }
 }
 
-/// Two processes that load and drop the same tables would spoil each other's trials.
+/// Two processes that load and drop the same tables would spoil each other's runs.
 fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
     let tried = format!("claim étalon's database at {}", endpoint.address.shown());
     let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));

@@ -49,7 +49,7 @@ pub(super) const READ: &str = "SELECT RTRIM(object_name), RTRIM(counter_name), R
                                sys.dm_os_performance_counters";
 
 const NO_COMMITS: &str = "the server counts transactions that begin (`database_transactions`), its own and those that only \
-                          read among them, and no commits; a trial is held against the rows of its tables";
+                          read among them, and no commits; a run is held against the rows of its tables";
 
 pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     let mut counters = Counters::default();

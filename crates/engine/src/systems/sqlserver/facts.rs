@@ -141,7 +141,7 @@ pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
 /// As bits.
 pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
 
-/// In a session like a trial's.
+/// In a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let (major, minor, build) = client.session.version();
@@ -322,7 +322,7 @@ fn is_before_forced_flush(facts: &Facts) -> bool {
 
 pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     let checkpoint = counters::checkpoint(client)?;
-    facts.insert("checkpoint_before_trial", checkpoint, Nature::Identity);
+    facts.insert("checkpoint_before_run", checkpoint, Nature::Identity);
     Ok(())
 }
 

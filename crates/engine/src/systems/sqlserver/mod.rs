@@ -1,6 +1,6 @@
 //! SQL Server: an existing server, on Windows, Linux or Azure.
 //!
-//! Étalon works in its own database with a marker, recreated by each preparation: trials on different tables are not
+//! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
 //! comparable.
 
 mod backup;

@@ -52,7 +52,7 @@ impl PagesDialect for Pages {
         Ok(refused(session.execute(BACKUP))?.err().map(note).into_iter().collect())
     }
 
-    /// The database is recreated for each trial.
+    /// The database is recreated for each run.
     fn totals(&self) -> Totals {
         Totals::SinceOpened
     }

@@ -1,7 +1,7 @@
 //! Failures in latencies, and rates compared with what they made due.
 
 use model::metric::FAILED_SHARE;
-use model::{MarkKind, Reading, TrialRecord};
+use model::{MarkKind, Reading, RunRecord};
 
 use super::*;
 use crate::measure::{self, Evidence};
@@ -14,12 +14,12 @@ const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
 /// On a simulated server.
-fn record(model: Model, script: &str, load: &Load) -> TrialRecord {
+fn record(model: Model, script: &str, load: &Load) -> RunRecord {
     let clock = VirtualClock::default();
     record_of(SimLane::new(model, 1, clock.clone()), &compile(script, &[]).unwrap(), load, &clock)
 }
 
-fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load, clock: &VirtualClock) -> TrialRecord {
+fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load, clock: &VirtualClock) -> RunRecord {
     let (tally, intervals) = load.run(lane, program, clock);
     let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);
     intervals.iter().for_each(|interval| {
@@ -44,18 +44,18 @@ fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load,
     })
 }
 
-fn reading(record: &TrialRecord, id: &str) -> Reading {
+fn reading(record: &RunRecord, id: &str) -> Reading {
     record.measurements.iter().find(|one| one.metric.id == id).unwrap().reading.clone()
 }
 
-fn value(record: &TrialRecord, id: &str) -> f64 {
+fn value(record: &RunRecord, id: &str) -> f64 {
     match reading(record, id) {
         Reading::Value(value) => value,
         Reading::Unavailable(why) => panic!("{id}: {why}"),
     }
 }
 
-fn is_behind(record: &TrialRecord) -> bool {
+fn is_behind(record: &RunRecord) -> bool {
     record.marks.iter().any(|mark| mark.kind == MarkKind::RateNotMet)
 }
 

@@ -379,9 +379,9 @@ fn a_server_that_never_answers_is_given_up() {
     let (tally, _) = simulate(frozen(), "SELECT 1;", &load);
     assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 3);
     let message = &tally.messages[0].message;
-    assert_eq!(message, "the system has not answered after the end of the trial for 10 s");
+    assert_eq!(message, "the system has not answered after the end of the run for 10 s");
     assert!(tally.succeeded >= 1_400);
-    // A trial by count has no end to measure from.
+    // A run by count has no end to measure from.
     let load = Load { length: RunLength::Count(10_000), ..Load::default() };
     let (tally, _) = simulate(frozen(), "SELECT 1;", &load);
     assert_eq!(tally.failures_of(ErrorClass::Unresponsive), 1);
@@ -458,7 +458,7 @@ impl Lane for Stuck {
 }
 
 #[test]
-fn a_client_that_cannot_be_brought_back_ends_the_trial_whatever_the_reason() {
+fn a_client_that_cannot_be_brought_back_ends_the_run_whatever_the_reason() {
     use crate::error::FailureKind;
     for (class, kind) in [
         (ErrorClass::Statement, FailureKind::ConnectionLost),
@@ -470,7 +470,7 @@ fn a_client_that_cannot_be_brought_back_ends_the_trial_whatever_the_reason() {
         let (mut tally, _) = Load::default().run(Stuck(class), &program, &VirtualClock::default());
         // Others may have been served.
         tally.succeeded_in_window = 1_000;
-        let refused = crate::trial::refuse_broken(&tally).unwrap_err();
+        let refused = crate::run::refuse_broken(&tally).unwrap_err();
         assert_eq!(refused.kind, kind, "{class:?}: {refused}");
         assert!(refused.cause.contains("no ROLLBACK here"), "{class:?}: {refused}");
     }

@@ -1,8 +1,8 @@
-//! Figures of a trial.
+//! Figures of a run.
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, TrialRecord};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord};
 
 use super::procedure::server_reading;
 use crate::backup::Taken;
@@ -119,7 +119,7 @@ pub(super) struct Figures {
     pub(super) compression: Compression,
     pub(super) taken: Taken,
     /// Of the transactions meanwhile.
-    pub(super) load: Option<TrialRecord>,
+    pub(super) load: Option<RunRecord>,
 }
 
 fn of(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {

@@ -2,15 +2,15 @@
 
 use std::thread;
 
-use model::{Point, TrialRecord, TrialState};
+use model::{Point, RunRecord, RunState};
 
 use super::figures::lacking;
 use crate::beside::Beside;
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
 use crate::observer::Silent;
+use crate::run::RunTask;
 use crate::step::{StepContext, StepOutcome, Stepped};
-use crate::trial::TrialRun;
 use crate::workloads::transactions::Transactions;
 use crate::workloads::{Action, Grants, StreamTask, Task, Workload as _};
 
@@ -46,8 +46,8 @@ pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
     all
 }
 
-fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> TrialRun<'t> {
-    TrialRun {
+fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
+    RunTask {
         target: context.target,
         task,
         schedule: context.schedule,
@@ -61,11 +61,11 @@ pub(super) fn while_it_runs<T>(
     task: &StreamTask,
     context: &StepContext<'_>,
     run: impl FnOnce() -> Result<T, Failure>,
-) -> Result<(T, TrialRecord), Failure> {
+) -> Result<(T, RunRecord), Failure> {
     let beside = Beside::default();
-    let trial = of(context, task);
+    let loading = of(context, task);
     let (done, record) = thread::scope(|scope| {
-        let load = scope.spawn(|| trial.run_beside(&beside, &mut Silent));
+        let load = scope.spawn(|| loading.run_beside(&beside, &mut Silent));
         let done = {
             let _end = beside.end_at_drop();
             beside.wait_for_load(context.interrupt).then(run)
@@ -75,7 +75,7 @@ pub(super) fn while_it_runs<T>(
     });
     let interrupted = || Failure::new(FailureKind::Other, "go on", "interrupted by the user");
     match (done.transpose()?, record?) {
-        (Some(done), record) if record.state == TrialState::Measured => Ok((done, record)),
+        (Some(done), record) if record.state == RunState::Measured => Ok((done, record)),
         _ => Err(interrupted()),
     }
 }
@@ -83,18 +83,18 @@ pub(super) fn while_it_runs<T>(
 /// For comparison.
 pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.progress("transactions alone", 0, 1);
-    let trial = TrialRun {
+    let run = RunTask {
         target: context.target,
         task,
         schedule: context.schedule,
         seed: context.seed,
         interrupt: context.interrupt,
     };
-    let record = trial.run(context.observer)?;
-    if record.state != TrialState::Measured {
+    let record = run.run(context.observer)?;
+    if record.state != RunState::Measured {
         return Ok(Stepped::Interrupted);
     }
-    let TrialRecord { elapsed_s, mut measurements, series, marks, .. } = record;
+    let RunRecord { elapsed_s, mut measurements, series, marks, .. } = record;
     measurements.extend(lacking("no backup was taken").measurements);
     Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
 }

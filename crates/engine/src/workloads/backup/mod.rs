@@ -1,4 +1,4 @@
-//! Backup and restore: codec × level × workers × place, each trial with a verified restore.
+//! Backup and restore: codec × level × workers × place, each run with a verified restore.
 
 mod data;
 mod figures;

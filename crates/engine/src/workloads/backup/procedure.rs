@@ -1,4 +1,4 @@
-//! One trial: back up, restore, verify; nothing is left behind.
+//! One run: back up, restore, verify; nothing is left behind.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -178,14 +178,14 @@ impl Procedure {
             server_side: self.server_side(),
             interrupt: context.interrupt,
         };
-        let figures = self.trial_and_tidy(context, &request, restored);
+        let figures = self.run_and_tidy(context, &request, restored);
         // Reported unless something else failed before.
         let removed = scratch.remove().map_err(|error| failed("remove the backup", error));
         figures.and_then(|figures| removed.map(|()| figures))
     }
 
     /// Cleans up at the server in any case.
-    fn trial_and_tidy(
+    fn run_and_tidy(
         &self,
         context: &mut StepContext<'_>,
         request: &BackupRequest<'_>,
@@ -194,12 +194,12 @@ impl Procedure {
         let target = context.target;
         let backups = target.backups()?;
         backups.check(request)?;
-        let figures = self.trial(context, &*backups, request, restored);
+        let figures = self.run(context, &*backups, request, restored);
         let tidied = backups.tidy(request);
         figures.and_then(|figures| tidied.map(|()| figures))
     }
 
-    fn trial(
+    fn run(
         &self,
         context: &mut StepContext<'_>,
         backups: &dyn Backups,

@@ -144,7 +144,7 @@ fn minus(now: &Reading, then: Option<&Reading>) -> Reading {
     match (now, then) {
         (Reading::Value(now), Some(Reading::Value(then))) => Reading::Value(now - then),
         (Reading::Value(_), Some(unknown)) => unknown.clone(),
-        (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the trial".to_owned()),
+        (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the run".to_owned()),
         (unknown, _) => unknown.clone(),
     }
 }

@@ -31,7 +31,7 @@ pub enum WrittenBy {
 pub enum Totals {
     /// Since the server started or was reset: totals include others' work.
     SinceStart,
-    /// Since étalon made the files for this trial: totals include making the files, as in published tests.
+    /// Since étalon made the files for this run: totals include making the files, as in published tests.
     SinceOpened,
 }
 
@@ -110,7 +110,7 @@ pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure
     })
 }
 
-/// Separates what the server refuses, which the trial survives, from what ends the trial.
+/// Separates what the server refuses, which the run survives, from what ends the run.
 pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),

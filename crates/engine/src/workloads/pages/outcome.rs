@@ -1,4 +1,4 @@
-//! From what was found out to what a trial leaves behind.
+//! From what was found out to what a run leaves behind.
 
 use model::{Direction, Measurement, Reading, Role};
 
@@ -63,7 +63,7 @@ fn headline(found: &Found, insert_s: f64, elapsed_s: &Reading) -> Vec<Measuremen
     use Direction::{Higher, Lower, Neither};
     let commits = found.statements as f64;
     let response = &found.inserted.collector.response;
-    let us = |quantile: f64| response.quantile(quantile, "statements in the trial");
+    let us = |quantile: f64| response.quantile(quantile, "statements in the run");
     let new = Measurement::new;
     let value = Reading::Value;
     let log_bytes = match &found.engine.log_bytes {

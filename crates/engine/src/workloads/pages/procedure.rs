@@ -152,7 +152,7 @@ impl PageInsert {
     ) -> Result<(), Failure> {
         let disagree = |what: &str, sent: u64, seen: f64| {
             let cause = format!("the client sent {sent} {what}, the server has {seen}");
-            Err(Failure::new(FailureKind::Verification, "trust the trial's counts", cause))
+            Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
         };
         let (rows, seen) = (self.statements * self.rows, count_rows(dialect, session)?);
         if (seen - rows as f64).abs() > 0.5 {

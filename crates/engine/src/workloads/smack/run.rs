@@ -250,7 +250,7 @@ impl<'a> Evaluation<'a> {
     fn query(&mut self, sql: &str, spot: Spot) -> Result<(), SmackError> {
         if !self.run.unloads.is_empty() {
             return Err(SmackError::new(spot, "étalon runs no statement after the load")
-                .hint("remove the line: the tables are made anew before every trial"));
+                .hint("remove the line: the tables are made anew before every run"));
         }
         let first = sql.split_whitespace().next().unwrap_or_default();
         if first.eq_ignore_ascii_case("set") || first.eq_ignore_ascii_case("use") {
@@ -260,7 +260,7 @@ impl<'a> Evaluation<'a> {
         let line = spot.line;
         self.run
             .notes
-            .push(format!("line {line}: the statement runs once before each trial, when the tables are loaded"));
+            .push(format!("line {line}: the statement runs once before each run, when the tables are loaded"));
         self.run.afterwards.push(sql.to_owned());
         Ok(())
     }

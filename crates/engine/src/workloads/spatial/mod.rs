@@ -82,7 +82,7 @@ const KEYS: &[KeySpec] = &[
         "runs",
         KeyKind::Int { min: 1, max: 1_000 },
         Literal::Int(10),
-        "How often each query is run in a trial, with warm caches; a trial's figure is the mean of its runs",
+        "How often each query is run in a run, with warm caches; a run's figure is the mean of its runs",
     ),
     KeySpec::new(
         "cold",

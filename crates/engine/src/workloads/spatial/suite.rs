@@ -68,7 +68,7 @@ impl Suite {
         self.answers.get_or_init(|| self.land.answers(&self.queries))
     }
 
-    /// Indices in the order of this trial. It differs by block, so that no query always profits from the one before
+    /// Indices in the order of this run. It differs by block, so that no query always profits from the one before
     /// it.
     fn order(&self, seed: u64) -> Vec<usize> {
         let mut rng = Rng::new(seed);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_fails_the_trial_and_a_refused_query_does_not() {
+    fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
         let failure = |kind| Failure::new(kind, "ask", "why");
         assert!(standing_of(failure(FailureKind::ConnectionLost)).is_err());
         assert_eq!(standing_of(failure(FailureKind::Unsupported)), Ok(Standing::Unsupported("why".to_owned())));

@@ -103,7 +103,7 @@ pub enum Words {
     AtRandom(Arc<WordList>),
     /// The list from its first word to its last, then again; each client by itself.
     InOrder(Arc<WordList>),
-    /// A number that no draw has had before, of all clients of a trial.
+    /// A number that no draw has had before, of all clients of a run.
     Unique(Numbering),
 }
 

@@ -56,7 +56,7 @@ pub(super) const THREADS: KeySpec = KeySpec::optional(
 pub(super) const TABLES: KeySpec = KeySpec::optional(
     "tables",
     KeyKind::Choice(&["own", "none"]),
-    "`own`: pgbench's tables, made by étalon before each trial; `none`: the script works on tables that are there, \
+    "`own`: pgbench's tables, made by étalon before each run; `none`: the script works on tables that are there, \
      and étalon makes and drops nothing",
 );
 

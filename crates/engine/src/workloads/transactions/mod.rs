@@ -120,7 +120,7 @@ const KEYS: &[KeySpec] = &[
         "tasks",
         KeyKind::Int { min: 1, max: 1_000_000 },
         "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
-         transaction; the trial ends when all have ended, whatever the schedule's warm-up and length",
+         transaction; the run ends when all have ended, whatever the schedule's warm-up and length",
     ),
     KeySpec::optional(
         "tasks_at_once",

@@ -1,8 +1,8 @@
 //! The server's counts against the load's claims.
 
 use super::*;
+use crate::run::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
 use crate::systems::server::counted::tests::Lying;
-use crate::trial::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
 
 struct Lies<'a>(&'a MySqlTarget);
 

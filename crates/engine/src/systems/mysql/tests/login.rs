@@ -100,14 +100,14 @@ fn rights_that_are_missing(server: &MySqlTarget, refused: Refused<'_>) {
     target.settle().unwrap();
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     let facts = target.facts().unwrap();
-    assert!(facts.entries["checkpoint_before_trial"].reading.clone().unwrap_err().contains("RELOAD"));
+    assert!(facts.entries["checkpoint_before_run"].reading.clone().unwrap_err().contains("RELOAD"));
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Durable);
     assert!(!format!("{facts:?}").contains(PASSWORD));
     drop(target);
     server.run("GRANT RELOAD ON *.* TO shopper@'127.0.0.1'");
     let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
     target.settle().unwrap();
-    assert!(target.facts().unwrap().get("checkpoint_before_trial").unwrap().contains("FOR EXPORT"));
+    assert!(target.facts().unwrap().get("checkpoint_before_run").unwrap().contains("FOR EXPORT"));
     target.drop_all().unwrap();
     assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'etalon'"), "0");
     server.run("SET GLOBAL read_only = ON");

@@ -74,7 +74,7 @@ fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
 }
 
 impl MySqlTarget {
-    /// A session like a trial's client.
+    /// A session like a run's client.
     fn client(&self) -> Client {
         self.session.open(&self.endpoint, Purpose::Load).unwrap()
     }

@@ -10,10 +10,10 @@ use model::{DurabilityTier, Length, OnError, Order, Schedule};
 
 use super::*;
 use crate::observer::Silent;
+use crate::run::RunTask;
 use crate::stream::Retry;
 use crate::target::Threads;
 use crate::traffic::Traffic;
-use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
 use crate::workloads::transactions::{Options, compile_with, pgbench_tables};
@@ -35,7 +35,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     deadlocks_are_tried_again(&target);
     a_rival_is_not_disturbed(&target);
     is_started_anew_between_blocks(&target);
-    comes_back_after_a_kill_in_mid_trial(&target);
+    comes_back_after_a_kill_in_mid_run(&target);
     leaves_nothing(&target);
 }
 
@@ -50,7 +50,7 @@ fn says_what_it_is(target: &MySqlTarget) {
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("innodb_flush_log_at_trx_commit=2"));
-    assert!(facts.get("checkpoint_before_trial").is_some());
+    assert!(facts.get("checkpoint_before_run").is_some());
     println!("{}", facts.get("client.reactor").unwrap());
     // An equally made server is the same system, as a resume needs.
     let pairs = [("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")];
@@ -58,7 +58,7 @@ fn says_what_it_is(target: &MySqlTarget) {
     assert_eq!(facts.differences(&other.facts().unwrap()), []);
 }
 
-/// What a trial meets: rows and statistics.
+/// What a run meets: rows and statistics.
 fn state(target: &MySqlTarget) -> String {
     let tables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = \
                   'etalon'";
@@ -145,18 +145,18 @@ fn schedule(length: Duration) -> Schedule {
     }
 }
 
-fn trial_of(target: &MySqlTarget, script: &str, clients: u32, length: Duration) -> Result<model::TrialRecord, Failure> {
+fn run_of(target: &MySqlTarget, script: &str, clients: u32, length: Duration) -> Result<model::RunRecord, Failure> {
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
     let (threads, traffic) = (Threads::Best, Traffic::default());
     let task = StreamTask { work: program.into(), clients: 0..clients, pace: Pace::Closed, threads, traffic };
     let (schedule, interrupt) = (schedule(length), AtomicBool::new(false));
-    TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
 
-fn trial(target: &MySqlTarget, length: Duration) -> Result<model::TrialRecord, Failure> {
+fn run(target: &MySqlTarget, length: Duration) -> Result<model::RunRecord, Failure> {
     let script = "\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
-    trial_of(target, script, 3, length)
+    run_of(target, script, 3, length)
 }
 
 /// Two rows in random order: clients deadlock sooner or later.
@@ -166,7 +166,7 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     let script = "\\set a random(1, 3)\n\\set b random(1, 3)\nBEGIN;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :b;\nCOMMIT;";
-    let record = trial_of(target, script, 8, Duration::from_millis(1_000)).unwrap();
+    let record = run_of(target, script, 8, Duration::from_millis(1_000)).unwrap();
     let value = |id: &str| {
         let found = record.measurements.iter().find(|one| one.metric.id == id);
         found.unwrap_or_else(|| panic!("no {id} in {:?}", record.measurements)).reading.clone()
@@ -177,7 +177,7 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     }
     assert!(since.get("rollback_statements").unwrap() > 0.0, "{since:?}");
     assert!(matches!(value("throughput"), model::Reading::Value(rate) if rate > 0.0));
-    // Each deadlock retries its victim, except at the trial's end.
+    // Each deadlock retries its victim, except at the run's end.
     let number = |id: &str| match value(id) {
         model::Reading::Value(number) => number,
         model::Reading::Unavailable(reason) => panic!("{id}: {reason}"),
@@ -197,7 +197,7 @@ fn is_started_anew_between_blocks(target: &MySqlTarget) {
     assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
 }
 
-fn comes_back_after_a_kill_in_mid_trial(target: &MySqlTarget) {
+fn comes_back_after_a_kill_in_mid_run(target: &MySqlTarget) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let pid = target.private().unwrap().running.pid().unwrap();
     let cpu_s = target.server_cpu_s().unwrap();
@@ -206,7 +206,7 @@ fn comes_back_after_a_kill_in_mid_trial(target: &MySqlTarget) {
             thread::sleep(Duration::from_millis(500));
             target.private().unwrap().running.signal(StopSignal::Kill);
         });
-        trial(target, Duration::from_secs(20)).unwrap_err()
+        run(target, Duration::from_secs(20)).unwrap_err()
     });
     assert!(cpu_s > 0.0);
     assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
@@ -214,8 +214,8 @@ fn comes_back_after_a_kill_in_mid_trial(target: &MySqlTarget) {
     target.revive().unwrap();
     assert_ne!(target.private().unwrap().running.pid(), Some(pid));
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    let record = trial(target, Duration::from_millis(300)).unwrap();
-    assert_eq!(record.state, model::TrialState::Measured);
+    let record = run(target, Duration::from_millis(300)).unwrap();
+    assert_eq!(record.state, model::RunState::Measured);
     target.revive().unwrap();
 }
 

@@ -7,10 +7,10 @@ use model::{Length, OnError, Order, Schedule};
 
 use super::*;
 use crate::observer::Silent;
+use crate::run::RunTask;
 use crate::systems::server::tls::testing::make;
 use crate::target::Threads;
 use crate::traffic::Traffic;
-use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
 use crate::workloads::transactions::{compile, pgbench_tables};
@@ -44,7 +44,7 @@ fn tls_is_what_ssl_mode_says() {
     assert_eq!(failure.kind, FailureKind::Missing);
     assert!(failure.tried.contains("/no/such/file"), "{failure}");
     by_the_socket(&server, &root);
-    a_trial_over_tls(&*open_by(by_address("ssl-mode=required")));
+    a_run_over_tls(&*open_by(by_address("ssl-mode=required")));
     only_encrypted(&server);
     server.drop_all().unwrap();
 }
@@ -62,7 +62,7 @@ fn by_the_socket(server: &MySqlTarget, root: &str) {
     assert_eq!(tls(&format!("ssl-mode=verify_identity&{root}")), ("socket".to_owned(), true));
 }
 
-fn a_trial_over_tls(target: &dyn Target) {
+fn a_run_over_tls(target: &dyn Target) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let script = "\\set aid random(1, 1000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = 1 WHERE aid = :aid;\nCOMMIT;\n\
                   SELECT aid FROM pgbench_accounts WHERE aid = :aid \\gset\nSELECT :aid + 0;";
@@ -83,8 +83,8 @@ fn a_trial_over_tls(target: &dyn Target) {
     };
     assert_eq!(target.workers(0..2, Threads::Best), [0..1, 1..2]);
     let interrupt = AtomicBool::new(false);
-    let record = TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt };
-    assert_eq!(record.run(&mut Silent).unwrap().state, model::TrialState::Measured);
+    let record = RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt };
+    assert_eq!(record.run(&mut Silent).unwrap().state, model::RunState::Measured);
     target.drop_all().unwrap();
 }
 

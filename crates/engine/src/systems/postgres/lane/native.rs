@@ -18,7 +18,7 @@ use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submi
 use crate::systems::server::connector::{Connector, Opener};
 use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
-/// For the server to close its side after a trial.
+/// For the server to close its side after a run.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
 
 const SPARE_SOCKETS: usize = 9;
@@ -347,7 +347,7 @@ impl Lane for NativeLane {
         for connection in self.connections.iter_mut().filter(|one| !matches!(one.state, State::Gone(_))) {
             send(&mut self.reactor, &mut self.sealed, connection, &farewell);
         }
-        // A remaining server process would count among its connections, and use the next trial's CPU.
+        // A remaining server process would count among its connections, and use the next run's CPU.
         let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
         let mut ended = Vec::new();
         while self.connections.iter().any(|one| !matches!(one.state, State::Gone(_))) && clock::now_ns() < deadline_ns {

@@ -5,11 +5,11 @@ use std::net::TcpStream;
 use std::thread;
 
 use super::*;
-use crate::systems::server::counted::tests::Lying;
-use crate::trial::suite::{
+use crate::run::suite::{
     counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted,
     sessions_elsewhere_are_not_counted,
 };
+use crate::systems::server::counted::tests::Lying;
 
 struct Lies<'a>(&'a PostgresTarget);
 

@@ -138,7 +138,7 @@ fn rights_that_are_missing(server: &PostgresTarget, refused: Refused<'_>) {
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     let facts = target.facts().unwrap();
     let reason = |name: &str| facts.entries[name].reading.clone().unwrap_err();
-    assert!(reason("checkpoint_before_trial").contains("pg_checkpoint"));
+    assert!(reason("checkpoint_before_run").contains("pg_checkpoint"));
     assert!(reason("data_directory.filesystem").contains("pg_read_all_settings"));
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Durable);
     assert!(!format!("{facts:?}").contains(PASSWORD));

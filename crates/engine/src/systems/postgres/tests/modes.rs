@@ -1,16 +1,16 @@
-//! Protocols, pipelines, foreign tables and other ways to run a script, in whole trials.
+//! Protocols, pipelines, foreign tables and other ways to run a script, in whole runs.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use model::{Length, OnError, Order, Point, Reading, Schedule, TrialRecord};
+use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule};
 
 use super::*;
 use crate::observer::Silent;
 use crate::registry::Registry;
-use crate::trial::TrialRun;
+use crate::run::RunTask;
 use crate::workloads::{Action, Grants, Task};
 
 fn point(pairs: &[(&str, &str)]) -> Point {
@@ -30,7 +30,7 @@ fn task(pairs: &[(&str, &str)]) -> Task {
 }
 
 /// As the conductor runs one.
-fn trial(target: &dyn Target, task: &Task, length: Length) -> Result<TrialRecord, Failure> {
+fn run(target: &dyn Target, task: &Task, length: Length) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
     let schedule = Schedule {
         blocks: 1,
@@ -45,10 +45,10 @@ fn trial(target: &dyn Target, task: &Task, length: Length) -> Result<TrialRecord
     }
     target.settle().unwrap();
     let interrupt = AtomicBool::new(false);
-    TrialRun { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
 
-fn count(record: &TrialRecord, metric: &str) -> f64 {
+fn count(record: &RunRecord, metric: &str) -> f64 {
     let found = record.measurements.iter().find(|measurement| measurement.metric.id == metric);
     match &found.unwrap_or_else(|| panic!("no {metric}")).reading {
         Reading::Value(value) => *value,
@@ -67,7 +67,7 @@ fn scripts_run_in_every_way() {
     server.drop_all().unwrap();
 }
 
-/// The trial itself compares the client's counts with the server's tables.
+/// The run itself compares the client's counts with the server's tables.
 fn every_protocol_and_pipeline_counts_right(server: &PostgresTarget) {
     for (script, protocol, pipeline) in [
         ("select-only", "extended", "1"),
@@ -82,7 +82,7 @@ fn every_protocol_and_pipeline_counts_right(server: &PostgresTarget) {
     ] {
         let task = task(&[("script", script), ("protocol", protocol), ("pipeline", pipeline)]);
         let record =
-            trial(server, &task, Length::Transactions(40)).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
+            run(server, &task, Length::Transactions(40)).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
         let depth: u64 = pipeline.parse().unwrap();
         let each = 40u64.div_ceil(depth) * depth;
         let recorded: Histogram<u64> = Deserializer::new().deserialize(&mut &record.series[0].histogram[..]).unwrap();
@@ -106,14 +106,14 @@ fn tables_of_others_are_left_alone(server: &PostgresTarget) {
     let system = system("", None, &[]);
     let request = OpenRequest { tables: Tables::None, ..OpenRequest::new(&system, Consent::OwnOnly) };
     let target = PostgresTarget::new(server.endpoint.clone(), Session::plain(), None, &request).unwrap();
-    trial(&target, &task, Length::Transactions(25)).unwrap();
+    run(&target, &task, Length::Transactions(25)).unwrap();
     assert_eq!(target.scalar("SELECT n FROM mine").unwrap(), 50);
     // Built-in scripts run on foreign pgbench tables, whatever they held.
     server.run(
         "CREATE TABLE public.pgbench_accounts AS SELECT g AS aid, 1 AS bid, 7 AS abalance FROM generate_series(1, 1000) g",
     );
     let built_in = self::task(&[("script", "select-update"), ("tables", "none"), ("protocol", "simple")]);
-    trial(&target, &built_in, Length::Transactions(5)).unwrap();
+    run(&target, &built_in, Length::Transactions(5)).unwrap();
     target.drop_all().unwrap();
     let left = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(server.text(left), "2");
@@ -128,7 +128,7 @@ fn transactions_that_stay_open_are_told(server: &PostgresTarget) {
         .unwrap();
     for (protocol, pipeline) in [("prepared", "1"), ("simple", "1"), ("prepared", "4")] {
         let pairs = [("script", file.to_str().unwrap()), ("protocol", protocol), ("pipeline", pipeline)];
-        let failure = trial(server, &task(&pairs), Length::Transactions(5)).unwrap_err();
+        let failure = run(server, &task(&pairs), Length::Transactions(5)).unwrap_err();
         assert!(failure.cause.contains("the script ends in an open transaction"), "{protocol}, {pipeline}: {failure}");
     }
 }
@@ -141,7 +141,7 @@ fn serialization_failures_are_tried_again(server: &PostgresTarget) {
     std::fs::write(&file, script).unwrap();
     let record = |max_tries: &str| {
         let pairs = [("script", file.to_str().unwrap()), ("max_tries", max_tries), ("clients", "4")];
-        trial(server, &task(&pairs), Length::Transactions(20)).unwrap()
+        run(server, &task(&pairs), Length::Transactions(20)).unwrap()
     };
     let once = record("1");
     assert!(count(&once, "errors_serialization") > 0.0);
@@ -152,11 +152,11 @@ fn serialization_failures_are_tried_again(server: &PostgresTarget) {
 }
 
 fn connections_beyond_the_servers_limit(server: &PostgresTarget) {
-    let failure = trial(server, &task(&[("clients", "60")]), Length::Transactions(1)).unwrap_err();
+    let failure = run(server, &task(&[("clients", "60")]), Length::Transactions(1)).unwrap_err();
     assert!(failure.cause.contains("[SQLSTATE 53300]"), "{failure}");
     assert!(failure.cause.contains("connections were made"), "{failure}");
     let hint = failure.hint.clone().unwrap();
     assert!(hint.contains("max_connections is 30") && hint.contains("3 are reserved"), "{hint}");
-    // Nothing is left to disturb the next trial.
-    trial(server, &task(&[("clients", "20")]), Length::Transactions(1)).unwrap();
+    // Nothing is left to disturb the next run.
+    run(server, &task(&[("clients", "20")]), Length::Transactions(1)).unwrap();
 }

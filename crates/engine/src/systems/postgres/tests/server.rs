@@ -10,9 +10,9 @@ use model::{DurabilityTier, Length, OnError, Order, Schedule};
 
 use super::*;
 use crate::observer::Silent;
+use crate::run::RunTask;
 use crate::target::Threads;
 use crate::traffic::Traffic;
-use crate::trial::TrialRun;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
 use crate::workloads::transactions::{compile, pgbench_tables};
@@ -36,7 +36,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     }
     a_rival_is_not_disturbed(&target);
     is_started_anew_between_blocks(&target);
-    comes_back_after_a_kill_in_mid_trial(&target);
+    comes_back_after_a_kill_in_mid_run(&target);
     leaves_nothing(&target);
 }
 
@@ -58,14 +58,14 @@ fn says_what_it_is(target: &PostgresTarget) {
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
-    assert_eq!(facts.get("checkpoint_before_trial"), Some("yes"));
+    assert_eq!(facts.get("checkpoint_before_run"), Some("yes"));
     println!("{}", facts.get("client.reactor").unwrap());
     // An equally made server is the same system, as a resume needs.
     let other = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
     assert_eq!(facts.differences(&other.facts().unwrap()), []);
 }
 
-/// What a trial meets: rows with their places, sizes, statistics.
+/// What a run meets: rows with their places, sizes, statistics.
 fn state(target: &PostgresTarget) -> String {
     let tables = "SELECT string_agg(concat_ws(' ', relname, relpages, reltuples, relallvisible), ', ' ORDER BY relname) \
                   FROM pg_class WHERE relnamespace = 'etalon'::regnamespace";
@@ -184,7 +184,7 @@ fn a_rival_is_not_disturbed(target: &PostgresTarget) {
     assert!(target.counters().is_ok());
 }
 
-fn trial(target: &PostgresTarget, length: Duration) -> Result<model::TrialRecord, Failure> {
+fn run(target: &PostgresTarget, length: Duration) -> Result<model::RunRecord, Failure> {
     let mut program =
         compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
     program.check = None;
@@ -199,10 +199,10 @@ fn trial(target: &PostgresTarget, length: Duration) -> Result<model::TrialRecord
         on_error: OnError::Stop,
     };
     let interrupt = AtomicBool::new(false);
-    TrialRun { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
 
-fn comes_back_after_a_kill_in_mid_trial(target: &PostgresTarget) {
+fn comes_back_after_a_kill_in_mid_run(target: &PostgresTarget) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let pid = target.private().unwrap().running.pid().unwrap();
     let cpu_s = target.server_cpu_s().unwrap();
@@ -211,7 +211,7 @@ fn comes_back_after_a_kill_in_mid_trial(target: &PostgresTarget) {
             thread::sleep(Duration::from_millis(500));
             target.private().unwrap().running.signal(StopSignal::Kill);
         });
-        trial(target, Duration::from_secs(20)).unwrap_err()
+        run(target, Duration::from_secs(20)).unwrap_err()
     });
     assert!(cpu_s > 0.0);
     assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
@@ -219,8 +219,8 @@ fn comes_back_after_a_kill_in_mid_trial(target: &PostgresTarget) {
     target.revive().unwrap();
     assert_ne!(target.private().unwrap().running.pid(), Some(pid));
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    let record = trial(target, Duration::from_millis(300)).unwrap();
-    assert_eq!(record.state, model::TrialState::Measured);
+    let record = run(target, Duration::from_millis(300)).unwrap();
+    assert_eq!(record.state, model::RunState::Measured);
     target.revive().unwrap();
 }
 

@@ -12,7 +12,7 @@ use engine::step::{self, StepContext};
 use engine::target::{OpenRequest, Target};
 use engine::workloads::{Action, Grants};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
-use model::{Plan, Reading, TrialRecord};
+use model::{Plan, Reading, RunRecord};
 
 /// Keeps everything of a test in one folder, to see what stays behind.
 pub struct Place(tempfile::TempDir);
@@ -63,7 +63,7 @@ fn open(plan: &Plan) -> Box<dyn Target> {
     Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-fn run(plan: &Plan, target: &dyn Target, interrupt: &AtomicBool) -> Result<TrialRecord, Failure> {
+fn run_on(target: &dyn Target, plan: &Plan, interrupt: &AtomicBool) -> Result<RunRecord, Failure> {
     let case = &plan.cases()[0];
     let task = Registry::built_in().workload("backup").unwrap().task(&case.point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
@@ -73,31 +73,31 @@ fn run(plan: &Plan, target: &dyn Target, interrupt: &AtomicBool) -> Result<Trial
     step::run(&**procedure, &mut context)
 }
 
-/// Runs a plan's only trial, from its system's start to its end.
-pub fn trial(place: &Place, system: &str, keys: &str) -> Result<TrialRecord, Failure> {
+/// A plan's only run, from its system's start to its end.
+pub fn run(place: &Place, system: &str, keys: &str) -> Result<RunRecord, Failure> {
     let plan = place.plan(system, keys);
     let target = open(&plan);
-    let record = run(&plan, &*target, &AtomicBool::new(false));
+    let record = run_on(&*target, &plan, &AtomicBool::new(false));
     target.drop_all().unwrap();
     assert_eq!(place.left(), Vec::<PathBuf>::new(), "nothing stays behind");
     record
 }
 
-pub fn value(record: &TrialRecord, metric: &str) -> f64 {
+pub fn value(record: &RunRecord, metric: &str) -> f64 {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
         Some(Reading::Value(value)) => *value,
         other => panic!("{metric}: {other:?}"),
     }
 }
 
-pub fn missing(record: &TrialRecord, metric: &str) -> String {
+pub fn missing(record: &RunRecord, metric: &str) -> String {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
         Some(Reading::Unavailable(why)) => why.clone(),
         other => panic!("{metric}: {other:?}"),
     }
 }
 
-fn assert_whole(record: &TrialRecord) {
+fn assert_whole(record: &RunRecord) {
     assert_eq!(value(record, "rows_verified") as u64, (2 << 20) / 560);
     assert!(value(record, "source_size") > 1e6);
     for metric in ["backup_rate", "restore_rate", "backup_time", "restore_time"] {
@@ -119,7 +119,7 @@ fn sqlite_by_every_codec_and_method() {
     let place = Place::new();
     let mut sizes = Vec::new();
     for codec in ["none", "gzip", "lz4", "zstd"] {
-        let record = trial(&place, &place.sqlite(), &format!("codec = \"{codec}\"")).unwrap();
+        let record = run(&place, &place.sqlite(), &format!("codec = \"{codec}\"")).unwrap();
         assert_whole(&record);
         assert!(missing(&record, "backup_cpu/server").contains("inside étalon"));
         assert!(value(&record, "backup_cpu") > 0.0);
@@ -133,29 +133,29 @@ fn sqlite_by_every_codec_and_method() {
         sizes.push(value(&record, "backup_size"));
     }
     assert!(sizes[0] > 3.0 * sizes[2] && sizes[2] > sizes[3], "none, gzip, lz4, zstd: {sizes:?}");
-    assert_whole(&trial(&place, &place.sqlite(), "codec = \"zstd\"\nlevel = 9\nworkers = 2").unwrap());
-    assert_whole(&trial(&place, &place.sqlite(), "method = \"vacuum-into\"").unwrap());
+    assert_whole(&run(&place, &place.sqlite(), "codec = \"zstd\"\nlevel = 9\nworkers = 2").unwrap());
+    assert_whole(&run(&place, &place.sqlite(), "method = \"vacuum-into\"").unwrap());
     assert!(!place.path().join("data.db").exists());
 }
 
 #[test]
 fn a_rate_is_held() {
     let place = Place::new();
-    let record = trial(&place, &place.sqlite(), "codec = \"none\"\nmax_rate_mib_s = 4").unwrap();
+    let record = run(&place, &place.sqlite(), "codec = \"none\"\nmax_rate_mib_s = 4").unwrap();
     let rate = value(&record, "backup_rate");
     // The first block comes at once, and there are few.
     assert!((2.0..=4.6).contains(&rate), "{rate} MiB/s");
-    let held = trial(&place, &place.sqlite(), "restore_max_rate_mib_s = 4").unwrap();
+    let held = run(&place, &place.sqlite(), "restore_max_rate_mib_s = 4").unwrap();
     let rate = value(&held, "restore_rate");
     assert!((2.0..=4.6).contains(&rate), "{rate} MiB/s");
-    let refused = trial(&place, &place.sqlite(), "method = \"vacuum-into\"\nmax_rate_mib_s = 4").unwrap_err();
+    let refused = run(&place, &place.sqlite(), "method = \"vacuum-into\"\nmax_rate_mib_s = 4").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Unsupported);
 }
 
 #[test]
 fn what_an_engine_does_not_have_is_refused_by_name() {
     let place = Place::new();
-    let refused = |keys| trial(&place, &place.sqlite(), keys).unwrap_err();
+    let refused = |keys| run(&place, &place.sqlite(), keys).unwrap_err();
     let other = refused("method = \"base-backup\"");
     assert!(other.to_string().contains("not a way to back up SQLite"), "{other}");
     assert!(other.hint.unwrap().contains("`vacuum-into`"));
@@ -191,7 +191,7 @@ fn a_disk_that_fills_leaves_no_half_backup() {
     let place = Place::new();
     let Some(_disk) = SmallDisk::mount(&place.path().join("backups"), "1m") else { return };
     for keys in ["codec = \"none\"", "method = \"vacuum-into\""] {
-        let failure = trial(&place, &place.sqlite(), keys).unwrap_err();
+        let failure = run(&place, &place.sqlite(), keys).unwrap_err();
         assert_eq!(failure.kind, FailureKind::DiskFull, "{keys}: {failure}");
         assert!(failure.hint.unwrap().contains("`folder`"));
     }
@@ -200,7 +200,7 @@ fn a_disk_that_fills_leaves_no_half_backup() {
         "codec = \"zstd\"\ncompressible = 0",
         "codec = \"zstd\"\nwhere = \"server\"\ncompressible = 0",
     ] {
-        let failure = trial(&place, "server = { engine = \"postgres\" }", keys).unwrap_err();
+        let failure = run(&place, "server = { engine = \"postgres\" }", keys).unwrap_err();
         assert_eq!(failure.kind, FailureKind::DiskFull, "{keys}: {failure}");
         assert!(failure.to_string().contains("write the backup"), "{failure}");
         assert!(failure.hint.unwrap().contains("`folder`"));
@@ -212,7 +212,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
     let place = Place::new();
     let plan = place.plan(&place.sqlite(), "");
     let target = open(&plan);
-    run(&plan, &*target, &AtomicBool::new(false)).unwrap();
+    run_on(&*target, &plan, &AtomicBool::new(false)).unwrap();
     let [taken, work, restored] = ["t", "w", "r"].map(|name| {
         fs::create_dir(place.path().join(name)).unwrap();
         place.path().join(name)
@@ -244,16 +244,16 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
 }
 
 #[test]
-fn an_interrupted_backup_is_no_trial_and_leaves_nothing() {
+fn an_interrupted_backup_is_no_run_and_leaves_nothing() {
     let place = Place::new();
     let plan = place.plan(&place.sqlite(), "");
     let target = open(&plan);
     let interrupt = AtomicBool::new(true);
-    let record = run(&plan, &*target, &interrupt).unwrap();
-    assert_eq!(record.state, model::TrialState::Aborted);
+    let record = run_on(&*target, &plan, &interrupt).unwrap();
+    assert_eq!(record.state, model::RunState::Aborted);
     assert!(place.left().is_empty());
     interrupt.store(false, Ordering::Relaxed);
-    assert_whole(&run(&plan, &*target, &interrupt).unwrap());
+    assert_whole(&run_on(&*target, &plan, &interrupt).unwrap());
     target.drop_all().unwrap();
 }
 
@@ -262,8 +262,8 @@ pub const POSTGRES: &str = "server = { engine = \"postgres\" }";
 #[test]
 fn postgres_compressed_by_server_program_and_etalon() {
     let place = Place::new();
-    let own = trial(&place, POSTGRES, "codec = \"zstd\"").unwrap();
-    let server = trial(&place, POSTGRES, "codec = \"zstd\"\nwhere = \"server\"").unwrap();
+    let own = run(&place, POSTGRES, "codec = \"zstd\"").unwrap();
+    let server = run(&place, POSTGRES, "codec = \"zstd\"\nwhere = \"server\"").unwrap();
     for record in [&own, &server] {
         assert_whole(record);
         assert!(value(record, "backup_cpu/server") > 0.0);
@@ -273,22 +273,22 @@ fn postgres_compressed_by_server_program_and_etalon() {
     }
     assert!(value(&own, "backup_cpu/compressor") > 0.0);
     assert!(missing(&server, "backup_cpu/compressor").contains("the server's"));
-    assert_whole(&trial(&place, POSTGRES, "codec = \"lz4\"\nwhere = \"server\"\nmax_rate_mib_s = 64").unwrap());
-    assert_whole(&trial(&place, POSTGRES, "codec = \"gzip\"\nwhere = \"client\"\nmethod = \"pg_basebackup\"").unwrap());
-    let refused = trial(&place, POSTGRES, "where = \"client\"").unwrap_err();
+    assert_whole(&run(&place, POSTGRES, "codec = \"lz4\"\nwhere = \"server\"\nmax_rate_mib_s = 64").unwrap());
+    assert_whole(&run(&place, POSTGRES, "codec = \"gzip\"\nwhere = \"client\"\nmethod = \"pg_basebackup\"").unwrap());
+    let refused = run(&place, POSTGRES, "where = \"client\"").unwrap_err();
     assert!(refused.hint.unwrap().contains("pg_basebackup"));
     let tcp = "server = { engine = \"postgres\", connect = \"tcp\" }";
-    assert_whole(&trial(&place, tcp, "codec = \"none\"").unwrap());
+    assert_whole(&run(&place, tcp, "codec = \"none\"").unwrap());
 }
 
 #[test]
 fn a_server_that_is_held_compresses_more_slowly() {
     let place = Place::new();
-    let refused = trial(&place, &place.sqlite(), "server_cpu_percent = 20").unwrap_err();
+    let refused = run(&place, &place.sqlite(), "server_cpu_percent = 20").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Unsupported);
     let keys = "codec = \"zstd\"\nlevel = 9\nwhere = \"server\"";
-    let free = trial(&place, POSTGRES, keys).unwrap();
-    match trial(&place, POSTGRES, &format!("{keys}\nserver_cpu_percent = 20")) {
+    let free = run(&place, POSTGRES, keys).unwrap();
+    match run(&place, POSTGRES, &format!("{keys}\nserver_cpu_percent = 20")) {
         Ok(held) => {
             assert_whole(&held);
             let share = value(&held, "backup_cpu/server") / value(&held, "backup_time");
@@ -308,10 +308,10 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     let place = Place::new();
     let user = format!("{}@/postgres?host={}", crate::server::ROLE, server.folder().display());
     let system = format!("url = {:?}", format!("postgres://{user}"));
-    let refused = trial(&place, &system, "").unwrap_err();
+    let refused = run(&place, &system, "").unwrap_err();
     assert_eq!(refused.kind, FailureKind::NotOurs, "{refused}");
     assert!(refused.hint.unwrap().contains("whole_server = true"));
-    let record = trial(&place, &system, "whole_server = true").unwrap();
+    let record = run(&place, &system, "whole_server = true").unwrap();
     assert_eq!(value(&record, "rows_verified") as u64, (2 << 20) / 560);
     assert!(missing(&record, "backup_cpu").contains("not étalon's own"));
     // A role that may make tables but not copy a server is told what it lacks.
@@ -320,7 +320,7 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     let mut admin = postgres::Client::connect(&admin, postgres::NoTls).unwrap();
     admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
     let system = format!("url = {:?}", format!("postgres://plain@/postgres?host={host}"));
-    let refused = trial(&place, &system, "whole_server = true").unwrap_err();
+    let refused = run(&place, &system, "whole_server = true").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Permission, "{refused}");
     assert!(refused.hint.unwrap().contains("ALTER ROLE plain REPLICATION"));
 }
@@ -350,7 +350,7 @@ fn a_program_that_fails_half_way_is_quoted() {
     let script = "echo half; echo 'pg_basebackup: error: could not receive data from WAL stream: broken' >&2; exit 1";
     let system = programs_with(&place, &[("pg_basebackup", script)]);
     for keys in ["codec = \"none\"", "codec = \"zstd\""] {
-        let failure = trial(&place, &system, &format!("{keys}\nmethod = \"pg_basebackup\"")).unwrap_err();
+        let failure = run(&place, &system, &format!("{keys}\nmethod = \"pg_basebackup\"")).unwrap_err();
         assert!(failure.to_string().contains("it failed: pg_basebackup: error: could not receive data"), "{failure}");
     }
 }
@@ -362,7 +362,7 @@ fn a_server_that_dies_in_a_restore_is_told_and_removed() {
                   if [ -f \"$data/backup_label\" ]; then echo 'PANIC:  it died in the restore' >&2; kill -9 $$; fi\n\
                   exec REAL \"$@\"";
     let system = programs_with(&place, &[("postgres", script)]);
-    let failure = trial(&place, &system, "").unwrap_err();
+    let failure = run(&place, &system, "").unwrap_err();
     assert!(failure.to_string().contains("start the private server"), "{failure}");
     assert!(failure.to_string().contains("it died in the restore"), "{failure}");
     assert!(failure.to_string().contains("it was killed (signal: 9"), "{failure}");
@@ -383,27 +383,27 @@ fn has_mariadb_backup() -> bool {
 #[test]
 fn mariadb_by_its_dump() {
     let place = Place::new();
-    let record = trial(&place, MARIADB, "method = \"mariadb-dump\"").unwrap();
+    let record = run(&place, MARIADB, "method = \"mariadb-dump\"").unwrap();
     assert_whole(&record);
     assert!(value(&record, "backup_cpu/client") > 0.0);
-    let refused = trial(&place, MARIADB, "where = \"server\"").unwrap_err();
+    let refused = run(&place, MARIADB, "where = \"server\"").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Unsupported);
 }
 
 #[test]
 fn mariadb_by_its_files_plain_and_encrypted() {
     if !has_mariadb_backup() {
-        let missing = trial(&Place::new(), MARIADB, "method = \"mariadb-backup\"").unwrap_err();
+        let missing = run(&Place::new(), MARIADB, "method = \"mariadb-backup\"").unwrap_err();
         assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
         assert!(missing.hint.unwrap().contains("apt install mariadb-backup"));
         // The second choice must be reported as one.
-        let record = trial(&Place::new(), MARIADB, "").unwrap();
+        let record = run(&Place::new(), MARIADB, "").unwrap();
         assert!(record.marks.iter().any(|mark| mark.detail.contains("second choice")), "{:?}", record.marks);
         return;
     }
     let place = Place::new();
-    let plain = trial(&place, MARIADB, "method = \"mariadb-backup\"").unwrap();
-    let encrypted = trial(&place, ENCRYPTED, "method = \"mariadb-backup\"").unwrap();
+    let plain = run(&place, MARIADB, "method = \"mariadb-backup\"").unwrap();
+    let encrypted = run(&place, ENCRYPTED, "method = \"mariadb-backup\"").unwrap();
     for record in [&plain, &encrypted] {
         assert_whole(record);
         assert!(value(record, "restore_time/prepare") > 0.0);
@@ -432,7 +432,7 @@ fn a_key_file_that_is_lost_is_named_and_nothing_is_left() {
     let keys: Vec<PathBuf> = files_below(&servers).into_iter().filter(is_key).collect();
     assert!(!keys.is_empty(), "{:?}", files_below(&servers));
     keys.iter().for_each(|key| fs::remove_file(key).unwrap());
-    let failure = run(&plan, &*target, &AtomicBool::new(false)).unwrap_err();
+    let failure = run_on(&*target, &plan, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Missing, "{failure}");
     assert!(failure.to_string().contains("read the key file"), "{failure}");
     assert_eq!(place.left(), Vec::<PathBuf>::new());

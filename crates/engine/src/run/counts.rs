@@ -1,11 +1,11 @@
-//! Whether client and server agree on what a trial did.
+//! Whether client and server agree on what a run did.
 //!
 //! The load's claims are verified by the server in the most precise way of each engine: rows left by a script, counts
-//! of the load's own sessions, counters of its database. A disagreement voids the trial; partial checks are reported.
+//! of the load's own sessions, counters of its database. A disagreement voids the run; partial checks are reported.
 
 use model::{Mark, MarkKind};
 
-use super::Trial;
+use super::Run;
 use crate::error::{Failure, FailureKind};
 use crate::lane::SessionCounts;
 use crate::target::Counters;
@@ -47,11 +47,11 @@ impl Claim {
             most => format!(" to {most}"),
         };
         let cause = format!("the client counted {least}{up_to} {what}, the server {only}{seen}{where_seen}");
-        Err(Failure::new(FailureKind::Verification, "trust the trial's counts", cause))
+        Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
     }
 }
 
-impl Trial<'_> {
+impl Run<'_> {
     /// Verifies the client's claims; a mark reports what could not be.
     pub(super) fn check_counts(
         &self,

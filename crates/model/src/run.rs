@@ -1,4 +1,4 @@
-//! The trial: one execution of a case, the unit of replication.
+//! The run: one execution of a case, the unit of replication.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::metric::Measurement;
 
-/// Begins the reason of a trial that the user stopped.
+/// Begins the reason of a run that the user stopped.
 pub const INTERRUPTED: &str = "interrupted by the user";
-/// Reason of a trial that ended with the process.
-pub const PROCESS_ENDED: &str = "the process ended in mid-trial";
+/// Reason of a run that ended with the process.
+pub const PROCESS_ENDED: &str = "the process ended in mid-run";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum TrialState {
+pub enum RunState {
     Planned,
-    /// A store opened with a trial in this state was killed in the middle of it.
+    /// A store opened with a run in this state was killed in the middle of it.
     Running,
     Measured,
     /// It could not run, or its result cannot be trusted: the reason says why.
@@ -27,31 +27,31 @@ pub enum TrialState {
     Superseded,
 }
 
-impl TrialState {
+impl RunState {
     /// As in the store.
     pub fn as_str(self) -> &'static str {
         match self {
-            TrialState::Planned => "planned",
-            TrialState::Running => "running",
-            TrialState::Measured => "measured",
-            TrialState::Failed => "failed",
-            TrialState::Aborted => "aborted",
-            TrialState::Superseded => "superseded",
+            RunState::Planned => "planned",
+            RunState::Running => "running",
+            RunState::Measured => "measured",
+            RunState::Failed => "failed",
+            RunState::Aborted => "aborted",
+            RunState::Superseded => "superseded",
         }
     }
 }
 
-impl fmt::Display for TrialState {
+impl fmt::Display for RunState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for TrialState {
+impl FromStr for RunState {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        use TrialState::{Aborted, Failed, Measured, Planned, Running, Superseded};
+        use RunState::{Aborted, Failed, Measured, Planned, Running, Superseded};
         [Planned, Running, Measured, Failed, Aborted, Superseded]
             .into_iter()
             .find(|state| state.as_str() == text)
@@ -59,9 +59,9 @@ impl FromStr for TrialState {
     }
 }
 
-/// Fixed and stored before the first trial runs.
+/// Fixed and stored before the first run runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlannedTrial {
+pub struct PlannedRun {
     /// From 0, in the whole order.
     pub position: u32,
     /// From 0.
@@ -135,7 +135,7 @@ impl FromStr for MarkKind {
     }
 }
 
-/// What a trial's figures alone do not tell.
+/// What a run's figures alone do not tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     pub kind: MarkKind,
@@ -175,7 +175,7 @@ impl FromStr for SeriesKind {
     }
 }
 
-/// One interval of a trial, or all of it, on one client host.
+/// One interval of a run, or all of it, on one client host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Series {
     pub host: String,
@@ -191,8 +191,8 @@ pub struct Series {
 
 /// Committed to the store in one transaction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrialRecord {
-    pub state: TrialState,
+pub struct RunRecord {
+    pub state: RunState,
     pub reason: Option<String>,
     /// If that was not when its place in the order was reached: measured before, or elsewhere. Milliseconds since
     /// 1970.
@@ -204,9 +204,9 @@ pub struct TrialRecord {
     pub marks: Vec<Mark>,
 }
 
-impl TrialRecord {
-    pub fn without_result(state: TrialState, reason: impl Into<String>) -> TrialRecord {
-        TrialRecord {
+impl RunRecord {
+    pub fn without_result(state: RunState, reason: impl Into<String>) -> RunRecord {
+        RunRecord {
             state,
             reason: Some(reason.into()),
             began_unix_ms: None,

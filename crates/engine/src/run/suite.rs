@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use model::{Length, MarkKind, OnError, Order, Point, Reading, Schedule, TrialRecord, Value};
+use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, Value};
 
-use super::TrialRun;
+use super::RunTask;
 use crate::error::{Failure, FailureKind};
 use crate::observer::Silent;
 use crate::registry::Registry;
@@ -25,22 +25,22 @@ const OWN: [(&str, &str, [u64; 3]); 4] = [
     ("branches", "\\if :a > 50\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\nSELECT 3;\n", [2, 0, 2]),
 ];
 
-/// Tables of a trial.
+/// Tables of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
     /// Newly made.
     New,
-    /// Of the previous trial.
+    /// Of the previous run.
     Used,
 }
 
-fn trial(
+fn run(
     target: &dyn Target,
     on: On,
     script: &str,
     protocol: &str,
     more: &[(&str, Value)],
-) -> Result<TrialRecord, Failure> {
+) -> Result<RunRecord, Failure> {
     let text = |text: &str| Value::Text(text.to_owned());
     let mut point = Point::from([
         ("script".to_owned(), text(script)),
@@ -65,10 +65,10 @@ fn trial(
         target.settle().unwrap();
     }
     let interrupt = AtomicBool::new(false);
-    TrialRun { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
 
-fn count(record: &TrialRecord, metric: &str) -> Option<u64> {
+fn count(record: &RunRecord, metric: &str) -> Option<u64> {
     let found = record.measurements.iter().find(|one| one.metric.id == metric)?;
     match found.reading {
         Reading::Value(value) => Some(value as u64),
@@ -76,7 +76,7 @@ fn count(record: &TrialRecord, metric: &str) -> Option<u64> {
     }
 }
 
-fn is_not_counted(record: &TrialRecord) -> Option<&str> {
+fn is_not_counted(record: &RunRecord) -> Option<&str> {
     record.marks.iter().find(|mark| mark.kind == MarkKind::NotCounted).map(|mark| mark.detail.as_str())
 }
 
@@ -92,20 +92,20 @@ pub(crate) fn counts_agree(target: &dyn Target, protocols: &[&str]) {
     for protocol in protocols {
         for script in ["select-only", "select-update", "tpcb-like"] {
             let record =
-                trial(target, On::New, script, protocol, &[]).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
+                run(target, On::New, script, protocol, &[]).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{script}, {protocol}");
         }
         let mut mix = vec!["select-only@2".to_owned()];
         for (name, text, per_transaction) in OWN {
             let script = write(folder.path(), name, text);
             let record =
-                trial(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+                run(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
             assert_eq!(all_counted(&record, per_transaction), None, "{name}, {protocol}");
             mix.push(script);
         }
         let record =
-            trial(target, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
+            run(target, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
         assert_eq!(is_not_counted(&record), None, "mix, {protocol}");
         tables_of_others_make_no_difference(target, folder.path(), protocol);
         what_is_explained_is_counted_or_said_not_to_be(target, folder.path(), protocol);
@@ -118,17 +118,16 @@ fn tables_of_others_make_no_difference(target: &dyn Target, folder: &Path, proto
     let (name, text, per_transaction) = OWN[2];
     let script = write(folder, name, text);
     let none = ("tables", Value::Text("none".to_owned()));
-    let record = trial(target, On::New, &script, protocol, &[none])
+    let record = run(target, On::New, &script, protocol, &[none])
         .unwrap_or_else(|f| panic!("tables = \"none\", {protocol}: {f}"));
     assert_eq!(is_not_counted(&record), None, "tables = \"none\", {protocol}");
     assert_eq!(all_counted(&record, per_transaction), None, "tables = \"none\", {protocol}");
 }
 
-/// Engines that do not count `EXPLAIN` say so without failing the trial.
+/// Engines that do not count `EXPLAIN` say so without failing the run.
 fn what_is_explained_is_counted_or_said_not_to_be(target: &dyn Target, folder: &Path, protocol: &str) {
     let script = write(folder, "explained", "EXPLAIN SELECT 1;\nSELECT 2;\n");
-    let record =
-        trial(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
+    let record = run(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
     match is_not_counted(&record) {
         Some(why) => assert!(why.contains("EXPLAIN"), "{protocol}: {why}"),
         None => assert_eq!(all_counted(&record, [2, 0, 2]), None, "explained, {protocol}"),
@@ -136,7 +135,7 @@ fn what_is_explained_is_counted_or_said_not_to_be(target: &dyn Target, folder: &
 }
 
 /// The first session count that differs per transaction.
-fn all_counted(record: &TrialRecord, [statements, commits, transactions]: [u64; 3]) -> Option<String> {
+fn all_counted(record: &RunRecord, [statements, commits, transactions]: [u64; 3]) -> Option<String> {
     let all = [
         ("server_session_statements", statements),
         ("server_session_commits", commits),
@@ -159,26 +158,25 @@ fn failures_are_allowed_for(target: &dyn Target, folder: &Path, protocol: &str) 
     {
         let script = write(folder, name, &text);
         // SQLite's writers wait for each other; lock time-outs are failures.
-        let record =
-            trial(target, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+        let record = run(target, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
         assert!(count(&record, "errors").unwrap() > 0, "{name}, {protocol}: nothing failed");
         assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
     }
 }
 
-/// A reconnect loses a session's counts: the trial says so.
+/// A reconnect loses a session's counts: the run says so.
 pub(crate) fn new_connections_are_not_counted(target: &dyn Target) {
-    let record = trial(target, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    let record = run(target, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("connections were made anew"), "{detail:?}");
     // A writing script's rows still count.
-    let record = trial(target, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    let record = run(target, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     assert_eq!(is_not_counted(&record), None);
 }
 
-/// Behind a proxy with other sessions nothing is counted, and no trial fails.
+/// Behind a proxy with other sessions nothing is counted, and no run fails.
 pub(crate) fn sessions_elsewhere_are_not_counted(target: &dyn Target) {
-    let record = trial(target, On::New, "select-only", "prepared", &[]).unwrap();
+    let record = run(target, On::New, "select-only", "prepared", &[]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("is not the one that the client was let into"), "{detail:?}");
 }
@@ -190,7 +188,7 @@ pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
     let mix = format!("select-only, {own}");
     for protocol in protocols {
         for script in ["select-only", "select-update", &own, &mix] {
-            match trial(target, On::New, script, protocol, &[]) {
+            match run(target, On::New, script, protocol, &[]) {
                 Err(failure) => {
                     assert_eq!(failure.kind, FailureKind::Verification, "{script}, {protocol}: {failure}");
                     assert!(failure.cause.contains("the client counted"), "{script}, {protocol}: {failure}");

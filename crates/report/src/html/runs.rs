@@ -1,14 +1,14 @@
-//! Every trial in run order, by block: shows drift and modes.
+//! Every run in run order, by block: shows drift and modes.
 
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::{Metric, Order, PlannedTrial, TrialState};
+use model::{Metric, Order, PlannedRun, RunState};
 
 use super::cases::{CaseView, SystemCase, points};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, legend, nothing};
-use crate::comparison::TrialPoint;
+use crate::comparison::RunPoint;
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script, median};
 use crate::words::{arrow, metric_name};
@@ -20,11 +20,11 @@ const MOST_BLOCK_LABELS: u32 = 12;
 
 pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str) -> Markup {
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
-    let sides: Vec<(&SystemCase<'_>, Vec<TrialPoint>)> =
+    let sides: Vec<(&SystemCase<'_>, Vec<RunPoint>)> =
         view.systems.iter().map(|system| (system, points(evidence, system.case, &metric.id))).collect();
     let values = || sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value));
     if values().next().is_none() {
-        return nothing(&title, "no trial has a value");
+        return nothing(&title, "no run has a value");
     }
     let unit = RowUnit::new(&metric.unit, values());
     let (x, bands) = run_order(evidence);
@@ -32,8 +32,8 @@ pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str)
     let mut panel = Panel::new(WIDTH, HEIGHT, x, y.clone());
     panel.left = 60;
     panel.grid = GridLines::Horizontal;
-    panel.title = format!("Every trial, {title}");
-    panel.description = "One mark per trial, from left to right in the order in which they ran.".to_owned();
+    panel.title = format!("Every run, {title}");
+    panel.description = "One mark per run, from left to right in the order in which they ran.".to_owned();
     panel.x_caption = "block, in run order".to_owned();
     panel.y_caption = format!("{} {}", unit.name(), arrow(metric.direction)).trim().to_owned();
     panel.layers = bands.into_iter().map(|(from, to)| Layer::Box((from, y.lo), (to, y.hi), Ink::Block)).collect();
@@ -54,7 +54,7 @@ pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str)
 /// With block labels and the extent of every other block; none in sequential order.
 fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     let plan = &evidence.header.plan;
-    let last = evidence.trials.iter().map(|trial| trial.planned.position).max().unwrap_or(0);
+    let last = evidence.runs.iter().map(|run| run.planned.position).max().unwrap_or(0);
     let mut axis = Axis { lo: -1.0, hi: f64::from(last) + 1.0, ticks: Vec::new() };
     if plan.schedule.order == Order::Sequential {
         axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
@@ -62,7 +62,7 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     }
     // By existing blocks: a damaged store may claim any number.
     let mut extents: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
-    for PlannedTrial { block, position, .. } in evidence.trials.iter().map(|trial| trial.planned) {
+    for PlannedRun { block, position, .. } in evidence.runs.iter().map(|run| run.planned) {
         let extent = extents.entry(block).or_insert((position, position));
         *extent = (extent.0.min(position), extent.1.max(position));
     }
@@ -79,7 +79,7 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     (axis, extents.into_iter().filter(|(block, _)| block % 2 == 1).map(|(_, extent)| edges(extent)).collect())
 }
 
-fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &TrialPoint, unit: &RowUnit<'_>) -> Mark {
+fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
         "{}, block {}: {} {}",
         system.name,
@@ -88,7 +88,7 @@ fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &TrialPoint, unit: 
         unit.name()
     );
     let mut class = format!("pt {}", series_class(system.index));
-    for mark in evidence.marks_of(point.trial) {
+    for mark in evidence.marks_of(point.run) {
         title.push_str(&format!("; {}: {}", crate::comparison::mark_name(mark.kind), mark.detail));
         if mark.kind.voids_verdict() {
             class = format!("pt void {}", series_class(system.index));
@@ -121,11 +121,12 @@ fn sample(class: &str, shape: Shape) -> Markup {
 
 /// Crosses at the lower edge.
 fn lost(evidence: &Evidence, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
-    let lost = evidence.last_attempts().into_iter().filter(|trial| {
-        trial.planned.case == system.case && matches!(trial.state, TrialState::Failed | TrialState::Aborted)
-    });
-    lost.map(|trial| Mark {
-        x: f64::from(trial.planned.position),
+    let lost = evidence
+        .last_attempts()
+        .into_iter()
+        .filter(|run| run.planned.case == system.case && matches!(run.state, RunState::Failed | RunState::Aborted));
+    lost.map(|run| Mark {
+        x: f64::from(run.planned.position),
         y: floor,
         shape: Shape::Cross,
         radius: 4.5,
@@ -133,15 +134,15 @@ fn lost(evidence: &Evidence, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
         title: format!(
             "{}, block {}: {}: {}",
             system.name,
-            trial.planned.block + 1,
-            trial.state,
-            trial.reason.as_deref().unwrap_or("no reason was recorded")
+            run.planned.block + 1,
+            run.state,
+            run.reason.as_deref().unwrap_or("no reason was recorded")
         ),
     })
     .collect()
 }
 
-fn table(sides: &[(&SystemCase<'_>, Vec<TrialPoint>)], unit: &RowUnit<'_>) -> Markup {
+fn table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
             thead { tr { th { "block" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.name()) } } } }
@@ -162,7 +163,7 @@ fn table(sides: &[(&SystemCase<'_>, Vec<TrialPoint>)], unit: &RowUnit<'_>) -> Ma
     }
 }
 
-fn blocks(sides: &[(&SystemCase<'_>, Vec<TrialPoint>)]) -> Vec<u32> {
+fn blocks(sides: &[(&SystemCase<'_>, Vec<RunPoint>)]) -> Vec<u32> {
     let mut blocks: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.block)).collect();
     blocks.sort_unstable();
     blocks.dedup();

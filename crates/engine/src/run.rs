@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use model::{Length, Schedule, TrialRecord, TrialState};
+use model::{Length, RunRecord, RunState, Schedule};
 
 use crate::beside::Beside;
 use crate::crew::{Crew, Loaded, Local, MachineShare, Order, Share};
@@ -23,7 +23,7 @@ use crate::workloads::{StreamTask, Work};
 /// For server statistics to show commits.
 const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
 
-/// A second, or a tenth of a shorter trial than ten seconds.
+/// A second, or a tenth of a shorter run than ten seconds.
 pub fn interval_ns(length: Length) -> u64 {
     match length {
         Length::Duration(duration) => (duration.as_millis() as u64 / 10).clamp(100, 1_000) * 1_000_000,
@@ -31,7 +31,7 @@ pub fn interval_ns(length: Length) -> u64 {
     }
 }
 
-pub struct TrialRun<'a> {
+pub struct RunTask<'a> {
     pub target: &'a dyn Target,
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
@@ -40,21 +40,21 @@ pub struct TrialRun<'a> {
     pub interrupt: &'a AtomicBool,
 }
 
-impl TrialRun<'_> {
-    pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+impl RunTask<'_> {
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         self.run_by(&Local::new(self.target), observer)
     }
 
     /// Lasts as long as `beside`, instead of the schedule's length.
-    pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+    pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let _end_of_load = EndOfLoad(beside);
         self.run_by(&Local::new(self.target).beside(beside), observer)
     }
 
-    fn run_by(&self, crew: &dyn Crew, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
-        let TrialRun { target, task, schedule, seed, interrupt } = *self;
+    fn run_by(&self, crew: &dyn Crew, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        let RunTask { target, task, schedule, seed, interrupt } = *self;
         let order = Order { task, schedule, seed, interrupt };
-        Trial { ledger: &OfTarget(target), crew, order }.run(observer)
+        Run { ledger: &OfTarget(target), crew, order }.run(observer)
     }
 }
 
@@ -67,7 +67,7 @@ impl Drop for EndOfLoad<'_> {
     }
 }
 
-/// A system's own counts, asked before and after a trial, maybe on another host.
+/// A system's own counts, asked before and after a run, maybe on another host.
 pub trait Ledger {
     fn counters(&self) -> Result<Counters, Failure>;
 
@@ -103,14 +103,14 @@ impl Ledger for OfTarget<'_> {
     }
 }
 
-pub struct Trial<'a> {
+pub struct Run<'a> {
     pub ledger: &'a dyn Ledger,
     pub crew: &'a dyn Crew,
     pub order: Order<'a>,
 }
 
-impl Trial<'_> {
-    pub fn run(&self, observer: &mut dyn Observer) -> Result<TrialRecord, Failure> {
+impl Run<'_> {
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let before = self.ledger.counters()?;
         let server_cpu_before = self.ledger.server_cpu_s();
         let own_cpu_before = host::cpu::thread_cpu();
@@ -118,7 +118,7 @@ impl Trial<'_> {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
                 tell_tasks(&tasks, observer);
-                return Ok(TrialRecord::without_result(TrialState::Aborted, model::trial::INTERRUPTED));
+                return Ok(RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED));
             }
         };
         let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.ledger.server_cpu_s()? - before));
@@ -231,7 +231,7 @@ fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
 /// Refuses unusable figures.
 pub(crate) fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     let said = |class: ErrorClass| tally.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
-    let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the trial", cause));
+    let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the run", cause));
     if let Some(message) = said(ErrorClass::Unresponsive) {
         let given_up = tally.failures_of(ErrorClass::Unresponsive);
         return refuse(FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up"));
