@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let mut bytes = bytes.to_vec();
     if choice & 2 == 0 {
         match layout {
-            Layout::Tar => bytes.chunks_exact_mut(512).for_each(|block| block[257..262].copy_from_slice(b"ustar")),
+            Layout::Tar => bytes.chunks_exact_mut(512).for_each(|round| round[257..262].copy_from_slice(b"ustar")),
             _ => bytes.splice(0..0, *b"XBSTCK01\0P").for_each(drop),
         }
     }

@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     let _ = (redact_text(text, &plan), plan.redacted().hash());
     let cases = plan.cases();
     if cases.len() <= 1000 {
-        assert_eq!(plan.order().len(), cases.len() * plan.schedule.blocks as usize);
+        assert_eq!(plan.order().len(), cases.len() * plan.schedule.rounds as usize);
     }
     let registry = Registry::built_in();
     let grants = Grants { texts: Texts::sent(Default::default()), ..Grants::default() };

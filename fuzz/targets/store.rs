@@ -175,7 +175,7 @@ fn plan() -> Plan {
         systems: vec![system("a"), system("b")],
         benchmarks: vec![Benchmark { name: "tpcb".into(), workload, stands_for: None, points }],
         schedule: Schedule {
-            blocks: 6,
+            rounds: 6,
             warmup: Duration::from_millis(1500),
             length: Length::Duration(Duration::from_secs(10)),
             order: Order::Interleaved,

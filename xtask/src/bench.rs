@@ -1,6 +1,6 @@
 //! `cargo xtask bench PART`: étalon's own cost and speed beside its peers', on one machine in one interleaved run.
 //!
-//! A part is a file in `xtask/bench/`: servers, and command lines of whole processes. Every block runs each of them once, in
+//! A part is a file in `xtask/bench/`: servers, and command lines of whole processes. Every round runs each of them once, in
 //! random order, so that what the machine does in the meantime meets all of them alike. What a peer prints is read by
 //! `etalon import`, what étalon measured by `etalon compare`; the time of the processor is the kernel's. All of it becomes one
 //! table, `etalon import tidy` makes a store of it, and `etalon compare` judges.
@@ -35,7 +35,7 @@ pub struct Options {
     part: String,
     /// How often everything is run; 6 are the fewest that are judged.
     #[arg(long, default_value_t = 10)]
-    blocks: u32,
+    rounds: u32,
     /// How long each run is, in seconds, where a tool can be told.
     #[arg(long, default_value_t = 5)]
     seconds: u32,
@@ -62,13 +62,13 @@ pub struct Options {
 impl Options {
     /// Whether the outcome may go into the document.
     fn is_whole(&self) -> bool {
-        let is_long = self.blocks >= 6 && self.seconds >= 3 && self.profile == "release";
+        let is_long = self.rounds >= 6 && self.seconds >= 3 && self.profile == "release";
         is_long && self.only.is_none() && self.set.is_empty() && self.beside.is_none()
     }
 
     fn command(&self) -> String {
-        let Options { part, blocks, seconds, seed, .. } = self;
-        let mut text = format!("cargo xtask bench {part} --blocks {blocks} --seconds {seconds} --seed {seed}");
+        let Options { part, rounds, seconds, seed, .. } = self;
+        let mut text = format!("cargo xtask bench {part} --rounds {rounds} --seconds {seconds} --seed {seed}");
         let only = self.only.iter().map(|only| ("only", only.clone()));
         let beside = self.beside.iter().map(|path| ("beside", path.display().to_string()));
         let profile = (self.profile != "release").then(|| ("profile", self.profile.clone()));
@@ -140,24 +140,24 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 }
 
 impl Bench<'_> {
-    /// Runs everything block by block.
+    /// Runs everything round by round.
     fn measure(&self, servers: &Servers) -> Result<Outcome> {
         let only = self.options.only.as_deref().unwrap_or_default();
         let runs: Vec<Run<'_>> = self.part.runs().filter(|run| run.to_string().contains(only)).collect();
         let mut tables: Vec<String> = vec![String::new(); runs.len()];
         let mut order: Vec<usize> = (0..runs.len()).collect();
         let (mut outcome, mut rng) = (Outcome::default(), stats::Rng::new(self.options.seed));
-        for block in 1..=self.options.blocks {
+        for round in 1..=self.options.rounds {
             for last in (1..order.len()).rev() {
                 order.swap(last, rng.below(last + 1));
             }
             for &index in &order {
                 let run = &runs[index];
                 let mut keep = |metric: &str, unit: &str, role: &str, kind: &str, value: String| {
-                    eprintln!("block {block}/{}: {run}: {metric} {value} {unit}", self.options.blocks);
+                    eprintln!("round {round}/{}: {run}: {metric} {value} {unit}", self.options.rounds);
                     let value = value.replace('"', "'");
                     let _ =
-                        writeln!(tables[index], "{},{block},{metric},{unit},{role},{kind},\"{value}\"", run.fields());
+                        writeln!(tables[index], "{},{round},{metric},{unit},{role},{kind},\"{value}\"", run.fields());
                 };
                 match self.figures(run, servers) {
                     Err(error) => {

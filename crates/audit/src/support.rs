@@ -124,7 +124,7 @@ fn one(facts: &Facts, claim: &Claim, formula: Option<&Expression>, a: &str, b: &
 
 /// Each repetition is a run.
 fn sample(level: &Level) -> Sample {
-    Sample::from_runs((0..).zip(&level.values).map(|(block, v)| RunValue { block, value: v.value }))
+    Sample::from_runs((0..).zip(&level.values).map(|(round, v)| RunValue { round, value: v.value }))
 }
 
 fn judge(supports: &mut [Support], directions: &[Option<Direction>]) {
@@ -156,11 +156,11 @@ fn ground(estimate: &Estimated, n: (u64, u64), direction: Option<Direction>) -> 
         Some(Direction::Lower) => stats::Direction::Lower,
         _ => stats::Direction::Neither,
     };
-    let judged = stats::judge(&ratio, estimate.p_holm, direction, stats::DEFAULT_MARGIN, stats::MIN_BLOCKS);
-    match (judged.verdict, judged.blocks_needed) {
+    let judged = stats::judge(&ratio, estimate.p_holm, direction, stats::DEFAULT_MARGIN, stats::MIN_ROUNDS);
+    match (judged.verdict, judged.rounds_needed) {
         (Some(verdict), _) => Ground::Verdict(verdict),
         (None, Some(missing)) => {
-            let minimum = stats::MIN_BLOCKS;
+            let minimum = stats::MIN_ROUNDS;
             Ground::None(format!("{smaller} repetitions on a side, and a verdict needs {minimum}: {missing} more"))
         }
         (None, None) => Ground::None("they differ, and nothing tells which way is better".to_owned()),

@@ -104,7 +104,7 @@ pub struct PlanSource {
     /// Run the plan's quick form: to see it work, not to publish it
     #[arg(long)]
     pub quick: bool,
-    /// Override any key of the plan, as in `--set schedule.blocks=6`
+    /// Override any key of the plan, as in `--set schedule.rounds=6`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Run one system as both sides: the first of the plan, or the one named
@@ -184,7 +184,7 @@ pub enum ResultFormat {
 pub struct ResumeArgs {
     /// The experiment's store
     pub store: PathBuf,
-    /// Run what has no result and nothing else. Without it a block that stopped half-way is run again whole, so that what
+    /// Run what has no result and nothing else. Without it a round that stopped half-way is run again whole, so that what
     /// is compared was measured together; its earlier runs stay in the store, and count no more once they are repeated
     #[arg(long)]
     pub only_pending: bool,
@@ -250,7 +250,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub comparing: Comparing,
     /// Show every run's value
-    #[arg(long)]
+    #[arg(long, alias = "trials")]
     pub runs: bool,
     /// Print Markdown
     #[arg(long, conflicts_with = "json")]
@@ -284,7 +284,7 @@ pub struct SqlioArgs {
     /// Two seconds a run: to see it work, not to publish it
     #[arg(long)]
     pub quick: bool,
-    /// Override any key of the plan that is made, as in `--set schedule.blocks=6`
+    /// Override any key of the plan that is made, as in `--set schedule.rounds=6`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Folder for the store and the report

@@ -69,7 +69,7 @@ impl Observer for Progress<'_> {
     fn repeated(&mut self, runs: usize) {
         let runs = count(runs, "measured run");
         self.say(&format!(
-            "{runs} repeated, of blocks that stopped half-way: what is compared is measured together; \
+            "{runs} repeated, of rounds that stopped half-way: what is compared is measured together; \
              `--only-pending` leaves them as they are"
         ));
     }
@@ -113,13 +113,13 @@ impl Observer for Progress<'_> {
                 let marks: Vec<&str> =
                     record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-                format!("block {}: {}: {}{marks}", run.block + 1, self.label(case), headline(&record.measurements))
+                format!("round {}: {}: {}{marks}", run.round + 1, self.label(case), headline(&record.measurements))
             }
             (_, state) => {
                 let reason = record.reason.as_deref().unwrap_or("no reason was given");
                 let said = self.reason.replace(reason.to_owned()).is_some_and(|before| before == reason);
                 let reason = if said { "as before" } else { reason };
-                format!("block {}: {}: {state}: {reason}", run.block + 1, self.label(case))
+                format!("round {}: {}: {state}: {reason}", run.round + 1, self.label(case))
             }
         };
         self.say(&text);

@@ -62,6 +62,6 @@ pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
     if !invocation.arguments.is_empty() {
         let _ = writeln!(text, "arguments = {}", quoted(&invocation.arguments));
     }
-    let _ = write!(text, "\n[schedule]\nblocks = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
+    let _ = write!(text, "\n[schedule]\nrounds = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
     Ok(Wrapped { text, path, called: Called { script: named, values: source.values.clone() } })
 }

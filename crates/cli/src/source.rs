@@ -103,7 +103,8 @@ pub fn load_sqlio(
 
 fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
-    let Text { text, name, path, called, notes } = text;
+    let Text { text, name, path, called, mut notes } = text;
+    notes.extend(model::plan::renamed_keys(&text));
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
         systems: systems(&source.system, &catalog),
@@ -200,7 +201,7 @@ fn plan_of_url(url: &str) -> String {
     let url = serde_json::Value::from(url);
     format!(
         "name = \"url\"\n\n[systems.system]\nurl = {url}\n\n[[benchmarks]]\nworkload = \"transactions\"\n\
-         script = \"select-update\"\nclients = [1, 4]\n\n[schedule]\nblocks = 6\nwarmup = \"1s\"\nduration = \"5s\"\n"
+         script = \"select-update\"\nclients = [1, 4]\n\n[schedule]\nrounds = 6\nwarmup = \"1s\"\nduration = \"5s\"\n"
     )
 }
 
@@ -226,7 +227,7 @@ fn systems(arguments: &[String], catalog: &Catalog) -> Vec<NamedSystem> {
 
 fn split_override(pair: &str) -> Result<(String, String), CliError> {
     pair.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).ok_or_else(|| {
-        CliError::user(format!("`--set {pair}` has no `=`")).hint("write it as `--set schedule.blocks=6`")
+        CliError::user(format!("`--set {pair}` has no `=`")).hint("write it as `--set schedule.rounds=6`")
     })
 }
 

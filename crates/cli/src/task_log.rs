@@ -26,12 +26,12 @@ impl TaskLogs {
         TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, run: 0, of_run: folder.to_owned() }
     }
 
-    /// Begins the folder `block-01-003-LABEL`.
+    /// Begins the folder `round-01-003-LABEL`.
     pub fn run_started(&mut self, run: PlannedRun, label: &str) {
         let fit = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' };
         let label: String = label.replace(" @ ", "-").chars().map(fit).take(80).collect();
         self.run = run.position;
-        self.of_run = self.folder.join(format!("block-{:02}-{:03}-{label}", run.block + 1, run.position + 1));
+        self.of_run = self.folder.join(format!("round-{:02}-{:03}-{label}", run.round + 1, run.position + 1));
     }
 
     pub fn write(&self, logs: &[TaskLog]) -> Result<(), String> {

@@ -57,7 +57,7 @@ pub struct Options {
     pub places: Option<Arc<dyn Places>>,
     /// For a server or host that went away.
     pub patience: Duration,
-    /// For a block that an earlier run left incomplete.
+    /// For a round that an earlier run left incomplete.
     pub rest: Rest,
 }
 
@@ -73,7 +73,7 @@ impl Options {
             forfeited: Vec::new(),
             places: None,
             patience: PATIENCE,
-            rest: Rest::WholeBlocks,
+            rest: Rest::WholeRounds,
         }
     }
 }
@@ -88,7 +88,7 @@ pub enum Ended {
     Stopped { reason: String, kind: FailureKind },
 }
 
-/// Whether all runs of a block failed for one lasting reason: the next block would fail the same way.
+/// Whether all runs of a round failed for one lasting reason: the next round would fail the same way.
 #[derive(Default)]
 struct Hopeless {
     first: Option<(PlannedRun, Failure)>,
@@ -363,8 +363,8 @@ impl<'a> Conductor<'a> {
         Err(ExperimentError::FactsChanged { subject: subject.to_owned(), differences })
     }
 
-    /// Stores what agents had measured when an earlier run ended, and plans the rest: completed blocks are not
-    /// measured again, and new measurements are not mixed with old blocks.
+    /// Stores what agents had measured when an earlier run ended, and plans the rest: completed rounds are not
+    /// measured again, and new measurements are not mixed with old rounds.
     fn plan_rest(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         if let Some(places) = self.options.places.clone() {
             let runs = self.store.runs()?;
@@ -397,22 +397,22 @@ impl<'a> Conductor<'a> {
         let planned = self.store.runs()?.iter().map(|run| run.planned.position + 1).max().unwrap_or_default();
         let already = planned as usize - pending.len();
         let mut failed = 0;
-        let (mut block, mut hopeless) = (None, Hopeless::default());
+        let (mut round, mut hopeless) = (None, Hopeless::default());
         for (index, run) in pending.iter().enumerate() {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(Ended::Interrupted);
             }
-            if block != Some(run.block) {
+            if round != Some(run.round) {
                 if let Some((run, failure)) = hopeless.verdict() {
                     let why = self.why(*run, failure);
-                    let reason = format!("{why}; all runs of the block failed alike, and a further block would, too");
+                    let reason = format!("{why}; all runs of the round failed alike, and a further round would, too");
                     return Ok(Ended::Stopped { reason, kind: failure.kind });
                 }
-                if block.is_some() {
-                    self.begin_block()?;
+                if round.is_some() {
+                    self.begin_round()?;
                 }
-                (block, hopeless) = (Some(run.block), Hopeless::default());
-                observer.block_started(run.block, self.plan.schedule.blocks);
+                (round, hopeless) = (Some(run.round), Hopeless::default());
+                observer.round_started(run.round, self.plan.schedule.rounds);
             }
             let progress = Progress {
                 done: already + index,
@@ -434,9 +434,9 @@ impl<'a> Conductor<'a> {
         Ok(Ended::Complete { failed })
     }
 
-    fn begin_block(&self) -> Result<(), ExperimentError> {
+    fn begin_round(&self) -> Result<(), ExperimentError> {
         for (name, site) in &self.sites {
-            site.begin_block().map_err(|failure| system_error(name, failure))?;
+            site.begin_round().map_err(|failure| system_error(name, failure))?;
         }
         Ok(())
     }
@@ -454,7 +454,7 @@ impl<'a> Conductor<'a> {
         let case = &self.cases[run.case as usize];
         let label = case.label(&self.plan.varying_keys(&case.benchmark));
         let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("block {}, {label}: {failure}{hint}", run.block + 1)
+        format!("round {}, {label}: {failure}{hint}", run.round + 1)
     }
 
     /// Runs a run. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can

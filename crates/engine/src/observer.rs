@@ -44,11 +44,11 @@ pub trait Observer {
     /// Called once the system's facts are known.
     fn system_known(&mut self, _name: &str, _facts: &Facts) {}
 
-    /// Measured runs to be repeated with the rest of their blocks.
+    /// Measured runs to be repeated with the rest of their rounds.
     fn repeated(&mut self, _runs: usize) {}
 
     /// Before its first run.
-    fn block_started(&mut self, _block: u32, _blocks: u32) {}
+    fn round_started(&mut self, _round: u32, _rounds: u32) {}
 
     fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: Progress) {}
 

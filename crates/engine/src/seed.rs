@@ -5,7 +5,7 @@ use model::{Case, Plan, PlannedRun, SystemPlan};
 use crate::rng::Rng;
 use crate::workloads::{Action, StreamTask, Task, Work};
 
-/// A block's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
+/// A round's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
 /// run's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A
 /// experiment.
 pub(crate) fn of_run(plan: &Plan, cases: &[Case], task: &Task, run: PlannedRun) -> u64 {
@@ -13,7 +13,7 @@ pub(crate) fn of_run(plan: &Plan, cases: &[Case], task: &Task, run: PlannedRun) 
         Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => stream_of_blocks(&plan.systems, cases, run.case),
         _ => 0,
     };
-    Rng::of_transaction(plan.schedule.seed, run.block, stream).next_u64()
+    Rng::of_transaction(plan.schedule.seed, run.round, stream).next_u64()
 }
 
 fn stream_of_blocks(systems: &[SystemPlan], cases: &[Case], case: u32) -> u64 {

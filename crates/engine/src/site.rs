@@ -21,7 +21,7 @@ pub struct Job<'a> {
     pub case: &'a Case,
     pub task: &'a Task,
     pub schedule: &'a Schedule,
-    /// Equal for all systems of a block.
+    /// Equal for all systems of a round.
     pub seed: u64,
     pub interrupt: &'a Arc<AtomicBool>,
 }
@@ -51,7 +51,7 @@ pub trait Site: Send + Sync {
     /// For other hosts; without a user's password.
     fn reach(&self) -> Result<SystemPlan, Failure>;
 
-    fn begin_block(&self) -> Result<(), Failure>;
+    fn begin_round(&self) -> Result<(), Failure>;
 
     fn revive(&self) -> Result<(), Failure>;
 
@@ -141,8 +141,8 @@ impl Site for Here {
         self.target.reach(&self.system)
     }
 
-    fn begin_block(&self) -> Result<(), Failure> {
-        self.target.begin_block()
+    fn begin_round(&self) -> Result<(), Failure> {
+        self.target.begin_round()
     }
 
     fn revive(&self) -> Result<(), Failure> {

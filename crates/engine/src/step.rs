@@ -12,7 +12,7 @@ use crate::workloads::Procedure;
 pub struct StepContext<'a> {
     pub target: &'a dyn Target,
     pub schedule: &'a Schedule,
-    /// Equal for all systems of a block.
+    /// Equal for all systems of a round.
     pub seed: u64,
     /// Set by the user's Ctrl-C.
     pub interrupt: &'a AtomicBool,

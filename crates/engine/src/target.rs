@@ -360,9 +360,9 @@ pub trait Target: Send + Sync {
             .hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
-    /// Before a block other than the first: restarts a private server, so that accidental process state, such as
+    /// Before a round other than the first: restarts a private server, so that accidental process state, such as
     /// memory layout, does not look like a property of its settings.
-    fn begin_block(&self) -> Result<(), Failure> {
+    fn begin_round(&self) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -64,7 +64,7 @@ const TOY: &str = r#"
     workload = "increments"
     clients = [1, 2]
     [schedule]
-    blocks = 2
+    rounds = 2
     warmup = "10ms"
     duration = "100ms"
 "#;
@@ -83,7 +83,7 @@ fn a_toy_database_and_a_toy_workload_run_through_the_whole_path() {
 fn a_single_step_gives_one_value_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let plan =
-        parse("[systems.one]\nurl = \"toy:honest\"\n[[benchmarks]]\nworkload = \"ask-once\"\n[schedule]\nblocks = 3\n");
+        parse("[systems.one]\nurl = \"toy:honest\"\n[[benchmarks]]\nworkload = \"ask-once\"\n[schedule]\nrounds = 3\n");
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
     assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
     assert_eq!(values(&store, &plan, "one", "count"), [0.0, 0.0, 0.0]);
@@ -130,7 +130,7 @@ fn a_run_in_which_nothing_ended_is_repeated_and_stops_nothing() {
 #[test]
 fn runs_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = sim("", "stall_at_ms=0&stall_ms=5000", "blocks = 1\nduration = \"20ms\"");
+    let plan = sim("", "stall_at_ms=0&stall_ms=5000", "rounds = 1\nduration = \"20ms\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
     assert_eq!(kind, engine::FailureKind::NothingEnded);
@@ -150,7 +150,7 @@ fn sim(a: &str, b: &str, schedule: &str) -> Plan {
 fn the_simulated_system_has_the_speed_that_its_model_says() {
     let folder = tempfile::tempdir().unwrap();
     let plan =
-        sim("service_us=100&noise=0&servers=2", "service_us=200&noise=0&servers=2", "blocks = 1\nduration = \"2s\"");
+        sim("service_us=100&noise=0&servers=2", "service_us=200&noise=0&servers=2", "rounds = 1\nduration = \"2s\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     conduct(&plan, &mut store, &mut Silent).unwrap();
     // Two servers at 100 us serve 20,000 a second; four clients keep them busy.
@@ -170,7 +170,7 @@ fn a_stall_is_charged_to_every_request_that_it_delayed() {
     let mut plan = sim(
         "service_us=100&spread=0&noise=0&stall_at_ms=1000&stall_ms=1000",
         "service_us=100&spread=0&noise=0",
-        "blocks = 1\nduration = \"10s\"",
+        "rounds = 1\nduration = \"10s\"",
     );
     for benchmark in &mut plan.benchmarks {
         benchmark.points[0].insert("rate".to_owned(), model::Value::Float(1_000.0));
@@ -194,7 +194,7 @@ struct Order {
 
 impl Observer for Order {
     fn run_started(&mut self, run: &PlannedRun, case: &Case, _progress: Progress) {
-        self.started.push((run.block, case.system.clone()));
+        self.started.push((run.round, case.system.clone()));
     }
     fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, record: &RunRecord) {
         self.ended.push(record.state);
@@ -202,27 +202,27 @@ impl Observer for Order {
 }
 
 #[test]
-fn every_block_holds_every_case_once_and_a_resume_keeps_the_order() {
+fn every_round_holds_every_case_once_and_a_resume_keeps_the_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sim.etalon");
-    let plan = sim("", "", "blocks = 8\nduration = \"100ms\"");
+    let plan = sim("", "", "rounds = 8\nduration = \"100ms\"");
     let mut seen = Order::default();
     let mut store = create(&path, &plan);
     conduct(&plan, &mut store, &mut seen).unwrap();
-    for block in 0..8 {
-        let mut systems: Vec<&str> = seen.started.iter().filter(|s| s.0 == block).map(|s| s.1.as_str()).collect();
+    for round in 0..8 {
+        let mut systems: Vec<&str> = seen.started.iter().filter(|s| s.0 == round).map(|s| s.1.as_str()).collect();
         systems.sort_unstable();
         assert_eq!(systems, ["a", "b"]);
     }
     let first_is_a = seen.started.chunks(2).filter(|pair| pair[0].1 == "a").count();
-    assert!((1..8).contains(&first_is_a), "the order within blocks is not random");
+    assert!((1..8).contains(&first_is_a), "the order within rounds is not random");
     assert_eq!(store.pending().unwrap(), []);
 }
 
 #[test]
 fn a_server_that_dies_in_mid_run_fails_that_run_and_loses_no_other() {
     let folder = tempfile::tempdir().unwrap();
-    let mut plan = sim("", "dies_at_ms=150", "blocks = 3\nduration = \"500ms\"\non_error = \"continue\"");
+    let mut plan = sim("", "dies_at_ms=150", "rounds = 3\nduration = \"500ms\"\non_error = \"continue\"");
     plan.schedule.seed = 3;
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let mut seen = Order::default();
@@ -238,10 +238,10 @@ fn a_server_that_dies_in_mid_run_fails_that_run_and_loses_no_other() {
 #[test]
 fn a_system_that_has_changed_is_not_resumed() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = sim("", "version=15", "blocks = 1\nduration = \"100ms\"");
+    let plan = sim("", "version=15", "rounds = 1\nduration = \"100ms\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     conduct(&plan, &mut store, &mut Silent).unwrap();
-    let changed = sim("", "version=16", "blocks = 1\nduration = \"100ms\"");
+    let changed = sim("", "version=16", "rounds = 1\nduration = \"100ms\"");
     let error = conduct(&changed, &mut store, &mut Silent).unwrap_err();
     assert_eq!(error.to_string(), "`b` has changed since the experiment began: server.version was `15` and is `16`");
 }
@@ -249,7 +249,7 @@ fn a_system_that_has_changed_is_not_resumed() {
 #[test]
 fn errors_are_counted_by_class_and_marked() {
     let folder = tempfile::tempdir().unwrap();
-    let plan = sim("errors=0.1", "", "blocks = 1\nduration = \"1s\"");
+    let plan = sim("errors=0.1", "", "rounds = 1\nduration = \"1s\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     conduct(&plan, &mut store, &mut Silent).unwrap();
     let errors = values(&store, &plan, "a", "errors_serialization")[0];

@@ -69,7 +69,7 @@ fn text(text: &str) -> Value {
 
 fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::from_millis(200),
         length: Length::Duration(length),
         order: Order::Interleaved,

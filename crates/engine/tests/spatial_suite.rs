@@ -195,7 +195,7 @@ fn suite(runs: i64, clients: i64) -> Task {
 fn run(target: &dyn Target, suite: &Task) -> Result<RunRecord, Failure> {
     let Action::Step(procedure) = &suite.action else { panic!("the suite is a step") };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Duration(Duration::from_secs(1)),
         order: Order::Interleaved,

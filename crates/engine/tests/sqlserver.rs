@@ -63,7 +63,7 @@ fn task(keys: &[(&str, Value)]) -> Task {
 fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Transactions(transactions),
         order: Order::Interleaved,
@@ -139,7 +139,7 @@ fn two_engines_stand_in_one_plan() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = experiment::conduct(&format!(
         "[systems.here]\nurl = \"sqlite:{}/x.db\"\n[systems.there]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \
-         \"transactions\"\nscript = \"tpcb-like\"\n[schedule]\nblocks = 1\nwarmup = \"50ms\"\nduration = \"300ms\"\n",
+         \"transactions\"\nscript = \"tpcb-like\"\n[schedule]\nrounds = 1\nwarmup = \"50ms\"\nduration = \"300ms\"\n",
         folder.path().display(),
         server.url()
     ));

@@ -105,7 +105,7 @@ pub enum Ask {
     Settle {
         system: String,
     },
-    BeginBlock {
+    BeginRound {
         system: String,
     },
     /// Answers once a system is available again.
@@ -160,7 +160,7 @@ impl Ask {
             | Ask::Text(_)
             | Ask::Tables { .. }
             | Ask::Settle { .. }
-            | Ask::BeginBlock { .. }
+            | Ask::BeginRound { .. }
             | Ask::Revive { .. }
             | Ask::Whole { .. }
             | Ask::Share { .. } => "prepare",

@@ -174,9 +174,9 @@ impl Site for Remote {
         }
     }
 
-    fn begin_block(&self) -> Result<(), Failure> {
+    fn begin_round(&self) -> Result<(), Failure> {
         self.reopen()?;
-        self.simply(&Ask::BeginBlock { system: self.name() })
+        self.simply(&Ask::BeginRound { system: self.name() })
     }
 
     fn revive(&self) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use model::plan::{MAX_BLOCKS, MAX_CASES};
+use model::plan::{MAX_CASES, MAX_ROUNDS};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Point,
     Reading, RunRecord, RunState, Schedule, SystemPlan, Value,
@@ -16,10 +16,10 @@ use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions};
 
 /// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
-/// Fact of an imported system of which the order of the runs is known; its value is [`BLOCKS`]. A sequential order keeps
-/// blocks from being paired.
+/// Fact of an imported system of which the order of the runs is known; its value is [`ROUNDS`]. A sequential order keeps
+/// rounds from being paired.
 pub const PAIRING: &str = "imported.repetitions";
-pub const BLOCKS: &str = "blocks";
+pub const ROUNDS: &str = "rounds";
 /// Value of a key that this result lacks and others of its benchmark have.
 pub const UNKNOWN: &str = "unknown";
 
@@ -41,8 +41,8 @@ pub struct Experiment {
     pub facts: BTreeMap<String, Facts>,
 }
 
-/// Makes an experiment of imported results. A case is a benchmark with its keys; its repetitions become blocks, which
-/// share only their number and are compared unpaired, unless a single table says that they are blocks (those of two
+/// Makes an experiment of imported results. A case is a benchmark with its keys; its repetitions become rounds, which
+/// share only their number and are compared unpaired, unless a single table says that they are rounds (those of two
 /// tables were not run together). Each run carries a note with its source and unknowns.
 ///
 /// # Errors
@@ -65,28 +65,28 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     let mut placed = Vec::new();
     for (import, result) in &all {
         let case = shape.case(result);
-        let blocks = taken.entry(case).or_default();
-        let block = free_block(result, blocks)?;
-        blocks.blocks.insert(block);
-        placed.push((block, case, record(import, result, &dimensions), &result.repeated));
+        let rounds = taken.entry(case).or_default();
+        let round = free_round(result, rounds)?;
+        rounds.rounds.insert(round);
+        placed.push((round, case, record(import, result, &dimensions), &result.repeated));
     }
     let gaps = shape.gaps(&taken);
     for (_, case, record, _) in &mut placed {
         record.marks.extend(gaps.get(case).map(|detail| Mark { kind: MarkKind::Note, detail: detail.clone() }));
     }
-    // Stable: a block's results keep their order.
-    placed.sort_by_key(|(block, case, ..)| (*block, *case));
+    // Stable: a round's results keep their order.
+    placed.sort_by_key(|(round, case, ..)| (*round, *case));
     let rules: Vec<&ExportedRules> = imports.iter().filter_map(|import| import.rules.as_ref()).collect();
-    let blocks = placed.iter().map(|(block, ..)| block + 1).max().unwrap_or(0);
+    let rounds = placed.iter().map(|(round, ..)| round + 1).max().unwrap_or(0);
     let (mut runs, mut repeated) = (Vec::new(), Vec::new());
-    for (position, (block, case, record, attempts)) in (0..).zip(placed) {
-        let planned = PlannedRun { position, block, case };
+    for (position, (round, case, record, attempts)) in (0..).zip(placed) {
+        let planned = PlannedRun { position, round, case };
         let attempt = |(state, reason): &(RunState, String)| RunRecord::without_result(*state, reason.as_str());
         repeated.extend(attempts.iter().map(|ended| (planned, attempt(ended))));
         runs.push((planned, record));
     }
     let order = told_order(imports, &all);
-    let (facts, plan) = (shape.facts(imports, order), shape.plan(name, blocks, order, &rules));
+    let (facts, plan) = (shape.facts(imports, order), shape.plan(name, rounds, order, &rules));
     Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
@@ -125,7 +125,7 @@ fn dimensions<'a>(all: &'a [Told<'_>]) -> Result<Dimensions<'a, usize>, FormatEr
 fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
     // A table that was imported itself before has an order in name only.
     let told = |import: &Imported| {
-        let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Blocks);
+        let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Rounds);
         rules.map(|rules| rules.order)
     };
     let sequential = || imports.iter().any(|import| told(import) == Some(Order::Sequential));
@@ -216,13 +216,13 @@ impl Shape {
     fn gaps(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
         let mut of_point: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let systems = self.systems.len() as u32;
-        for (case, blocks) in taken {
-            of_point.entry(case / systems).or_default().extend(&blocks.blocks);
+        for (case, rounds) in taken {
+            of_point.entry(case / systems).or_default().extend(&rounds.rounds);
         }
         let lacking = taken.iter().filter_map(|(case, own)| {
-            let last = *own.blocks.last()?;
+            let last = *own.rounds.last()?;
             let all = of_point.get(&(case / systems))?;
-            let lacks: Vec<u32> = all.range(..last).filter(|block| !own.blocks.contains(block)).copied().collect();
+            let lacks: Vec<u32> = all.range(..last).filter(|round| !own.rounds.contains(round)).copied().collect();
             (!lacks.is_empty()).then(|| (*case, self.gap(*case, &lacks, all.len())))
         });
         lacking.collect()
@@ -236,7 +236,7 @@ impl Shape {
             let (_, keys) = points.points.get_index(point - points.before)?;
             Some(format!("{name} ({})", keys_text(keys)))
         });
-        let listed: Vec<String> = lacks.iter().take(LISTED).map(|block| (block + 1).to_string()).collect();
+        let listed: Vec<String> = lacks.iter().take(LISTED).map(|round| (round + 1).to_string()).collect();
         let more = match lacks.len() - listed.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -250,7 +250,7 @@ impl Shape {
     }
 
     /// By the rules of the first import that has any; all may describe benchmarks.
-    fn plan(&self, name: &str, blocks: u32, order: Option<Order>, all_rules: &[&ExportedRules]) -> Plan {
+    fn plan(&self, name: &str, rounds: u32, order: Option<Order>, all_rules: &[&ExportedRules]) -> Plan {
         let rules = all_rules.first();
         // What one table does not allow, all of them together do not.
         let allow = |allows: fn(&ExportedRules) -> bool| rules.is_some() && all_rules.iter().all(|rules| allows(rules));
@@ -293,7 +293,7 @@ impl Shape {
             systems: self.systems.iter().map(system).collect(),
             benchmarks: benchmarks.collect(),
             schedule: Schedule {
-                blocks,
+                rounds,
                 warmup: Duration::ZERO,
                 length: Length::Duration(Duration::ZERO),
                 order: order.unwrap_or(Order::Sequential),
@@ -314,7 +314,7 @@ impl Shape {
             let mut facts = Facts::default();
             let mut sources = Vec::new();
             if order.is_some() {
-                facts.passing(PAIRING, BLOCKS);
+                facts.passing(PAIRING, ROUNDS);
             }
             for (import, _) in of_system {
                 facts.passing("imported.tool", describe(import));
@@ -356,18 +356,18 @@ fn describe(import: &Imported) -> String {
     }
 }
 
-/// The blocks of a case that have a result.
+/// The rounds of a case that have a result.
 #[derive(Debug, Default)]
 struct Taken {
-    blocks: BTreeSet<u32>,
+    rounds: BTreeSet<u32>,
     /// All before it are taken.
     first_free: u32,
 }
 
-fn free_block(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
-    let block = match result.repetition {
+fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
+    let round = match result.repetition {
         Some(0) => return Err(FormatError::whole("repetitions count from 1")),
-        Some(repetition) if taken.blocks.contains(&(repetition - 1)) => {
+        Some(repetition) if taken.rounds.contains(&(repetition - 1)) => {
             let what = format!(
                 "repetition {repetition} of {} on {} ({}) stands twice",
                 result.benchmark,
@@ -378,14 +378,14 @@ fn free_block(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatE
         }
         Some(repetition) => repetition - 1,
         None => {
-            taken.first_free = (taken.first_free..).find(|block| !taken.blocks.contains(block)).unwrap_or(u32::MAX);
+            taken.first_free = (taken.first_free..).find(|round| !taken.rounds.contains(round)).unwrap_or(u32::MAX);
             taken.first_free
         }
     };
-    if u64::from(block) >= MAX_BLOCKS {
-        return Err(FormatError::whole(format!("repetition {} is beyond {MAX_BLOCKS}", u64::from(block) + 1)));
+    if u64::from(round) >= MAX_ROUNDS {
+        return Err(FormatError::whole(format!("repetition {} is beyond {MAX_ROUNDS}", u64::from(round) + 1)));
     }
-    Ok(block)
+    Ok(round)
 }
 
 /// `block_kb=8, op=read`.
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn each_result_finds_its_case_and_block() {
+    fn each_result_finds_its_case_and_round() {
         let results = vec![result("A", 8, None), result("A", 8, None), result("B", 64, Some(2)), result("B", 8, None)];
         let experiment = into_experiment("t", &[import(results)]).unwrap();
         let cases = experiment.plan.cases();
@@ -482,11 +482,11 @@ mod tests {
             .iter()
             .map(|(planned, _)| {
                 let case = &cases[planned.case as usize];
-                (planned.position, planned.block, case.system.as_str(), case.point["block_kb"].as_int())
+                (planned.position, planned.round, case.system.as_str(), case.point["block_kb"].as_int())
             })
             .collect();
         assert_eq!(found, [(0, 0, "A", Some(8)), (1, 0, "B", Some(8)), (2, 1, "A", Some(8)), (3, 1, "B", Some(64))]);
-        assert_eq!(experiment.plan.schedule.blocks, 2);
+        assert_eq!(experiment.plan.schedule.rounds, 2);
         let mark = &experiment.runs[0].1.marks[0];
         assert_eq!(mark.detail, "imported from a.csv (tidy); not known: the order");
         assert!(experiment.facts["A"].entries["imported.the order"].reading.is_err());
@@ -533,14 +533,14 @@ mod tests {
         };
         let plain = |system: &str| vec![result(system, 8, Some(1)), result(system, 8, Some(2))];
         let both = || [plain("A"), plain("B")].concat();
-        let (blocks, numbered) = (Repetitions::Blocks, Repetitions::Numbered);
-        let sequential = || Some(rules(Order::Sequential, blocks));
+        let (rounds, numbered) = (Repetitions::Rounds, Repetitions::Numbered);
+        let sequential = || Some(rules(Order::Sequential, rounds));
         let known = (true, Order::Sequential);
         let unknown = (false, Order::Sequential);
         assert_eq!(told([both(), Vec::new()], [sequential(), None]), known);
         assert_eq!(told([plain("A"), plain("B")], [sequential(), sequential()]), known, "cut in two it stays so");
         assert_eq!(told([plain("A"), plain("B")], [None, sequential()]), known);
-        let interleaved = || Some(rules(Order::Interleaved, blocks));
+        let interleaved = || Some(rules(Order::Interleaved, rounds));
         assert_eq!(told([both(), Vec::new()], [interleaved(), None]), (true, Order::Interleaved));
         assert_eq!(told([plain("A"), plain("B")], [interleaved(), interleaved()]), unknown);
         assert_eq!(told([both(), Vec::new()], [Some(rules(Order::Sequential, numbered)), None]), unknown);

@@ -20,7 +20,7 @@ const SEQUENTIAL: &str = "allow_sequential_order";
 pub enum Repetitions {
     #[default]
     Numbered,
-    Blocks,
+    Rounds,
 }
 
 /// Rules by which étalon compared the exported results.
@@ -95,7 +95,7 @@ impl ExportedRules {
     fn first(&self) -> String {
         let repetitions = match self.repetitions {
             Repetitions::Numbered => "numbered",
-            Repetitions::Blocks => "blocks",
+            Repetitions::Rounds => "rounds",
         };
         let order = match self.order {
             Order::Interleaved => "interleaved",
@@ -125,7 +125,7 @@ impl ExportedRules {
         let share = |name| of(name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
         Some(ExportedRules {
             repetitions: match of("repetitions")? {
-                "blocks" => Repetitions::Blocks,
+                "rounds" | "blocks" => Repetitions::Rounds,
                 "numbered" => Repetitions::Numbered,
                 _ => return None,
             },
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for (repetitions, order, allow_unequal_durability) in
-            [(Repetitions::Blocks, Order::Interleaved, true), (Repetitions::Numbered, Order::Sequential, false)]
+            [(Repetitions::Rounds, Order::Interleaved, true), (Repetitions::Numbered, Order::Sequential, false)]
         {
             let benchmark = |stands_for: Option<&str>| ExportedBenchmark {
                 name: "a \"b\"\nc".to_owned(),

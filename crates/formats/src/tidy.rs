@@ -28,6 +28,8 @@ pub const CIRCUMSTANCE: &str = "circumstance";
 /// Kind of rows about a run: metric [`ELAPSED`] with the measured seconds, [`BEGAN`] with Unix milliseconds, or the
 /// state of a run without result with the reason, or [`REPEATED`].
 pub const RUN: &str = "run";
+/// What [`RUN`] was called in tables of étalon before its words changed.
+const EARLIER_RUN: &str = "trial";
 pub const ELAPSED: &str = "elapsed";
 pub const BEGAN: &str = "began";
 /// An attempt at a run that failed and was repeated; its value is the reason.
@@ -333,7 +335,7 @@ impl Columns {
             unit: self.text(record, UNIT),
             direction,
             role,
-            kind: self.text(record, KIND),
+            kind: Some(self.text(record, KIND)).filter(|kind| kind != EARLIER_RUN).unwrap_or_else(|| RUN.to_owned()),
             value: self.value(record)?,
             written: self.text(record, VALUE),
         })

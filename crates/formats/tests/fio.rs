@@ -75,7 +75,7 @@ fn what_an_error_or_a_signal_ended_keeps_its_place() {
     let text = format!("{good}{ENDED}{good}").replace("\"lim\"", "\"full\"");
     let experiment = into_experiment("x", &[import(&read(text.as_bytes()).unwrap(), "a", "b")]).unwrap();
     let places: Vec<(u32, bool)> =
-        experiment.runs.iter().map(|(planned, record)| (planned.block, record.reason.is_some())).collect();
+        experiment.runs.iter().map(|(planned, record)| (planned.round, record.reason.is_some())).collect();
     assert_eq!(places, [(0, false), (1, false), (2, true), (3, true), (4, false), (5, false)]);
 }
 
@@ -121,7 +121,7 @@ fn clones_of_a_job_are_one_result_and_documents_repetitions() {
     assert_eq!(reading(measurements, "latency_mean"), Reading::Value(0.005));
     assert!(matches!(reading(measurements, "completion_p99"), Reading::Unavailable(_)));
     assert_eq!(failures(&imported)[1], ("bad read".to_owned(), Some("job bad ended with error 5".to_owned())));
-    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
+    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.rounds, 2);
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn scripts_one_after_the_other_keep_their_timings() {
     let means: Vec<f64> = output.jobs.iter().map(|job| job.timings[0].figures["avg_ms"]).collect();
     assert_eq!((output.jobs.len(), means), (2, vec![5.765, 6.5]));
     let experiment = into_experiment("x", &[import(&output, "a", "out.txt")]).unwrap();
-    assert_eq!(experiment.plan.schedule.blocks, 2, "two jobs of one configuration are repetitions");
+    assert_eq!(experiment.plan.schedule.rounds, 2, "two jobs of one configuration are repetitions");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_session_tells_by_its_commands_what_is_of_which_job() {
     assert!(imported.results[2].dropped.is_some(), "{imported:?}");
     let runs = into_experiment("x", &[imported]).unwrap().runs;
     assert_eq!(
-        runs.iter().map(|(planned, _)| (planned.block, planned.case)).collect::<Vec<_>>(),
+        runs.iter().map(|(planned, _)| (planned.round, planned.case)).collect::<Vec<_>>(),
         [(0, 0), (1, 0), (2, 0)]
     );
     assert_eq!(output.jobs[0].timings, []);

@@ -380,7 +380,7 @@ fn a_run_that_was_aborted_failed_and_keeps_its_place() {
         .runs
         .iter()
         .filter(|(planned, _)| planned.case == 0)
-        .map(|(planned, record)| (planned.block, record.reason.is_some()))
+        .map(|(planned, record)| (planned.round, record.reason.is_some()))
         .collect();
     // The one without a server may have been of either script, and counts in both.
     assert_eq!(select, [(0, false), (1, true), (2, true), (3, false)]);
@@ -426,7 +426,7 @@ fn several_summaries_become_repetitions() {
     let import = import_summaries(&found, "a", "out.txt");
     assert_eq!((import.results.len(), import.notes.len()), (4, 2));
     let experiment = into_experiment("x", &[import]).unwrap();
-    assert_eq!((experiment.plan.schedule.blocks, experiment.runs.len()), (4, 4));
+    assert_eq!((experiment.plan.schedule.rounds, experiment.runs.len()), (4, 4));
 }
 
 proptest! {

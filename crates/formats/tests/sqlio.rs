@@ -234,13 +234,13 @@ fn a_run_that_was_cut_has_no_figures_and_failed() {
     assert!(imported.notes[1].starts_with("1 of 2 results"), "{:?}", imported.notes);
     let runs = into_experiment("x", &[imported]).unwrap().runs;
     let places: Vec<(u32, u32, bool)> =
-        runs.iter().map(|(planned, record)| (planned.block, planned.case, record.reason.is_some())).collect();
+        runs.iter().map(|(planned, record)| (planned.round, planned.case, record.reason.is_some())).collect();
     assert_eq!(places, [(0, 0, true), (1, 0, false)]);
     // One that was cut before it told what it does has been of the only case there is.
     let early: String = BLOG_2013.lines().take(4).map(|line| format!("{line}\n")).collect();
     let imported = import(&read(format!("{BLOG_2013}{early}").as_bytes()), "4 KB", "a.txt");
     let runs = into_experiment("x", &[imported]).unwrap().runs;
-    assert_eq!(runs.iter().map(|(planned, _)| (planned.block, planned.case)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
+    assert_eq!(runs.iter().map(|(planned, _)| (planned.round, planned.case)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn two_outputs_become_an_experiment() {
     let half = read(BLOG_2013.replace("28807.29", "14403.00").as_bytes());
     let imports = [import(&read(BLOG_2013.repeat(3).as_bytes()), "8 KB", "a.txt"), import(&half, "64 KB", "b.txt")];
     let experiment = into_experiment("clusters", &imports).unwrap();
-    assert_eq!((experiment.runs.len(), experiment.plan.schedule.blocks), (4, 3));
+    assert_eq!((experiment.runs.len(), experiment.plan.schedule.rounds), (4, 3));
     assert_eq!(experiment.plan.benchmarks[0].points.len(), 1);
 }
 
@@ -307,7 +307,7 @@ fn the_articles_groups_are_rebuilt_and_compared_by_their_depths() {
     ];
     assert_eq!(groups, rebuilt);
     assert!(experiment.plan.benchmarks.iter().all(|one| one.points.len() == 5));
-    assert_eq!((experiment.runs.len(), experiment.plan.schedule.blocks), (70, 1));
+    assert_eq!((experiment.runs.len(), experiment.plan.schedule.rounds), (70, 1));
     let roles = |position: usize| {
         let measurements = &experiment.runs[position].1.measurements;
         ["iops", "bandwidth"].map(|id| measurements.iter().find(|one| one.metric.id == id).unwrap().metric.role)

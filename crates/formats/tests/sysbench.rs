@@ -56,7 +56,7 @@ fn runs_are_repetitions_and_cut_ones_failed() {
     assert_eq!((output.runs.len(), output.not_understood.len()), (3, 1));
     let imported = import(&output, "a", "out.txt");
     assert_eq!(imported.notes, ["lines that were not understood: 1", "1 of 3 results are of runs that failed"]);
-    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.blocks, 2);
+    assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.rounds, 2);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_run_that_an_error_ended_keeps_its_place() {
     let states: Vec<RunState> = experiment.runs.iter().map(|(_, record)| record.state).collect();
     let failed = RunState::Failed;
     assert_eq!(states, [RunState::Measured, failed, failed, failed, RunState::Measured]);
-    assert_eq!(experiment.runs[4].0.block, 4, "what follows keeps its number");
+    assert_eq!(experiment.runs[4].0.round, 4, "what follows keeps its number");
     let alone = into_experiment("x", &[import(&read(b"sysbench 1.0.20 (x)\nFATAL: no\n"), "a", "b")]).unwrap_err();
     assert_eq!(
         alone.to_string(),
@@ -95,7 +95,7 @@ fn what_failed_untold_counts_in_every_case_that_it_may_have_been_of() {
     ];
     let experiment = into_experiment("x", &imports).unwrap();
     let found: Vec<(u32, u32, RunState)> =
-        experiment.runs.iter().map(|(planned, record)| (planned.block, planned.case, record.state)).collect();
+        experiment.runs.iter().map(|(planned, record)| (planned.round, planned.case, record.state)).collect();
     let (good, failed) = (RunState::Measured, RunState::Failed);
     let b = [(0, 1, failed), (0, 3, failed)];
     assert_eq!(found, [(0, 0, good), b[0], (0, 2, good), b[1], (1, 0, failed), (1, 2, failed)]);

@@ -151,7 +151,7 @@ proptest! {
     }
 }
 
-/// The results that became runs, as system, benchmark, keys, block, state and how many attempts were before.
+/// The results that became runs, as system, benchmark, keys, round, state and how many attempts were before.
 fn runs(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
     let experiment = into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
     let cases = experiment.plan.cases();
@@ -160,7 +160,7 @@ fn runs(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
         let keys: Vec<String> = case.point.values().map(ToString::to_string).collect();
         let attempts = experiment.repeated.iter().filter(|(other, _)| other == planned).count();
         let (system, benchmark) = (case.system.clone(), case.benchmark.clone());
-        (system, benchmark, keys.join(","), planned.block, record.state.as_str(), attempts)
+        (system, benchmark, keys.join(","), planned.round, record.state.as_str(), attempts)
     });
     all.collect()
 }
@@ -170,7 +170,7 @@ fn refused(text: &str) -> String {
     format!("{error}; {}", error.hint().unwrap_or_default())
 }
 
-const RULES: &str = "# etalon: repetitions=blocks order=interleaved margin=0.03 level=0.95 seed=1 baseline=a\n";
+const RULES: &str = "# etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed=1 baseline=a\n";
 
 #[test]
 fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
@@ -203,8 +203,8 @@ fn an_attempt_that_was_repeated_stands_before_the_one_that_counts() {
 
 #[test]
 fn a_run_that_failed_before_it_told_its_case_counts_in_each_that_it_may_have_been_of() {
-    let of = |system: &str, benchmark: &str, keys: &str, block, state| {
-        (system.to_owned(), benchmark.to_owned(), keys.to_owned(), block, state, 0)
+    let of = |system: &str, benchmark: &str, keys: &str, round, state| {
+        (system.to_owned(), benchmark.to_owned(), keys.to_owned(), round, state, 0)
     };
     let head = "system,benchmark,clients,kind,repetition,metric,value\na,tp,4,,1,x,5\na,tp,8,,1,x,5\na,read,4,,1,x,5\n";
     let failed =

@@ -1,4 +1,4 @@
-//! The nouns of Étalon: plan, system, workload, case, block, run, measurement, facts. No I/O.
+//! The nouns of Étalon: plan, system, workload, case, round, run, measurement, facts. No I/O.
 
 #![forbid(unsafe_code)]
 

@@ -65,7 +65,7 @@ pub struct PlannedRun {
     /// From 0, in the whole order.
     pub position: u32,
     /// From 0.
-    pub block: u32,
+    pub round: u32,
     /// In [`crate::Plan::cases`].
     pub case: u32,
 }

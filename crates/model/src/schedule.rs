@@ -14,7 +14,7 @@ pub enum Length {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Blocks: every case once, in a random order drawn anew for each block from the recorded seed.
+    /// Rounds: every case once, in a random order drawn anew for each round from the recorded seed.
     Interleaved,
     /// All runs of a case, then the next: drift fools this order; kept to repeat old results.
     Sequential,
@@ -31,8 +31,8 @@ pub enum OnError {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Each case runs once per block.
-    pub blocks: u32,
+    /// Each case runs once per round.
+    pub rounds: u32,
     /// Load before the measured part.
     pub warmup: Duration,
     pub length: Length,

@@ -31,9 +31,9 @@ pub struct BackupRow {
     pub missing: BTreeMap<String, String>,
     /// The runs' notes, such as a substituted method.
     pub notes: Vec<String>,
-    /// Over the backup without a codec: median, lowest and highest of the blocks.
+    /// Over the backup without a codec: median, lowest and highest of the rounds.
     pub time_ratio: Option<[f64; 3]>,
-    /// Blocks that have such a ratio: those in which both were measured.
+    /// Rounds that have such a ratio: those in which both were measured.
     pub time_ratios: usize,
     /// Of the restore, likewise.
     pub restore_ratio: Option<[f64; 3]>,
@@ -41,10 +41,10 @@ pub struct BackupRow {
     pub growth: Vec<(f64, f64)>,
 }
 
-/// A run's block and values.
+/// A run's round and values.
 pub(crate) struct Measured {
     pub(crate) run: i64,
-    pub(crate) block: u32,
+    pub(crate) round: u32,
     pub(crate) values: BTreeMap<String, Reading>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn runs(evidence: &Evidence, case: usize) -> Vec<Measured> {
     let own = last.iter().filter(|t| t.planned.case as usize == case && t.state == RunState::Measured);
     own.map(|run| Measured {
         run: run.id,
-        block: run.planned.block,
+        round: run.planned.round,
         values: evidence
             .measurements
             .iter()
@@ -205,15 +205,15 @@ fn row(evidence: &Evidence, (index, case): (u32, &Case), own: &[Measured], basel
     }
 }
 
-/// One per block in which both were measured; none at all if a run of these lacks the metric, since the others would stand
+/// One per round in which both were measured; none at all if a run of these lacks the metric, since the others would stand
 /// for it.
 pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
     let of = |run: &Measured| run.values.get(metric).and_then(value).filter(|value| *value > 0.0);
-    let of_block = |run: &Measured| {
-        let other = baseline.iter().find(|other| other.block == run.block)?;
+    let of_round = |run: &Measured| {
+        let other = baseline.iter().find(|other| other.round == run.round)?;
         Some(of(run).zip(of(other)).map(|(own, other)| own / other))
     };
-    own.iter().filter_map(of_block).collect::<Option<Vec<f64>>>().unwrap_or_default()
+    own.iter().filter_map(of_round).collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
 
 /// Median, lowest, highest.
@@ -238,11 +238,11 @@ impl BackupRow {
         };
         // Encrypted data, as a rule.
         let saved = if *saving < 0.5 { "nothing".to_owned() } else { format!("{saving:.0} %") };
-        let of_blocks = match self.time_ratios {
+        let of_rounds = match self.time_ratios {
             1 => "one run: no more than a hint".to_owned(),
-            blocks => format!("{lowest:.2}× to {highest:.2}× in {blocks} blocks"),
+            rounds => format!("{lowest:.2}× to {highest:.2}× in {rounds} rounds"),
         };
-        Some(format!("{} saves {saved} and takes {ratio:.2}× the time for {cpu} ({of_blocks})", self.codec))
+        Some(format!("{} saves {saved} and takes {ratio:.2}× the time for {cpu} ({of_rounds})", self.codec))
     }
 }
 
@@ -457,7 +457,7 @@ pub(crate) fn said(verdict: &str) -> String {
 /// What the figures are.
 const FOOTNOTE: &str = "Medians of the runs; every restore was verified. Rates are of source data,\n\
                         s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
-                        `time` is against the backup without a codec in the same block. Intervals and\n\
+                        `time` is against the backup without a codec in the same round. Intervals and\n\
                         verdicts: `etalon compare STORE --cols codec`.";
 
 /// First column left-aligned, the others right-aligned.
@@ -508,7 +508,7 @@ mod tests {
     #[test]
     fn a_verdict_is_one_line() {
         let expected =
-            "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 blocks)";
+            "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 rounds)";
         assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
         assert!(row("zstd-3", 1).verdict().unwrap().contains("one run"));
         assert_eq!(row("none", 6).verdict(), None);
@@ -518,12 +518,12 @@ mod tests {
     }
 
     #[test]
-    fn the_blocks_of_a_verdict_are_those_that_have_a_baseline() {
-        let measured = |block, ms| {
+    fn the_rounds_of_a_verdict_are_those_that_have_a_baseline() {
+        let measured = |round, ms| {
             let values = [("backup_time".to_owned(), Reading::Value(ms))].into();
-            Measured { run: 0, block, values }
+            Measured { run: 0, round, values }
         };
-        let own: Vec<Measured> = (0..6).map(|block| measured(block, 9.0)).collect();
+        let own: Vec<Measured> = (0..6).map(|round| measured(round, 9.0)).collect();
         let found = ratios(&own, &[measured(2, 10.0), measured(7, 1.0)], "backup_time");
         assert_eq!((found.as_slice(), summary(&found)), (&[0.9][..], Some([0.9; 3])));
         let one = BackupRow { time_ratio: summary(&found), time_ratios: found.len(), ..row("zstd-3", 6) };
@@ -600,10 +600,10 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_taken_within_blocks() {
-        let run = |block, time| Measured {
+    fn ratios_are_taken_within_rounds() {
+        let run = |round, time| Measured {
             run: 0,
-            block,
+            round,
             values: BTreeMap::from([("backup_time".to_owned(), Reading::Value(time))]),
         };
         let own = [run(0, 2.0), run(1, 30.0), run(2, 5.0)];

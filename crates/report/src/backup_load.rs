@@ -38,9 +38,9 @@ pub struct LoadRow {
     pub throughput: Option<f64>,
     /// p50 and p99: medians of the runs.
     pub response_us: [Option<f64>; 2],
-    /// Over the load alone: median, lowest and highest of the blocks.
+    /// Over the load alone: median, lowest and highest of the rounds.
     pub throughput_ratio: Option<[f64; 3]>,
-    /// Blocks that have such a ratio: those in which both were measured.
+    /// Rounds that have such a ratio: those in which both were measured.
     pub throughput_ratios: usize,
     /// Of p99, likewise.
     pub p99_ratio: Option<[f64; 3]>,
@@ -81,7 +81,7 @@ pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
     match rows.is_empty() {
         true => String::new(),
         false => format!(
-            "Medians of the runs, and of the ratios to the transactions alone in the same block.\n\
+            "Medians of the runs, and of the ratios to the transactions alone in the same round.\n\
              Intervals and verdicts: `etalon compare STORE --cols {}`.\n\n",
             compared_keys(evidence).join(",")
         ),
@@ -146,15 +146,15 @@ impl LoadRow {
     /// One line; `None` for the load alone.
     pub fn verdict(&self) -> Option<String> {
         let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
-        let of_blocks = match self.throughput_ratios {
+        let of_rounds = match self.throughput_ratios {
             1 => "one run: no more than a hint".to_owned(),
-            blocks => format!("{lowest:.0} to {highest:.0} % in {blocks} blocks"),
+            rounds => format!("{lowest:.0} to {highest:.0} % in {rounds} rounds"),
         };
         let p99 = match self.p99_ratio {
             Some([ratio, ..]) => format!("at {ratio:.2}× the p99"),
             None => "at a p99 that is not known".to_owned(),
         };
-        Some(format!("beside {}: {left:.0} % of the transactions, {p99} ({of_blocks})", self.backup))
+        Some(format!("beside {}: {left:.0} % of the transactions, {p99} ({of_rounds})", self.backup))
     }
 
     /// Transactions a second, share of the load alone, p50 and p99 in ms, share.
@@ -258,7 +258,7 @@ mod tests {
         assert!(lines[3].ends_with("1234     0.66×    1.20     n/a       n/a"), "{}", lines[3]);
         assert_eq!(
             lines[4..6].join(""),
-            "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 blocks)"
+            "  beside zstd-3, 20 MiB/s: 66 % of the transactions, at a p99 that is not known    (61 to 70 % in 6 rounds)"
         );
         // Six runs, of which one has the load alone beside it.
         let one = LoadRow { throughput_ratios: 1, ..row("zstd-3", Some([0.66; 3]), 6) };

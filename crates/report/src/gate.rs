@@ -1,7 +1,7 @@
 //! The gate for continuous integration: is B worse than A by more than allowed?
 //!
 //! A row fails only if its interval excludes "no change", *and* the change exceeds the limit, *and* there are enough
-//! blocks; a limit on means alone fires on noise. A candidate that fails where the baseline does not fails the gate.
+//! rounds; a limit on means alone fires on noise. A candidate that fails where the baseline does not fails the gate.
 //! All rows must be compared, unless fewer are asked for.
 
 mod format;
@@ -229,8 +229,8 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
 
 /// By values alone; the interval is inverted so that above 1 is worse.
 fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
-    let enough = |blocks: u32| blocks >= set.rules.min_blocks;
-    let Some(estimate) = row.estimate.as_ref().filter(|e| enough(e.blocks)) else { return RowStatus::NotCompared };
+    let enough = |rounds: u32| rounds >= set.rules.min_rounds;
+    let Some(estimate) = row.estimate.as_ref().filter(|e| enough(e.rounds)) else { return RowStatus::NotCompared };
     if row.no_verdict().is_some() {
         return RowStatus::NotCompared;
     }

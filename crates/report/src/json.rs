@@ -51,8 +51,8 @@ pub struct Experiment {
     pub created: String,
     /// The command that created it.
     pub command: String,
-    /// Blocks of the plan: how often every case is run.
-    pub blocks: u32,
+    /// Rounds of the plan: how often every case is run.
+    pub rounds: u32,
     /// `interleaved` or `sequential`.
     pub order: String,
     /// Seed of the order and of every random stream.
@@ -89,10 +89,10 @@ pub struct Rules {
     pub level: f64,
     /// How a side's figure in the table is made of its runs; the ratio does not depend on it.
     pub estimator: String,
-    /// `paired` (by block) or `unpaired`.
+    /// `paired` (by round) or `unpaired`.
     pub pairing: String,
-    /// Fewest blocks that carry a verdict.
-    pub min_blocks: u32,
+    /// Fewest rounds that carry a verdict.
+    pub min_rounds: u32,
     /// The rows that were judged together, those that are not printed among them.
     pub families: Vec<JudgedFamily>,
 }
@@ -172,7 +172,7 @@ pub struct Comparison {
     pub failed: Option<Failed>,
     /// The level of the interval.
     pub level: f64,
-    /// Two-sided p without a normal assumption: sign-flip permutation over blocks, or Mann-Whitney for unpaired data.
+    /// Two-sided p without a normal assumption: sign-flip permutation over rounds, or Mann-Whitney for unpaired data.
     pub p: Option<f64>,
     /// Two-sided p of the t test: paired, or Welch's for unpaired data.
     pub p_t: Option<f64>,
@@ -184,18 +184,18 @@ pub struct Comparison {
     /// How it was adjusted: `holm` over the primary rows, `benjamini-hochberg` over all others. Null for rows that are not
     /// judged.
     pub adjusted_after: Option<String>,
-    /// The interval of the ratio by the bootstrap over blocks.
+    /// The interval of the ratio by the bootstrap over rounds.
     pub bootstrap_interval: Option<[f64; 2]>,
-    /// Blocks with both sides.
-    pub blocks: u32,
-    /// The smallest difference that so many blocks find with 80 % power, as a share.
+    /// Rounds with both sides.
+    pub rounds: u32,
+    /// The smallest difference that so many rounds find with 80 % power, as a share.
     pub detectable: Option<f64>,
     /// `faster`, `slower`, `equivalent`, `inconclusive` (of B against A), or null.
     pub verdict: Option<String>,
     /// Why there is no verdict.
     pub no_verdict: Option<String>,
-    /// Blocks to add: to the minimum, or until it is expected to be settled.
-    pub blocks_needed: Option<u32>,
+    /// Rounds to add: to the minimum, or until it is expected to be settled.
+    pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.
     pub warnings: Vec<Warning>,
 }
@@ -276,8 +276,8 @@ pub struct Note {
 pub struct DroppedRun {
     /// Its place in the order, from 0.
     pub position: u32,
-    /// Its block, from 0.
-    pub block: u32,
+    /// Its round, from 0.
+    pub round: u32,
     /// Its case in words.
     pub case: String,
     /// `failed`, `aborted`, or `superseded`: measured, and measured again since.
@@ -367,7 +367,7 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
         build: header.build.clone(),
         created: created_rfc3339(evidence),
         command: header.command.clone(),
-        blocks: set.blocks,
+        rounds: set.rounds,
         order: match set.order {
             model::Order::Interleaved => "interleaved".to_owned(),
             model::Order::Sequential => "sequential".to_owned(),
@@ -384,7 +384,7 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             level: set.rules.level,
             estimator: set.rules.estimator.as_str().to_owned(),
             pairing: set.rules.pairing.as_str().to_owned(),
-            min_blocks: set.rules.min_blocks,
+            min_rounds: set.rules.min_rounds,
             families: families(set),
         },
         differences: differences(&set.tables),
@@ -449,11 +449,11 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         p_adjusted: adjusted,
         adjusted_after: adjusted.map(|_| family.method().to_owned()),
         bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
-        blocks: estimate.map_or(0, |e| e.blocks),
+        rounds: estimate.map_or(0, |e| e.rounds),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
         no_verdict: row.no_verdict().map(comparison::NoVerdict::text),
-        blocks_needed: row.blocks_needed,
+        rounds_needed: row.rounds_needed,
         warnings: row.warnings.iter().map(warning).collect(),
     }
 }
@@ -543,7 +543,7 @@ fn warning(warning: &comparison::Warning) -> Warning {
 fn dropped(run: &comparison::DroppedRun) -> DroppedRun {
     DroppedRun {
         position: run.position,
-        block: run.block,
+        round: run.round,
         case: run.case.clone(),
         state: run.state.as_str().to_owned(),
         reason: run.reason.clone(),

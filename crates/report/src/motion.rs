@@ -34,7 +34,7 @@ mod tests {
 
     fn test(run_id: i64, id: &str, p: f64) -> StoredMeasurement {
         let measurement = Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
-        StoredMeasurement { run_id, block: 0, case: 0, position: 0, measurement }
+        StoredMeasurement { run_id, round: 0, case: 0, position: 0, measurement }
     }
 
     fn marked(runs: &[i64], kind: MarkKind) -> Vec<(i64, Mark)> {

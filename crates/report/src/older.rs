@@ -103,7 +103,7 @@ mod tests {
 
     fn stored(id: &str, value: f64) -> StoredMeasurement {
         let measurement = Measurement::value(id, "us", Direction::Lower, Role::Primary, value);
-        StoredMeasurement { run_id: 1, block: 0, case: 0, position: 0, measurement }
+        StoredMeasurement { run_id: 1, round: 0, case: 0, position: 0, measurement }
     }
 
     fn reading<'a>(all: &'a [StoredMeasurement], id: &str) -> Option<&'a Reading> {

@@ -35,7 +35,7 @@ const MEASURES: [(&str, &str, &str); 3] = [
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRow {
-    pub block: u32,
+    pub round: u32,
     /// `DATA` or `TRAN`.
     pub class: &'static str,
     /// At the run's end.
@@ -122,10 +122,10 @@ fn runs(evidence: &Evidence, case: u32) -> Vec<(i64, u32)> {
         .last_attempts()
         .into_iter()
         .filter(|run| run.planned.case == case && run.state == model::RunState::Measured)
-        .map(|run| (run.planned.position, run.id, run.planned.block))
+        .map(|run| (run.planned.position, run.id, run.planned.round))
         .collect();
     found.sort_unstable();
-    found.into_iter().map(|(_, id, block)| (id, block)).collect()
+    found.into_iter().map(|(_, id, round)| (id, round)).collect()
 }
 
 fn reading<'e>(evidence: &'e Evidence, run: i64, id: &str) -> Option<&'e Reading> {
@@ -185,8 +185,8 @@ fn unknown(evidence: &Evidence, runs: &[(i64, u32)]) -> Vec<String> {
 
 fn system_table(evidence: &Evidence, case: &SystemCase<'_>) -> SystemTable {
     let runs = runs(evidence, case.case);
-    let row = |(run, block): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
-        block: *block,
+    let row = |(run, round): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
+        round: *round,
         class: published,
         size_mib: value(evidence, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
         counters: COUNTERS.map(|counter| value(evidence, *run, &format!("{counter}/{class}"))),

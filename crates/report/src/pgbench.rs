@@ -14,7 +14,7 @@ use crate::text::clean;
 pub fn render(evidence: &Evidence) -> String {
     let mut runs: Vec<&StoredRun> =
         evidence.last_attempts().into_iter().filter(|run| run.state == RunState::Measured).collect();
-    runs.sort_by_key(|run| (run.planned.case, run.planned.block));
+    runs.sort_by_key(|run| (run.planned.case, run.planned.round));
     let mut text = String::new();
     for run in runs {
         if let Some(case) = evidence.case(run.planned.case) {
@@ -37,7 +37,7 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", case.point.get(key)?)));
     let point: String = point.collect();
-    writeln!(text, "# system {}{}, block {}", clean(&case.system), clean(&point), run.planned.block + 1)?;
+    writeln!(text, "# system {}{}, round {}", clean(&case.system), clean(&point), run.planned.round + 1)?;
     let key = |name: &str| case.point.get(name).map(|value| clean(&value.to_string()));
     let script = key("script").or_else(|| key("mix")).unwrap_or_else(|| clean(&case.benchmark));
     writeln!(text, "transaction type: {script}")?;

@@ -306,7 +306,7 @@ fn alone(section: &Section, column: &Column) -> String {
 /// What every set of tables ends with.
 const FOOTNOTE: &str = "CPU is the processor time of a run, of all processes. T is the published estimator, the mean of the \
                         runs without the shortest and the longest; a gain is a ratio of two such means, and says nothing \
-                        of chance. All runs: B against A by the mean of all runs in the same block, with its interval and \
+                        of chance. All runs: B against A by the mean of all runs in the same round, with its interval and \
                         verdict. Every answer was checked before it was timed.";
 
 /// With verdicts on [`JUDGED`]. Empty without spatial queries.

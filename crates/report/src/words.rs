@@ -101,7 +101,7 @@ fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
             ("equivalent".to_owned(), within)
         }
         Outcome::Verdict(Verdict::Inconclusive) => {
-            let more = row.blocks_needed.map(|blocks| format!("~{} more", count(blocks as usize, unit_of(set))));
+            let more = row.rounds_needed.map(|rounds| format!("~{} more", count(rounds as usize, unit_of(set))));
             ("inconclusive".to_owned(), more.unwrap_or_else(|| "too noisy to settle".to_owned()))
         }
         Outcome::Verdict(verdict) => (verdict_word(*verdict, &row.metric).to_owned(), String::new()),
@@ -230,10 +230,10 @@ pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Scrip
     }
 }
 
-/// Blocks or runs.
+/// Rounds or runs.
 fn unit_of(set: &ComparisonSet) -> &'static str {
     match set.rules.pairing {
-        Pairing::Paired => "block",
+        Pairing::Paired => "round",
         Pairing::Unpaired => "run",
     }
 }
@@ -249,13 +249,13 @@ pub fn table_title(table: &Table) -> String {
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
-/// Blocks, order, lost runs.
+/// Rounds, order, lost runs.
 pub fn design(set: &ComparisonSet) -> String {
     let order = match set.order {
-        Order::Interleaved => "order randomised in each block",
+        Order::Interleaved => "order randomised in each round",
         Order::Sequential => "one case after the other",
     };
-    let mut text = format!("{}, {order}", count(set.blocks as usize, "block"));
+    let mut text = format!("{}, {order}", count(set.rounds as usize, "round"));
     match set.lost() {
         0 => {}
         lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "run"))),

@@ -5,16 +5,16 @@ use crate::paired::{ROUNDING, check_level};
 use crate::rng::Rng;
 use crate::sample::Pairs;
 
-/// The bootstrap-t interval of the ratio B / A, resampling blocks: (`lo`, `hi`).
+/// The bootstrap-t interval of the ratio B / A, resampling rounds: (`lo`, `hi`).
 ///
 /// Bootstrap-t (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, 12.5) because experiments have 6 to 20
-/// blocks: there the percentile interval is too narrow by about sqrt((n-1)/n) times z/t, and BCa inherits that, while
+/// rounds: there the percentile interval is too narrow by about sqrt((n-1)/n) times z/t, and BCa inherits that, while
 /// the studentised one carries its own small-sample correction (Hesterberg, "What Teachers Should Know about the
 /// Bootstrap", The American Statistician 69, 2015). Its known weakness, a wide interval when a resample hardly varies,
 /// errs on the safe side. Shown beside the t interval; a gap between the two says that the noise is skewed.
 ///
 /// `resamples` of 999 or more are usual; the same `seed` gives the same interval. An end may be 0 or infinity when the
-/// blocks hold too little variety (all but one equal). The whole positive line, (0, infinity), where
+/// rounds hold too little variety (all but one equal). The whole positive line, (0, infinity), where
 /// [`crate::paired_ratio`] has an error to report, or without resamples.
 pub fn bootstrap_ratio(pairs: &Pairs, level: f64, resamples: u32, seed: u64) -> (f64, f64) {
     const NOTHING_KNOWN: (f64, f64) = (0.0, f64::INFINITY);
@@ -38,7 +38,7 @@ pub fn bootstrap_ratio(pairs: &Pairs, level: f64, resamples: u32, seed: u64) -> 
     ((centre - quantile(&studentised, 1.0 - tail) * error).exp(), (centre - quantile(&studentised, tail) * error).exp())
 }
 
-/// (m* - m) / e* of each resample of the blocks.
+/// (m* - m) / e* of each resample of the rounds.
 fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Vec<f64> {
     let n = logs.len();
     let mut rng = Rng::new(seed);
@@ -48,7 +48,7 @@ fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Ve
         let shift = mean(&drawn) - centre;
         match standard_deviation(&drawn) {
             Some(sd) if sd >= ROUNDING => shift / (sd / (n as f64).sqrt()),
-            // The same block n times over: its t is as far out as can be, unless it sits on the mean.
+            // The same round n times over: its t is as far out as can be, unless it sits on the mean.
             _ if shift.abs() < ROUNDING => 0.0,
             _ => f64::INFINITY.copysign(shift),
         }

@@ -44,5 +44,5 @@ pub use rng::Rng;
 pub use sample::{Pair, Pairs, RunValue, Sample, paired};
 pub use steady::{Motion, Steadiness, change_points, classify, warm_up_end};
 pub use trend::{Trend, trend};
-pub use verdict::{DEFAULT_MARGIN, Judgement, MIN_BLOCKS, Verdict, judge};
+pub use verdict::{DEFAULT_MARGIN, Judgement, MIN_ROUNDS, Verdict, judge};
 pub use welch::{Difference, UnpairedRatio, welch_difference, welch_ratio};

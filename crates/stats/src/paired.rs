@@ -1,4 +1,4 @@
-//! Two systems compared block by block, on the logarithms of their ratios.
+//! Two systems compared round by round, on the logarithms of their ratios.
 
 use crate::moments::{mean, standard_deviation};
 use crate::rng::Rng;
@@ -10,7 +10,7 @@ use std::fmt;
 /// 1e-15 here), and are treated as none.
 pub(crate) const ROUNDING: f64 = 1e-13;
 
-/// Up to this many blocks all sign patterns are enumerated (65,536 of them).
+/// Up to this many rounds all sign patterns are enumerated (65,536 of them).
 const MAX_EXACT_PAIRS: usize = 16;
 
 /// Draws of the Monte Carlo permutation test: p = 0.05 has a standard error of 0.0015.
@@ -19,10 +19,10 @@ const DRAWS: u32 = 20_000;
 /// Why two samples have no ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NotComparable {
-    /// Fewer than two blocks (paired) or two runs on a side (unpaired): no spread can be estimated.
+    /// Fewer than two rounds (paired) or two runs on a side (unpaired): no spread can be estimated.
     TooFew { n: usize },
-    /// A value in this block is zero or negative and has no logarithm.
-    NotPositive { block: u32 },
+    /// A value in this round is zero or negative and has no logarithm.
+    NotPositive { round: u32 },
     /// The confidence level is not strictly between 0 and 1.
     BadLevel(f64),
 }
@@ -31,9 +31,9 @@ impl fmt::Display for NotComparable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotComparable::TooFew { n } => write!(f, "an interval needs two values on each side, and there are {n}"),
-            // People count blocks from 1.
-            NotComparable::NotPositive { block } => {
-                write!(f, "block {} holds a value that is not positive: it has no ratio", u64::from(*block) + 1)
+            // People count rounds from 1.
+            NotComparable::NotPositive { round } => {
+                write!(f, "round {} holds a value that is not positive: it has no ratio", u64::from(*round) + 1)
             }
             NotComparable::BadLevel(level) => {
                 write!(f, "confidence level {level} is not between 0 and 1")
@@ -47,14 +47,14 @@ impl std::error::Error for NotComparable {}
 /// The ratio B / A, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Geometric mean of B / A over the blocks.
+    /// Geometric mean of B / A over the rounds.
     pub ratio: f64,
     pub lo: f64,
     pub hi: f64,
     pub level: f64,
-    /// Number of blocks with both sides.
+    /// Number of rounds with both sides.
     pub pairs: u32,
-    /// Standard deviation of ln(B / A) between blocks: roughly the relative noise of one block's ratio.
+    /// Standard deviation of ln(B / A) between rounds: roughly the relative noise of one round's ratio.
     pub log_sd: f64,
     /// Two-sided p of the paired t test of "ratio is 1".
     pub p_t: f64,
@@ -66,11 +66,11 @@ pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
 
 /// The ratio B / A by the paired t method on log ratios.
 ///
-/// What two runs of a block share (cache state, neighbours on the host, the hour) cancels in their ratio; on the log
+/// What two runs of a round share (cache state, neighbours on the host, the hour) cancels in their ratio; on the log
 /// scale A/B and B/A are the same distance from 1. Paired differences with a t interval: Jain, "The Art of Computer
 /// Systems Performance Analysis" (1991), 13.4.1; ratio with interval as the thing to report: Kalibera & Jones, ISMM 2013.
 ///
-/// Blocks that do not vary at all give a degenerate interval (`lo` = `ratio` = `hi`) with p 1 if the ratio is 1, else 0.
+/// Rounds that do not vary at all give a degenerate interval (`lo` = `ratio` = `hi`) with p 1 if the ratio is 1, else 0.
 pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<Ratio, NotComparable> {
     check_level(level)?;
     let logs = pairs.log_ratios()?;
@@ -98,10 +98,10 @@ pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<Ratio, NotComparable> {
 }
 
 /// Two-sided p of the sign-flip permutation test (Fisher, "The Design of Experiments", 1935, section 21) on the mean log
-/// ratio: if A and B do not differ, each block could as well have had them the other way round. No normality is
-/// assumed; the smallest p that n blocks can give is 2 / 2^n, so six blocks are the fewest that reach 0.05.
+/// ratio: if A and B do not differ, each round could as well have had them the other way round. No normality is
+/// assumed; the smallest p that n rounds can give is 2 / 2^n, so six rounds are the fewest that reach 0.05.
 ///
-/// All patterns are enumerated up to 16 blocks and `seed` is unused; beyond, 20,000 seeded draws with the +1
+/// All patterns are enumerated up to 16 rounds and `seed` is unused; beyond, 20,000 seeded draws with the +1
 /// correction of Phipson & Smyth (2010), so that p is never 0. No evidence (p = 1) where a value has no logarithm, or
 /// without pairs; [`paired_ratio`] says which.
 pub fn sign_flip_p(pairs: &Pairs, seed: u64) -> f64 {
@@ -180,8 +180,8 @@ mod tests {
         let ones = sample(&[1.0, 1.0]);
         let ratio = |a: &Sample, b: &Sample, level| paired_ratio(&paired(a, b), level);
         assert_eq!(ratio(&ones, &sample(&[2.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
-        assert_eq!(ratio(&ones, &sample(&[2.0, 0.0]), 0.95), Err(NotComparable::NotPositive { block: 1 }));
-        assert!(NotComparable::NotPositive { block: 1 }.to_string().starts_with("block 2 holds"));
+        assert_eq!(ratio(&ones, &sample(&[2.0, 0.0]), 0.95), Err(NotComparable::NotPositive { round: 1 }));
+        assert!(NotComparable::NotPositive { round: 1 }.to_string().starts_with("round 2 holds"));
         assert_eq!(ratio(&ones, &ones, 1.0), Err(NotComparable::BadLevel(1.0)));
         assert!(matches!(ratio(&ones, &ones, f64::NAN), Err(NotComparable::BadLevel(_))));
     }
@@ -228,7 +228,7 @@ mod tests {
             values in prop::collection::vec((1.0..100.0_f64, 1.0..100.0_f64), 3..12), unit in 1e-6..1e6_f64,
         ) {
             let side = |pick: fn(&(f64, f64)) -> f64, unit: f64| {
-                let run = |(block, v)| RunValue { block, value: unit * pick(v) };
+                let run = |(round, v)| RunValue { round, value: unit * pick(v) };
                 Sample::from_runs((0..).zip(&values).map(run))
             };
             let (a, b) = (side(|v| v.0, 1.0), side(|v| v.1, 1.0));

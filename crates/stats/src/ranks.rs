@@ -30,7 +30,7 @@ pub struct MannWhitney {
 ///
 /// Mann & Whitney, Annals of Math. Statistics 18, 1947: exact by their recursion when there are no ties and at most 25
 /// runs a side, otherwise normal with tie and continuity corrections (Hollander & Wolfe, "Nonparametric Statistical
-/// Methods", 4.1). It ignores blocks: use it for imported results that have none.
+/// Methods", 4.1). It ignores rounds: use it for imported results that have none.
 pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     let (n_a, n_b) = (a.n(), b.n());
     if n_a == 0 || n_b == 0 {

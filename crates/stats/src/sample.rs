@@ -3,8 +3,8 @@ use crate::paired::NotComparable;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunValue {
-    /// The block in which the run ran; runs of one block shared the same stretch of time.
-    pub block: u32,
+    /// The round in which the run ran; runs of one round shared the same stretch of time.
+    pub round: u32,
     pub value: f64,
 }
 
@@ -52,32 +52,32 @@ impl Sample {
         self.not_finite
     }
 
-    /// The sample with one value for each block: the geometric mean of those that share it.
-    pub fn by_blocks(&self) -> Sample {
-        Sample::from_runs(self.by_block().into_iter().map(|(block, value)| RunValue { block, value }))
+    /// The sample with one value for each round: the geometric mean of those that share it.
+    pub fn by_rounds(&self) -> Sample {
+        Sample::from_runs(self.by_round().into_iter().map(|(round, value)| RunValue { round, value }))
     }
 
-    /// Blocks in ascending order, each with the one value that stands for it.
-    fn by_block(&self) -> Vec<(u32, f64)> {
+    /// Rounds in ascending order, each with the one value that stands for it.
+    fn by_round(&self) -> Vec<(u32, f64)> {
         let mut runs = self.runs.clone();
-        runs.sort_by_key(|t| t.block);
-        runs.chunk_by(|x, y| x.block == y.block).map(|block| (block[0].block, pooled(block))).collect()
+        runs.sort_by_key(|t| t.round);
+        runs.chunk_by(|x, y| x.round == y.round).map(|round| (round[0].round, pooled(round))).collect()
     }
 }
 
-/// The value of a block that holds several runs of one case: their geometric mean, since comparisons are made of
+/// The value of a round that holds several runs of one case: their geometric mean, since comparisons are made of
 /// logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is refused, not patched up.
-fn pooled(block: &[RunValue]) -> f64 {
-    match block {
+fn pooled(round: &[RunValue]) -> f64 {
+    match round {
         [only] => only.value,
-        _ if block.iter().all(|t| t.value > 0.0) => mean(&block.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp(),
-        _ => block.iter().map(|t| t.value).fold(f64::INFINITY, f64::min),
+        _ if round.iter().all(|t| t.value > 0.0) => mean(&round.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp(),
+        _ => round.iter().map(|t| t.value).fold(f64::INFINITY, f64::min),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    pub block: u32,
+    pub round: u32,
     /// Side A, the baseline.
     pub a: f64,
     /// Side B, the candidate.
@@ -96,12 +96,12 @@ impl Pairs {
         self.pairs.len()
     }
 
-    /// The pairs, in ascending order of their blocks.
+    /// The pairs, in ascending order of their rounds.
     pub fn as_slice(&self) -> &[Pair] {
         &self.pairs
     }
 
-    /// Blocks that only side A has; they take no part in a paired comparison.
+    /// Rounds that only side A has; they take no part in a paired comparison.
     pub fn unpaired_a(&self) -> usize {
         self.unpaired_a
     }
@@ -110,35 +110,35 @@ impl Pairs {
         self.unpaired_b
     }
 
-    /// ln(B / A) of each block.
+    /// ln(B / A) of each round.
     ///
     /// # Errors
-    /// [`NotComparable::NotPositive`] names the first block in which a value is zero or negative.
+    /// [`NotComparable::NotPositive`] names the first round in which a value is zero or negative.
     pub fn log_ratios(&self) -> Result<Vec<f64>, NotComparable> {
         let log_ratio = |pair: &Pair| {
             if pair.a > 0.0 && pair.b > 0.0 {
                 Ok(pair.b.ln() - pair.a.ln())
             } else {
-                Err(NotComparable::NotPositive { block: pair.block })
+                Err(NotComparable::NotPositive { round: pair.round })
             }
         };
         self.pairs.iter().map(log_ratio).collect()
     }
 }
 
-/// Matches two samples by block. Blocks present on one side only are counted as unpaired; several runs of one side in
-/// one block count as one value, their geometric mean, because their shared block makes them no further replicates.
+/// Matches two samples by round. Rounds present on one side only are counted as unpaired; several runs of one side in
+/// one round count as one value, their geometric mean, because their shared round makes them no further replicates.
 pub fn paired(a: &Sample, b: &Sample) -> Pairs {
-    let (side_a, side_b) = (a.by_block(), b.by_block());
+    let (side_a, side_b) = (a.by_round(), b.by_round());
     let mut pairs = Vec::new();
     let mut rest = side_b.as_slice();
-    for &(block, value_a) in &side_a {
-        let earlier = rest.partition_point(|(other, _)| *other < block);
+    for &(round, value_a) in &side_a {
+        let earlier = rest.partition_point(|(other, _)| *other < round);
         rest = &rest[earlier..];
         if let Some(&(other, value_b)) = rest.first()
-            && other == block
+            && other == round
         {
-            pairs.push(Pair { block, a: value_a, b: value_b });
+            pairs.push(Pair { round, a: value_a, b: value_b });
         }
     }
     Pairs { unpaired_a: side_a.len() - pairs.len(), unpaired_b: side_b.len() - pairs.len(), pairs }
@@ -149,9 +149,9 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A sample whose blocks are 0, 1, 2...
+    /// A sample whose rounds are 0, 1, 2...
     pub(crate) fn sample(values: &[f64]) -> Sample {
-        Sample::from_runs((0..).zip(values).map(|(block, &value)| RunValue { block, value }))
+        Sample::from_runs((0..).zip(values).map(|(round, &value)| RunValue { round, value }))
     }
 
     /// Pairs whose log ratios are the given numbers.
@@ -160,43 +160,43 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn blocks_meet_and_the_rest_is_counted() {
-        let run = |(block, value)| RunValue { block, value };
+    fn rounds_meet_and_the_rest_is_counted() {
+        let run = |(round, value)| RunValue { round, value };
         let a = Sample::from_runs([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(run));
         let b = Sample::from_runs([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(run));
         assert_eq!((a.n(), a.not_finite(), a.values()), (3, 1, &[30.0, 10.0, 20.0][..]));
         let pairs = paired(&a, &b);
         assert_eq!((pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()), (2, 1, 2));
-        assert_eq!(pairs.as_slice()[0].block, 2);
+        assert_eq!(pairs.as_slice()[0].round, 2);
         assert!((pairs.as_slice()[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
-        assert_eq!(pairs.as_slice()[1], Pair { block: 3, a: 30.0, b: 15.0 });
-        let blocks: Vec<u32> = b.by_blocks().runs().iter().map(|run| run.block).collect();
-        assert_eq!((blocks, b.by_blocks().n()), (vec![0, 2, 3, 4], 4));
+        assert_eq!(pairs.as_slice()[1], Pair { round: 3, a: 30.0, b: 15.0 });
+        let rounds: Vec<u32> = b.by_rounds().runs().iter().map(|run| run.round).collect();
+        assert_eq!((rounds, b.by_rounds().n()), (vec![0, 2, 3, 4], 4));
     }
 
     #[test]
     fn a_zero_is_not_hidden_by_pooling() {
-        let run = |value| RunValue { block: 5, value };
+        let run = |value| RunValue { round: 5, value };
         let pairs = paired(&Sample::from_runs([4.0, 0.0].map(run)), &Sample::from_runs([4.0].map(run)));
-        assert_eq!(pairs.log_ratios(), Err(NotComparable::NotPositive { block: 5 }));
+        assert_eq!(pairs.log_ratios(), Err(NotComparable::NotPositive { round: 5 }));
     }
 
     proptest! {
         #[test]
-        fn every_block_is_paired_or_counted(
+        fn every_round_is_paired_or_counted(
             a in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
             b in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
         ) {
             let build = |side: &[(u32, f64)]| {
-                Sample::from_runs(side.iter().map(|&(block, value)| RunValue { block, value }))
+                Sample::from_runs(side.iter().map(|&(round, value)| RunValue { round, value }))
             };
-            let blocks = |side: &[(u32, f64)]| {
+            let rounds = |side: &[(u32, f64)]| {
                 side.iter().map(|s| s.0).collect::<std::collections::BTreeSet<_>>()
             };
             let pairs = paired(&build(&a), &build(&b));
-            prop_assert_eq!(pairs.n(), blocks(&a).intersection(&blocks(&b)).count());
-            prop_assert_eq!(pairs.n() + pairs.unpaired_a(), blocks(&a).len());
-            prop_assert_eq!(pairs.n() + pairs.unpaired_b(), blocks(&b).len());
+            prop_assert_eq!(pairs.n(), rounds(&a).intersection(&rounds(&b)).count());
+            prop_assert_eq!(pairs.n() + pairs.unpaired_a(), rounds(&a).len());
+            prop_assert_eq!(pairs.n() + pairs.unpaired_b(), rounds(&b).len());
         }
     }
 }

@@ -6,14 +6,14 @@ use crate::paired::Ratio;
 use crate::special::student_t_quantile;
 use std::fmt;
 
-/// Fewest blocks that carry a verdict: with five, the sign-flip test could not reach 0.05 whatever the data.
-pub const MIN_BLOCKS: u32 = 6;
+/// Fewest rounds that carry a verdict: with five, the sign-flip test could not reach 0.05 whatever the data.
+pub const MIN_ROUNDS: u32 = 6;
 
 /// Relative difference that counts as none unless the plan says otherwise: 3 %.
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
-/// Larger experiments are not proposed; the answer is then "more blocks will not do".
-pub const MAX_BLOCKS: u32 = 10_000;
+/// Larger experiments are not proposed; the answer is then "more rounds will not do".
+pub const MAX_ROUNDS: u32 = 10_000;
 
 /// What may be said of B compared with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,11 +49,11 @@ impl fmt::Display for Verdict {
 /// A verdict, or what stands in its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// `None` with `blocks_needed`: too few blocks. `None` without: the two differ in a metric without a better side.
+    /// `None` with `rounds_needed`: too few rounds. `None` without: the two differ in a metric without a better side.
     pub verdict: Option<Verdict>,
-    /// Blocks to add: what is missing to the minimum, or, if inconclusive, the estimate of what would settle it (`None`
-    /// if that needs more than [`MAX_BLOCKS`] in all).
-    pub blocks_needed: Option<u32>,
+    /// Rounds to add: what is missing to the minimum, or, if inconclusive, the estimate of what would settle it (`None`
+    /// if that needs more than [`MAX_ROUNDS`] in all).
+    pub rounds_needed: Option<u32>,
 }
 
 /// Judges B against A.
@@ -62,23 +62,23 @@ pub struct Judgement {
 /// `margin` is the relative difference that does not matter, see [`crate::margin_bounds`].
 ///
 /// In this order:
-/// 1. fewer than `min_blocks` pairs ([`MIN_BLOCKS`] is the default): no verdict, the missing blocks;
+/// 1. fewer than `min_rounds` pairs ([`MIN_ROUNDS`] is the default): no verdict, the missing rounds;
 /// 2. interval wholly inside the margin: equivalent, *even if it also excludes 1*. A difference that is certain and
 ///    too small to matter is reported as too small to matter: relevance beats significance;
 /// 3. `adjusted_p` <= 1 - level: faster or slower by `direction`; no verdict for [`Direction::Neither`];
-/// 4. otherwise inconclusive, with the number of blocks to add.
-pub fn judge(ratio: &Ratio, adjusted_p: f64, direction: Direction, margin: f64, min_blocks: u32) -> Judgement {
-    let missing = min_blocks.saturating_sub(ratio.pairs);
+/// 4. otherwise inconclusive, with the number of rounds to add.
+pub fn judge(ratio: &Ratio, adjusted_p: f64, direction: Direction, margin: f64, min_rounds: u32) -> Judgement {
+    let missing = min_rounds.saturating_sub(ratio.pairs);
     if missing > 0 {
-        return Judgement { verdict: None, blocks_needed: Some(missing) };
+        return Judgement { verdict: None, rounds_needed: Some(missing) };
     }
     if within_margin(ratio, margin) {
-        return Judgement { verdict: Some(Verdict::Equivalent), blocks_needed: None };
+        return Judgement { verdict: Some(Verdict::Equivalent), rounds_needed: None };
     }
     if adjusted_p <= 1.0 - ratio.level {
-        return Judgement { verdict: better_or_worse(ratio, direction), blocks_needed: None };
+        return Judgement { verdict: better_or_worse(ratio, direction), rounds_needed: None };
     }
-    Judgement { verdict: Some(Verdict::Inconclusive), blocks_needed: blocks_to_settle(ratio, adjusted_p, margin) }
+    Judgement { verdict: Some(Verdict::Inconclusive), rounds_needed: rounds_to_settle(ratio, adjusted_p, margin) }
 }
 
 fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
@@ -89,10 +89,10 @@ fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
     }
 }
 
-/// Blocks to add until the interval excludes 1 or fits in the margin, if estimate and noise stay: the smallest n whose
+/// Rounds to add until the interval excludes 1 or fits in the margin, if estimate and noise stay: the smallest n whose
 /// half width t_(n-1) `log_sd` / sqrt(n) is narrow enough (Jain 1991, 13.9.1, with t for z). An even chance, not a
 /// promise. Holm's factor is applied to the future interval too.
-fn blocks_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> {
+fn rounds_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> {
     let effect = ratio.ratio.ln().abs();
     let bound = margin.ln_1p();
     let alpha = 1.0 - ratio.level;
@@ -101,7 +101,7 @@ fn blocks_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> 
         student_t_quantile(1.0 - alpha / 2.0, f64::from(n - 1)) * ratio.log_sd / f64::from(n).sqrt()
     };
     let settled = |n: u32| half_width(n, alpha / family) < effect || effect + half_width(n, alpha) <= bound;
-    let (mut open, mut enough) = (ratio.pairs, MAX_BLOCKS);
+    let (mut open, mut enough) = (ratio.pairs, MAX_ROUNDS);
     if open >= enough || !settled(enough) {
         return None;
     }
@@ -129,7 +129,7 @@ mod tests {
 
     fn judged(logs: &[f64], direction: Direction) -> Judgement {
         let ratio = ratio_of(logs);
-        judge(&ratio, ratio.p_t, direction, DEFAULT_MARGIN, MIN_BLOCKS)
+        judge(&ratio, ratio.p_t, direction, DEFAULT_MARGIN, MIN_ROUNDS)
     }
 
     const CLEAR: [f64; 6] = [0.10, 0.12, 0.09, 0.11, 0.10, 0.08];
@@ -143,12 +143,12 @@ mod tests {
         assert_eq!(judged(&CLEAR, Direction::Lower).verdict, Some(Verdict::Slower));
         assert_eq!(judged(&slower, Direction::Higher).verdict, Some(Verdict::Slower));
         assert_eq!(judged(&slower, Direction::Lower).verdict, Some(Verdict::Faster));
-        assert_eq!(judged(&CLEAR, Direction::Neither), Judgement { verdict: None, blocks_needed: None });
+        assert_eq!(judged(&CLEAR, Direction::Neither), Judgement { verdict: None, rounds_needed: None });
     }
 
     #[test]
-    fn five_blocks_carry_no_verdict() {
-        let none = |needed| Judgement { verdict: None, blocks_needed: Some(needed) };
+    fn five_rounds_carry_no_verdict() {
+        let none = |needed| Judgement { verdict: None, rounds_needed: Some(needed) };
         assert_eq!(judged(&CLEAR[..5], Direction::Higher), none(1));
         assert_eq!(judged(&CLEAR[..2], Direction::Higher), none(4));
     }
@@ -164,14 +164,14 @@ mod tests {
     #[test]
     fn inconclusive_says_how_many_more() {
         let got = judged(&NOISY, Direction::Higher);
-        assert_eq!(got, Judgement { verdict: Some(Verdict::Inconclusive), blocks_needed: Some(44 - 6) });
+        assert_eq!(got, Judgement { verdict: Some(Verdict::Inconclusive), rounds_needed: Some(44 - 6) });
     }
 
     #[test]
     fn a_family_needs_more_than_one_metric() {
         let ratio = ratio_of(&NOISY);
-        let alone = judge(&ratio, ratio.p_t, Direction::Higher, 0.001, 6).blocks_needed.unwrap();
-        let of_three = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.001, 6).blocks_needed.unwrap();
+        let alone = judge(&ratio, ratio.p_t, Direction::Higher, 0.001, 6).rounds_needed.unwrap();
+        let of_three = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.001, 6).rounds_needed.unwrap();
         assert!(of_three > alone, "{of_three} {alone}");
     }
 
@@ -183,13 +183,13 @@ mod tests {
         assert_eq!(judged(&logs, Direction::Higher).verdict, Some(Verdict::Faster));
         let adjusted = judge(&ratio, 3.0 * ratio.p_t, Direction::Higher, 0.03, 6);
         assert_eq!(adjusted.verdict, Some(Verdict::Inconclusive));
-        assert!(adjusted.blocks_needed.unwrap() >= 1);
+        assert!(adjusted.rounds_needed.unwrap() >= 1);
     }
 
     #[test]
     fn hopeless_noise_gets_no_number() {
         let logs = [2.0, -2.0, 1.8, -1.8, 2.2, -2.19];
-        assert_eq!(judged(&logs, Direction::Higher).blocks_needed, None);
+        assert_eq!(judged(&logs, Direction::Higher).rounds_needed, None);
         // No noise at all, exactly on 1: equivalent whatever the margin.
         let same = ratio_of(&[0.0; 6]);
         assert_eq!(judge(&same, 1.0, Direction::Neither, 0.0, 6).verdict, Some(Verdict::Equivalent));

@@ -1,4 +1,4 @@
-//! Welch's t test, for samples that cannot be paired: imported tables, or sides that never shared a block.
+//! Welch's t test, for samples that cannot be paired: imported tables, or sides that never shared a round.
 
 use crate::moments::{mean, standard_deviation};
 use crate::paired::{NotComparable, ROUNDING, check_level};
@@ -40,7 +40,7 @@ pub fn welch_difference(a: &Sample, b: &Sample, level: f64) -> Result<Difference
     welch(a.values(), b.values(), level)
 }
 
-/// Welch's test on logarithms: the ratio B / A. All noise between blocks stays in the interval, which is therefore
+/// Welch's test on logarithms: the ratio B / A. All noise between rounds stays in the interval, which is therefore
 /// wider than that of [`crate::paired_ratio`]; and nothing guards against drift between the two sides.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, 
 
 fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     let logarithm = |t: &crate::sample::RunValue| {
-        if t.value > 0.0 { Ok(t.value.ln()) } else { Err(NotComparable::NotPositive { block: t.block }) }
+        if t.value > 0.0 { Ok(t.value.ln()) } else { Err(NotComparable::NotPositive { round: t.round }) }
     };
     sample.runs().iter().map(logarithm).collect()
 }
@@ -128,7 +128,7 @@ mod tests {
         let other = welch_ratio(&fives, &sixes, 0.95).unwrap();
         assert_eq!((other.lo, other.p), (other.ratio, 0.0));
         assert_eq!(welch_ratio(&fives, &sample(&[1.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
-        assert_eq!(welch_ratio(&fives, &sample(&[1.0, 0.0]), 0.95), Err(NotComparable::NotPositive { block: 1 }));
+        assert_eq!(welch_ratio(&fives, &sample(&[1.0, 0.0]), 0.95), Err(NotComparable::NotPositive { round: 1 }));
         let zeros = welch_difference(&sample(&[0.0; 3]), &sample(&[0.0; 3]), 0.95).unwrap();
         assert_eq!((zeros.difference, zeros.p), (0.0, 1.0));
     }

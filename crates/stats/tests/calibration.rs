@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{
-    DEFAULT_MARGIN, Direction, MIN_BLOCKS, Pairs, Rng, RunValue, Sample, Verdict, bootstrap_ratio, holm, judge,
+    DEFAULT_MARGIN, Direction, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Verdict, bootstrap_ratio, holm, judge,
     mann_whitney, minimum_detectable_effect, paired, paired_ratio, sign_flip_p, tost_p, two_clusters, welch_ratio,
 };
 
@@ -58,19 +58,19 @@ fn five_percent(noise: Noise) -> (f64, f64) {
     }
 }
 
-/// Two systems of which B is `ratio` times A; blocks shift both by some 10 %, each run by `sd`.
-fn experiment(blocks: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> (Sample, Sample) {
-    let shifts: Vec<f64> = (0..blocks).map(|_| 0.1 * normal(rng)).collect();
+/// Two systems of which B is `ratio` times A; rounds shift both by some 10 %, each run by `sd`.
+fn experiment(rounds: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> (Sample, Sample) {
+    let shifts: Vec<f64> = (0..rounds).map(|_| 0.1 * normal(rng)).collect();
     let mut side = |base: f64| {
         let mut run =
-            |(block, shift): (u32, &f64)| RunValue { block, value: base * (shift + sd * draw(noise, rng)).exp() };
+            |(round, shift): (u32, &f64)| RunValue { round, value: base * (shift + sd * draw(noise, rng)).exp() };
         Sample::from_runs((0..).zip(&shifts).map(&mut run))
     };
     (side(1_000.0), side(1_000.0 * ratio))
 }
 
-fn pairs(blocks: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> Pairs {
-    let (a, b) = experiment(blocks, ratio, sd, noise, rng);
+fn pairs(rounds: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> Pairs {
+    let (a, b) = experiment(rounds, ratio, sd, noise, rng);
     paired(&a, &b)
 }
 
@@ -91,60 +91,60 @@ fn assert_within(what: &str, got: f64, low: f64, high: f64) {
 
 fn verdict(pairs: &Pairs) -> Option<Verdict> {
     let ratio = paired_ratio(pairs, LEVEL).ok()?;
-    judge(&ratio, ratio.p_t, Direction::Higher, DEFAULT_MARGIN, MIN_BLOCKS).verdict
+    judge(&ratio, ratio.p_t, Direction::Higher, DEFAULT_MARGIN, MIN_ROUNDS).verdict
 }
 
 #[test]
 fn paired_t_keeps_its_level_on_equal_systems() {
-    for (blocks, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
-        let alarms = share(u64::from(blocks), |rng| {
-            paired_ratio(&pairs(blocks, 1.0, 0.02, noise, rng), LEVEL).unwrap().p_t <= 0.05
+    for (rounds, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
+        let alarms = share(u64::from(rounds), |rng| {
+            paired_ratio(&pairs(rounds, 1.0, 0.02, noise, rng), LEVEL).unwrap().p_t <= 0.05
         });
         let (low, high) = five_percent(noise);
-        assert_within(&format!("false alarms, {blocks} blocks, {noise:?}"), alarms, low, high);
+        assert_within(&format!("false alarms, {rounds} rounds, {noise:?}"), alarms, low, high);
     }
 }
 
 #[test]
 fn intervals_cover_the_true_ratio() {
-    for (blocks, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
-        let covered = share(100 + u64::from(blocks), |rng| {
-            let ratio = paired_ratio(&pairs(blocks, 1.1, 0.05, noise, rng), LEVEL).unwrap();
+    for (rounds, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
+        let covered = share(100 + u64::from(rounds), |rng| {
+            let ratio = paired_ratio(&pairs(rounds, 1.1, 0.05, noise, rng), LEVEL).unwrap();
             ratio.lo <= 1.1 && 1.1 <= ratio.hi
         });
         let (low, high) = five_percent(noise);
-        assert_within(&format!("coverage of t, {blocks} blocks, {noise:?}"), covered, 1.0 - high, 1.0 - low);
+        assert_within(&format!("coverage of t, {rounds} rounds, {noise:?}"), covered, 1.0 - high, 1.0 - low);
     }
 }
 
-/// The wider upper bound is the price of bootstrap-t with few blocks: it may be too wide, not too narrow.
+/// The wider upper bound is the price of bootstrap-t with few rounds: it may be too wide, not too narrow.
 #[test]
 fn bootstrap_covers_the_true_ratio() {
-    for (blocks, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
-        let covered = share_of(2_000, 200 + u64::from(blocks), |rng| {
-            let (lo, hi) = bootstrap_ratio(&pairs(blocks, 1.1, 0.05, noise, rng), LEVEL, 499, rng.next_u64());
+    for (rounds, noise) in [6, 10].into_iter().flat_map(|b| NOISES.map(|n| (b, n))) {
+        let covered = share_of(2_000, 200 + u64::from(rounds), |rng| {
+            let (lo, hi) = bootstrap_ratio(&pairs(rounds, 1.1, 0.05, noise, rng), LEVEL, 499, rng.next_u64());
             lo <= 1.1 && 1.1 <= hi
         });
-        assert_within(&format!("coverage of bootstrap, {blocks} blocks, {noise:?}"), covered, 0.93, 0.98);
+        assert_within(&format!("coverage of bootstrap, {rounds} rounds, {noise:?}"), covered, 0.93, 0.98);
     }
 }
 
-/// Six blocks reach p = 2/64 at the least, so their exact level is 3.1 %; ten give 4.9 %, and twenty are sampled.
+/// Six rounds reach p = 2/64 at the least, so their exact level is 3.1 %; ten give 4.9 %, and twenty are sampled.
 #[test]
 fn sign_flip_keeps_its_level() {
-    for (blocks, noise, expected) in
+    for (rounds, noise, expected) in
         [(6, Noise::Normal, 0.03125), (6, Noise::HeavyTailed, 0.03125), (10, Noise::Skewed, 0.0488)]
     {
         let alarms =
-            share(300 + u64::from(blocks), |rng| sign_flip_p(&pairs(blocks, 1.0, 0.02, noise, rng), 1) <= 0.05);
-        assert_within(&format!("sign flip, {blocks} blocks, {noise:?}"), alarms, expected - 0.009, expected + 0.009);
+            share(300 + u64::from(rounds), |rng| sign_flip_p(&pairs(rounds, 1.0, 0.02, noise, rng), 1) <= 0.05);
+        assert_within(&format!("sign flip, {rounds} rounds, {noise:?}"), alarms, expected - 0.009, expected + 0.009);
     }
 }
 
 #[test]
-fn unpaired_tests_keep_their_level_without_block_effects() {
+fn unpaired_tests_keep_their_level_without_round_effects() {
     let independent = |n: u32, sd: f64, noise: Noise, rng: &mut Rng| {
-        Sample::from_runs((0..n).map(|block| RunValue { block, value: (sd * draw(noise, rng)).exp() }))
+        Sample::from_runs((0..n).map(|round| RunValue { round, value: (sd * draw(noise, rng)).exp() }))
     };
     let welch = share(400, |rng| {
         let (a, b) = (independent(6, 0.02, Noise::Normal, rng), independent(10, 0.06, Noise::Normal, rng));
@@ -162,14 +162,14 @@ fn unpaired_tests_keep_their_level_without_block_effects() {
 fn ten_percent_is_found_and_named_rightly() {
     for (ratio, want) in [(1.1, Verdict::Faster), (1.0 / 1.1, Verdict::Slower)] {
         let found = share(500, |rng| verdict(&pairs(6, ratio, 0.02, Noise::Normal, rng)) == Some(want));
-        assert_within(&format!("{want} at 6 blocks"), found, 0.99, 1.0);
+        assert_within(&format!("{want} at 6 rounds"), found, 0.99, 1.0);
     }
 }
 
 #[test]
 fn equal_systems_are_called_equivalent() {
     let found = share(600, |rng| verdict(&pairs(10, 1.0, 0.01, Noise::Normal, rng)) == Some(Verdict::Equivalent));
-    assert_within("equivalent at 10 blocks, sd 1 %", found, 0.98, 1.0);
+    assert_within("equivalent at 10 rounds, sd 1 %", found, 0.98, 1.0);
     // A true ratio on the margin itself must not pass for equivalent more often than one side's 2.5 %.
     let wrong = share(601, |rng| verdict(&pairs(10, 1.03, 0.005, Noise::Normal, rng)) == Some(Verdict::Equivalent));
     assert_within("equivalent on the margin", wrong, 0.015, 0.035);
@@ -194,8 +194,8 @@ fn holm_keeps_the_error_of_the_family() {
     let family = |rng: &mut Rng| -> Vec<f64> {
         let common: Vec<f64> = (0..10).map(|_| 0.02 * normal(rng)).collect();
         let mut metric = || {
-            let run = |(block, c): (u32, &f64)| RunValue { block, value: (c + 0.02 * normal(rng)).exp() };
-            let ones = Sample::from_runs((0..10).map(|block| RunValue { block, value: 1.0 }));
+            let run = |(round, c): (u32, &f64)| RunValue { round, value: (c + 0.02 * normal(rng)).exp() };
+            let ones = Sample::from_runs((0..10).map(|round| RunValue { round, value: 1.0 }));
             let b = Sample::from_runs((0..).zip(&common).map(run));
             paired_ratio(&paired(&ones, &b), LEVEL).unwrap().p_t
         };
@@ -208,13 +208,13 @@ fn holm_keeps_the_error_of_the_family() {
 
 #[test]
 fn the_minimum_detectable_effect_is_detected() {
-    for blocks in [6, 10] {
-        // The log ratio of a block has the noise of two runs.
-        let effect = minimum_detectable_effect(0.02 * 2.0_f64.sqrt(), blocks, LEVEL).unwrap();
+    for rounds in [6, 10] {
+        // The log ratio of a round has the noise of two runs.
+        let effect = minimum_detectable_effect(0.02 * 2.0_f64.sqrt(), rounds, LEVEL).unwrap();
         let found = share(900, |rng| {
-            paired_ratio(&pairs(blocks, 1.0 + effect, 0.02, Noise::Normal, rng), LEVEL).unwrap().p_t <= 0.05
+            paired_ratio(&pairs(rounds, 1.0 + effect, 0.02, Noise::Normal, rng), LEVEL).unwrap().p_t <= 0.05
         });
-        assert_within(&format!("power at {blocks} blocks"), found, 0.78, 0.82);
+        assert_within(&format!("power at {rounds} rounds"), found, 0.78, 0.82);
     }
 }
 

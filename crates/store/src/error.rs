@@ -61,7 +61,7 @@ pub enum StoreError {
     #[error("refused to {tried} in store {path:?}: {why}")]
     Refused { path: PathBuf, tried: String, why: String },
     /// The run is not in the stored order.
-    #[error("store {path:?} plans no run at position {} with block {} and case {}", .planned.position, .planned.block, .planned.case)]
+    #[error("store {path:?} plans no run at position {} with round {} and case {}", .planned.position, .planned.round, .planned.case)]
     NotPlanned { path: PathBuf, planned: PlannedRun },
     /// The run cannot go on from this state.
     #[error("store {path:?}: tried to {tried}, but it is {found}")]

@@ -31,7 +31,7 @@ pub struct Header {
 const TRIED_SAVE: &str = "write the plan and the order";
 const TRIED_LOAD: &str = "read the plan";
 
-/// Positions from 0 without gaps, each case at most once in a block, no unknown case.
+/// Positions from 0 without gaps, each case at most once in a round, no unknown case.
 pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> Result<()> {
     let refuse = |why: String| Err(StoreError::Refused { path: path.to_owned(), tried: TRIED_SAVE.to_owned(), why });
     let mut positions = HashSet::new();
@@ -43,8 +43,8 @@ pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> 
         if run.case as usize >= cases.len() {
             return refuse(format!("position {} names case {}, the plan has {}", run.position, run.case, cases.len()));
         }
-        if !seen.insert((run.block, run.case)) {
-            return refuse(format!("case {} stands twice in block {}", run.case, run.block));
+        if !seen.insert((run.round, run.case)) {
+            return refuse(format!("case {} stands twice in round {}", run.case, run.round));
         }
     }
     Ok(())
@@ -65,7 +65,7 @@ pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[Pla
     let mut order = order.to_vec();
     order.sort_unstable_by_key(|run| run.position);
     for run in order {
-        insert.execute(params![run.position, run.block, run.case]).tried(path, TRIED_SAVE)?;
+        insert.execute(params![run.position, run.round, run.case]).tried(path, TRIED_SAVE)?;
     }
     Ok(())
 }

@@ -35,16 +35,16 @@ pub struct StoredRun {
     pub elapsed_s: f64,
 }
 
-/// What a resume does with a block of which some runs were measured.
+/// What a resume does with a round of which some runs were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// All of it again, so that what is compared was measured together.
-    WholeBlocks,
+    WholeRounds,
     OnlyPending,
 }
 
 /// Why a run is in no figure any more.
-const SUPERSEDED: &str = "measured again with the rest of its block, when the experiment was resumed";
+const SUPERSEDED: &str = "measured again with the rest of its round, when the experiment was resumed";
 
 const RUN_COLUMNS: &str = "id, position, round, case_id, attempt, state, reason, started_unix_ms, elapsed_s";
 
@@ -63,12 +63,12 @@ impl Store {
         self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
-    /// Plans the rest of blocks that stopped half-way. With [`Rest::WholeBlocks`] their measured runs get another
+    /// Plans the rest of rounds that stopped half-way. With [`Rest::WholeRounds`] their measured runs get another
     /// attempt; until that is measured the earlier one counts. Returns how many such attempts are planned.
     pub fn plan_rest(&mut self, rest: Rest) -> Result<usize> {
         let tried = "plan the rest of the experiment";
         let sql = match rest {
-            Rest::WholeBlocks => {
+            Rest::WholeRounds => {
                 "WITH last AS (SELECT * FROM runs AS r
                                WHERE attempt = (SELECT max(attempt) FROM runs WHERE position = r.position))
                  INSERT INTO runs (position, round, case_id, attempt, state)
@@ -264,11 +264,11 @@ fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Res
 }
 
 fn repeat(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> rusqlite::Result<i64> {
-    let PlannedRun { position, block, case } = last.planned;
+    let PlannedRun { position, round, case } = last.planned;
     tx.execute(
         "INSERT INTO runs (position, round, case_id, attempt, state, started_unix_ms)
          VALUES (?1, ?2, ?3, ?4, 'running', ?5)",
-        params![position, block, case, last.attempt + 1, started_unix_ms],
+        params![position, round, case, last.attempt + 1, started_unix_ms],
     )?;
     Ok(tx.last_insert_rowid())
 }
@@ -294,9 +294,9 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
     })
 }
 
-/// Reads position, block and case from column `first` on.
+/// Reads position, round and case from column `first` on.
 fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedRun> {
-    Ok(PlannedRun { position: row.get(first)?, block: row.get(first + 1)?, case: row.get(first + 2)? })
+    Ok(PlannedRun { position: row.get(first)?, round: row.get(first + 1)?, case: row.get(first + 2)? })
 }
 
 /// For `rows`, which says what was tried.

@@ -48,7 +48,7 @@ fn header() -> Header {
                 points: vec![point],
             }],
             schedule: Schedule {
-                blocks: 2,
+                rounds: 2,
                 warmup: Duration::ZERO,
                 length: Length::Duration(Duration::from_secs(1)),
                 order: Order::Interleaved,
@@ -71,7 +71,7 @@ fn header() -> Header {
 }
 
 fn order() -> Vec<PlannedRun> {
-    (0..2).map(|n| PlannedRun { position: n, block: n, case: 0 }).collect()
+    (0..2).map(|n| PlannedRun { position: n, round: n, case: 0 }).collect()
 }
 
 fn fixture() -> (tempfile::TempDir, PathBuf) {
@@ -198,4 +198,30 @@ fn a_step_that_fails_changes_nothing() {
     let store = Store::open(&path).unwrap();
     assert_eq!(store.pending().unwrap(), order());
     assert!(store.conn.prepare("SELECT note FROM runs").is_err());
+}
+
+#[test]
+fn a_plan_of_version_3_opens_with_the_words_of_today() {
+    let mut conn = Connection::open_in_memory().unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    migrate(&mut conn, Path::new("x"), &[schema::V1, schema::V2, schema::V3]).unwrap();
+    let mut plan = serde_json::to_value(&header().plan).unwrap();
+    plan["name"] = "\"blocks\": of \"blocks\":".into();
+    let schedule = plan["schedule"].as_object_mut().unwrap();
+    let rounds = schedule.remove("rounds").unwrap();
+    schedule.insert("blocks".to_owned(), rounds);
+    let save = "INSERT INTO experiment VALUES (1, 'p', '0.1.0', 'debug', 1, 'etalon run', NULL, 'h', '', ?1)";
+    conn.execute(save, [plan.to_string()]).unwrap();
+    conn.execute_batch(
+        "INSERT INTO facts VALUES ('a', 'imported.repetitions', 'blocks', NULL, 'passing', 1);
+         INSERT INTO facts VALUES ('a', 'checkpoint_before_trial', 'yes', NULL, 'identity', 1);",
+    )
+    .unwrap();
+    migrate(&mut conn, Path::new("x"), STEPS).unwrap();
+    let read: String = conn.query_row("SELECT plan_json FROM experiment", [], |row| row.get(0)).unwrap();
+    let read: Plan = serde_json::from_str(&read).unwrap();
+    assert_eq!(read, Plan { name: "\"blocks\": of \"blocks\":".into(), ..header().plan });
+    let facts = "SELECT group_concat(name || '=' || value, ' ' ORDER BY name) FROM facts";
+    let facts: String = conn.query_row(facts, [], |row| row.get(0)).unwrap();
+    assert_eq!(facts, "checkpoint_before_run=yes imported.repetitions=rounds");
 }

@@ -11,7 +11,7 @@ use crate::{Result, Store, StoreError, words};
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredMeasurement {
     pub run_id: i64,
-    pub block: u32,
+    pub round: u32,
     pub case: u32,
     pub position: u32,
     pub measurement: Measurement,
@@ -31,7 +31,7 @@ impl Store {
         self.rows("read the measurements", sql, [], |row| {
             Ok(StoredMeasurement {
                 run_id: row.get(0)?,
-                block: row.get(1)?,
+                round: row.get(1)?,
                 case: row.get(2)?,
                 position: row.get(3)?,
                 measurement: read_measurement(row, 4)?,

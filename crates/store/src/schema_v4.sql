@@ -17,10 +17,10 @@ CREATE UNIQUE INDEX runs_one_measured ON runs (round, case_id) WHERE state = 'me
 CREATE INDEX runs_of_case ON runs (case_id);
 CREATE UNIQUE INDEX series_once ON series (run_id, host, kind, coalesce(interval, -1));
 CREATE INDEX marks_of_run ON marks (run_id);
--- A quotation mark inside a value is escaped, so these are keys.
-UPDATE experiment SET plan_json = replace(replace(plan_json, '"blocks":', '"rounds":'),
-                                          '"checkpoint_before_trial":', '"checkpoint_before_run":');
-UPDATE cases SET point_json = replace(point_json, '"checkpoint_before_trial":', '"checkpoint_before_run":');
+-- A quotation mark inside a value is escaped, so this is a key.
+UPDATE experiment SET plan_json = replace(plan_json, '"blocks":', '"rounds":');
+UPDATE facts SET value = 'rounds' WHERE name = 'imported.repetitions' AND value = 'blocks';
+UPDATE facts SET name = 'checkpoint_before_run' WHERE name = 'checkpoint_before_trial';
 
 -- For people at the sqlite3 shell: what was measured.
 CREATE VIEW results AS

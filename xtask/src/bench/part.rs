@@ -78,7 +78,7 @@ pub struct Part {
     /// Servers, in the order in which they are started.
     #[serde(default, rename = "server")]
     pub servers: Vec<Server>,
-    /// Commands before the first block, when the servers run.
+    /// Commands before the first round, when the servers run.
     #[serde(default)]
     pub setup: Vec<String>,
     /// What is compared.
@@ -208,7 +208,7 @@ fn highest() -> f64 {
     f64::INFINITY
 }
 
-/// A side in a case: what is run once in each block.
+/// A side in a case: what is run once in each round.
 #[derive(Clone, Debug)]
 pub struct Run<'p> {
     part: &'p Part,
@@ -246,7 +246,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Everything that a block runs.
+    /// Everything that a round runs.
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
         self.comparisons.iter().flat_map(move |comparison| {
             let cases = comparison.cases.iter();
@@ -271,7 +271,7 @@ impl Comparison {
     pub fn heading(&self, seed: u64) -> String {
         let keys: String = self.keys().map(|key| format!("{key},")).collect();
         format!(
-            "# etalon: repetitions=blocks order=interleaved margin=0.03 level=0.95 seed={seed} baseline={}\n\
+            "# etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed={seed} baseline={}\n\
              system,benchmark,{keys}repetition,metric,unit,role,kind,value\n",
             self.baseline
         )
@@ -354,7 +354,7 @@ impl Bar {
             Some([Some(value), Some(lo), Some(hi)]) => {
                 format!("{what} {value:.3} | {lo:.3} to {hi:.3} | {} |", self.verdict(value, lo, hi))
             }
-            Some([Some(value), ..]) => format!("{what} {value:.3} | – | too few blocks |"),
+            Some([Some(value), ..]) => format!("{what} {value:.3} | – | too few rounds |"),
             _ => format!("{what} – | – | not measured |"),
         }
     }

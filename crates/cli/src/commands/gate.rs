@@ -44,7 +44,7 @@ fn too_few(outcome: &GateOutcome) -> CliError {
     let error =
         CliError::user(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
     match compared {
-        0 => error.hint("a verdict takes 6 blocks and two systems; `etalon compare STORE` shows what is missing"),
+        0 => error.hint("a verdict takes 6 rounds and two systems; `etalon compare STORE` shows what is missing"),
         _ => error.hint(format!(
             "`etalon compare STORE` shows why a row has no verdict; `--min-rows {compared}` lets so many be enough"
         )),

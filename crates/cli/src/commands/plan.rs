@@ -28,6 +28,7 @@ const FILL_BYTES_PER_S: f64 = 300e6;
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let loaded = source::load(&args.source, &registry, 0)?;
+    loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     let plan = &loaded.plan;
     let work = work_of(plan, &registry)?;
     if printer.json {
@@ -63,7 +64,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
         }
         // The tables, and a pristine copy or write-ahead log of about that size.
         work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
-        work.loading += Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.blocks;
+        work.loading += Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.rounds;
     }
     Ok(work)
 }
@@ -148,10 +149,10 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
-    for block in 0..plan.schedule.blocks {
+    for round in 0..plan.schedule.rounds {
         let numbers: Vec<String> =
-            order.iter().filter(|t| t.block == block).map(|t| (t.case + 1).to_string()).collect();
-        let _ = writeln!(text, "  block {:>2}: {}", block + 1, numbers.join(" "));
+            order.iter().filter(|t| t.round == round).map(|t| (t.case + 1).to_string()).collect();
+        let _ = writeln!(text, "  round {:>2}: {}", round + 1, numbers.join(" "));
     }
     let _ = writeln!(
         text,
@@ -160,12 +161,12 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
         time_text(plan, work),
         work.disk_bytes / 1_000_000
     );
-    if plan.schedule.blocks < stats::MIN_BLOCKS {
+    if plan.schedule.rounds < stats::MIN_ROUNDS {
         let _ = writeln!(
             text,
             "with {} there will be figures but no verdict: {} are needed",
-            count(plan.schedule.blocks as usize, "block"),
-            stats::MIN_BLOCKS
+            count(plan.schedule.rounds as usize, "round"),
+            stats::MIN_ROUNDS
         );
     }
     if plan.schedule.order == Order::Sequential && !plan.comparison.allow_sequential_order && plan.systems.len() > 1 {

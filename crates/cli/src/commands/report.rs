@@ -97,12 +97,12 @@ pub fn print_set(evidence: &Evidence, options: &Options, runs: Runs, printer: Pr
 
 /// Imported repetitions are not paired: they share only their number.
 pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
-    let in_blocks = |name: &str| {
+    let in_rounds = |name: &str| {
         let facts = evidence.facts_of(name);
-        facts.and_then(|facts| facts.get(formats::experiment::PAIRING)) == Some(formats::experiment::BLOCKS)
+        facts.and_then(|facts| facts.get(formats::experiment::PAIRING)) == Some(formats::experiment::ROUNDS)
     };
     let imported =
-        |system: &model::SystemPlan| system.engine == formats::experiment::IMPORTED && !in_blocks(&system.name);
+        |system: &model::SystemPlan| system.engine == formats::experiment::IMPORTED && !in_rounds(&system.name);
     let mut options = options.clone();
     if evidence.header.plan.systems.iter().all(imported) {
         options.pairing = Pairing::Unpaired;

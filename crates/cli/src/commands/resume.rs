@@ -27,15 +27,15 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
     }
-    // Blocks that stopped half-way are repeated with their measured runs.
+    // Rounds that stopped half-way are repeated with their measured runs.
     let result = if store.pending()?.is_empty() {
         printer.note("nothing is pending: every run has been measured");
         Ok(engine::Ended::Complete { failed: 0 })
     } else {
         printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "run")));
-        // In sequential order a block's runs are far apart anyway.
-        let keeps_blocks = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
-        let rest = if keeps_blocks { Rest::OnlyPending } else { Rest::WholeBlocks };
+        // In sequential order a round's runs are far apart anyway.
+        let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
+        let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
         let options = Options { rest, ..options(args.yes, &args.loading, printer) };
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };

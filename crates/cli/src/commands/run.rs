@@ -140,7 +140,7 @@ pub fn finish(
         Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
         Ended::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
-            printer.warning(&format!("{failed} runs failed; `{resume}` repeats their blocks"));
+            printer.warning(&format!("{failed} runs failed; `{resume}` repeats their rounds"));
             Ok(Exit::BadAnswer)
         }
         Ended::Interrupted => {
@@ -254,7 +254,7 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
         plan.name,
         count(plan.systems.len(), "system"),
         count(plan.cases().len(), "case"),
-        count(plan.schedule.blocks as usize, "block"),
+        count(plan.schedule.rounds as usize, "round"),
         count(runs, "run"),
         clock(expected),
     ));

@@ -19,7 +19,7 @@ const CLOCK_PER_S: u64 = 1_000_000_000;
 /// Default file size.
 const DEFAULT_MB: u64 = 1_024;
 
-/// One output per measured run: line by line, then system, then block. Without `called` the lines come from the cases'
+/// One output per measured run: line by line, then system, then round. Without `called` the lines come from the cases'
 /// keys.
 pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Called>) -> Result<String, CliError> {
     let made;
@@ -39,7 +39,7 @@ pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Ca
         for (number, case) in cases {
             let mut runs: Vec<&&StoredRun> =
                 last.iter().filter(|run| run.planned.case == number && run.state == RunState::Measured).collect();
-            runs.sort_by_key(|run| run.planned.block);
+            runs.sort_by_key(|run| run.planned.round);
             for run in runs {
                 text.push_str(&output(evidence, source, line, case, run)?.render(called.wording));
             }

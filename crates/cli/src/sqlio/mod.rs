@@ -17,8 +17,8 @@ pub use exact::render;
 
 /// Default system name.
 const SYSTEM: &str = "disk";
-/// Blocks of a batch's quick form: the fewest with intervals.
-const QUICK_BLOCKS: u32 = 2;
+/// Rounds of a batch's quick form: the fewest with intervals.
+const QUICK_ROUNDS: u32 = 2;
 /// Largest file of `--quick`.
 const QUICK_MB: u64 = 256;
 
@@ -152,7 +152,7 @@ impl Draft {
             }
         };
         if group.depths.contains(&depth) {
-            let note = format!("{} with -o{depth} stands twice: étalon repeats every run by its blocks", group.name);
+            let note = format!("{} with -o{depth} stands twice: étalon repeats every run by its rounds", group.name);
             self.note(note);
             return Ok(());
         }
@@ -182,9 +182,9 @@ impl Draft {
         let seconds = self.seconds.unwrap_or(30);
         let _ = write!(
             text,
-            "\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"{seconds}s\"\n\n[quick]\n\
-             schedule.blocks = {}\nschedule.duration = \"{}s\"\n",
-            if path.is_some() { QUICK_BLOCKS } else { 1 },
+            "\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"{seconds}s\"\n\n[quick]\n\
+             schedule.rounds = {}\nschedule.duration = \"{}s\"\n",
+            if path.is_some() { QUICK_ROUNDS } else { 1 },
             seconds.min(2)
         );
         if self.groups.iter().filter_map(|group| group.size_mb).any(|mb| mb > QUICK_MB) {
@@ -199,7 +199,7 @@ impl Draft {
             let runs = count(self.runs.len(), "run");
             let groups = count(self.groups.len(), "group");
             self.note(format!(
-                "{runs} of SQLIO in {groups}, each once, as the file has it: `--set schedule.blocks=6` gives verdicts"
+                "{runs} of SQLIO in {groups}, each once, as the file has it: `--set schedule.rounds=6` gives verdicts"
             ));
         }
         let called = Called { runs: self.runs, wording: Wording::AsSqlio };

@@ -5,11 +5,11 @@ use std::process::Command;
 
 use crate::scene::{Scene, sim_plan};
 
-const SHORT: &str = "blocks = 2\nwarmup = \"10ms\"\nduration = \"100ms\"";
+const SHORT: &str = "rounds = 2\nwarmup = \"10ms\"\nduration = \"100ms\"";
 
 fn sqlite_plan(change: (&str, &str)) -> String {
     "[systems.a]\nurl = \"sqlite:a.db\"\n\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\n\
-     clients = 1\n\n[schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n"
+     clients = 1\n\n[schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n"
         .replace(change.0, change.1)
 }
 
@@ -58,9 +58,9 @@ fn zero_clients() {
 fn an_unknown_key_anywhere() {
     let scene = Scene::new();
     scene
-        .write("p.toml", &sqlite_plan(("blocks", "block")))
+        .write("p.toml", &sqlite_plan(("rounds", "round")))
         .etalon(&["plan", "p.toml"])
-        .says(2, &["block", "did you mean `blocks`?"]);
+        .says(2, &["round", "did you mean `rounds`?"]);
 }
 
 #[test]
@@ -154,14 +154,14 @@ fn what_no_run_can_do_is_said_once_and_not_tried_again() {
     // tmpfs has no direct I/O.
     let plan = format!(
         "[systems.d]\nurl = \"disk:{}\"\n\n[[benchmarks]]\nworkload = \"disk\"\ndepth = [1, 2, 4]\nsize_mb = 4\n\n\
-         [schedule]\nblocks = 6\nwarmup = \"0s\"\nduration = \"200ms\"\non_error = \"continue\"\n",
+         [schedule]\nrounds = 6\nwarmup = \"0s\"\nduration = \"200ms\"\non_error = \"continue\"\n",
         disk.0.display()
     );
     let ran = scene.write("p.toml", &plan).etalon(&["run", "p.toml"]);
     ran.says(3, &["direct I/O", "failed alike", "hint:"]);
     assert_eq!(ran.stderr.matches("failed: cannot open").count(), 1, "{}", ran.stderr);
     assert_eq!(ran.stderr.matches("failed: as before").count(), 2, "{}", ran.stderr);
-    assert!(!ran.stderr.contains("block 2"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("round 2"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(&disk.0).unwrap().count(), 0, "étalon left something behind");
 }
 
@@ -172,10 +172,10 @@ fn a_full_disk_under_the_store_loses_no_finished_run() {
         return eprintln!("skipped: mounting takes root");
     };
     let results = disk.0.join("results");
-    scene.write("p.toml", &sim_plan("", "", "blocks = 60\nwarmup = \"10ms\"\nduration = \"2s\""));
+    scene.write("p.toml", &sim_plan("", "", "rounds = 60\nwarmup = \"10ms\"\nduration = \"2s\""));
     let ran = scene.etalon(&["run", "p.toml", "-o", results.to_str().unwrap()]);
     ran.says(3, &["full", "etalon resume"]);
-    let finished = ran.stderr.lines().filter(|line| line.starts_with("block ")).count();
+    let finished = ran.stderr.lines().filter(|line| line.starts_with("round ")).count();
     let store = std::fs::read_dir(&results)
         .unwrap()
         .map(|e| e.unwrap().path())

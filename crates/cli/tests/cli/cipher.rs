@@ -69,7 +69,7 @@ fn is_readable(path: &Path) -> bool {
 #[test]
 fn what_a_killed_run_leaves_is_locked_and_resumes() {
     let scene = Scene::new();
-    let mut args = vec!["run", "quickstart", "--set", "schedule.blocks=6", "--set", "schedule.duration=500ms"];
+    let mut args = vec!["run", "quickstart", "--set", "schedule.rounds=6", "--set", "schedule.duration=500ms"];
     args.extend(BOTH);
     let mut child = scene.start(&args);
     let until = Instant::now() + Duration::from_secs(60);

@@ -10,7 +10,7 @@ const SMALL: [&str; 8] = [
     "--set",
     "benchmarks.*.size_mb=8",
     "--set",
-    "schedule.blocks=1",
+    "schedule.rounds=1",
     "--set",
     "schedule.warmup=10ms",
     "--set",
@@ -27,7 +27,7 @@ const VOLUME: &str = r#"
     size_mb = 4
     layout = ["fresh", "fragmented"]
     [schedule]
-    blocks = 1
+    rounds = 1
     warmup = "10ms"
     duration = "100ms"
 "#;
@@ -96,12 +96,12 @@ fn volumes_are_made_compared_and_removed() {
 
 /// Starts a long run on volumes and waits for its first run. `None` if volumes cannot be made.
 fn under_way(scene: &Scene) -> Option<Child> {
-    scene.write("p.toml", &VOLUME.replace("100ms", "500ms").replace("blocks = 1", "blocks = 100"));
+    scene.write("p.toml", &VOLUME.replace("100ms", "500ms").replace("rounds = 1", "rounds = 100"));
     let mut child = scene.start(&["run", "p.toml"]);
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while stderr.read_line(&mut line).unwrap() > 0 && !line.contains("block 1: ") {}
-    if line.contains("block 1: ") {
+    while stderr.read_line(&mut line).unwrap() > 0 && !line.contains("round 1: ") {}
+    if line.contains("round 1: ") {
         // Drains the pipe so that the run never blocks.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         return Some(child);
@@ -145,7 +145,7 @@ fn resume_shortly(scene: &Scene) -> Ran {
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let (mut line, mut all, mut runs) = (String::new(), String::new(), 0);
     while runs < 4 && stderr.read_line(&mut line).unwrap() > 0 {
-        runs += usize::from(line.starts_with("block "));
+        runs += usize::from(line.starts_with("round "));
         all.push_str(&line);
         line.clear();
     }
@@ -174,7 +174,7 @@ fn the_next_start_removes_what_a_killed_run_left() {
     child.kill().unwrap();
     child.wait().unwrap();
     let next = Scene::new();
-    next.write("p.toml", &crate::scene::sim_plan("", "", "blocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\""));
+    next.write("p.toml", &crate::scene::sim_plan("", "", "rounds = 1\nwarmup = \"10ms\"\nduration = \"100ms\""));
     next.etalon(&["run", "p.toml"]).says(0, &[]);
     assert!(!is_mounted(&scene));
     assert_eq!(names(&scene.path().join("images")), [""; 0]);
@@ -184,7 +184,7 @@ fn the_next_start_removes_what_a_killed_run_left() {
 }
 
 const ONE: &str = "[systems.d]\nurl = \"disk:there\"\n\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\ndepth = 4\n\n\
-                   [schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
+                   [schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
 
 /// Runs `etalon run p.toml` through a program that restricts it. `None` without such a program or permission.
 fn run_by(scene: &Scene, plan: &str, program: &str, args: &[&str], further: &[&str]) -> Option<Ran> {
@@ -274,7 +274,7 @@ fn a_volume_s_keys_are_checked() {
 fn wrong_disk_plans_say_what_is_wrong() {
     let scene = Scene::new();
     let plan = "[systems.d]\nurl = \"disk:there\"\n\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\n\n[schedule]\n\
-                blocks = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
+                rounds = 1\nwarmup = \"10ms\"\nduration = \"100ms\"\n";
     let run = |from: &str, to: &str, args: &[&str]| {
         let args: Vec<&str> = ["run", "p.toml"].iter().chain(args).copied().collect();
         scene.write("p.toml", &plan.replace(from, to)).etalon(&args)

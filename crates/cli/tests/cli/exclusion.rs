@@ -39,7 +39,7 @@ fn sqlite(length: &str) -> String {
     format!(
         "[systems.wal]\nurl = \"sqlite:shared/x.db\"\nsettings = {{ journal_mode = \"WAL\" }}\n\
          [[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\n\
-         [schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"{length}\"\n"
+         [schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"{length}\"\n"
     )
 }
 
@@ -53,7 +53,7 @@ fn two_étalons_on_one_disk_target_exclude_each_other() {
     let plan = |length: &str| {
         format!(
             "[systems.here]\nurl = \"disk:shared\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\nblock_kb = 4\ndepth = 1\n\
-             [schedule]\nblocks = 1\nwarmup = \"10ms\"\nduration = \"{length}\"\n"
+             [schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"{length}\"\n"
         )
     };
     excludes(&plan("120s"), &plan("100ms"), "shared/etalon-4m.dat.etalon-lock", "shared/etalon-4m.dat");

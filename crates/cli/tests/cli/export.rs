@@ -25,7 +25,7 @@ script = "select-only"
 clients = [1, 4]
 
 [schedule]
-blocks = 6
+rounds = 6
 duration = "1s"
 warmup = "0s"
 seed = 11

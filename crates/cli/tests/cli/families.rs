@@ -24,11 +24,11 @@ fn verdicts<'v>(object: &'v Value, metric: &str) -> Vec<&'v str> {
     verdicts
 }
 
-const SIX_BLOCKS: &str = "schedule.blocks=6";
+const SIX_ROUNDS: &str = "schedule.rounds=6";
 
 #[test]
 fn page_inserts_on_three_engines_have_verdicts() {
-    let object = run(&Scene::new(), "pages-engines", &[SIX_BLOCKS, "benchmarks.*.statements=60"]);
+    let object = run(&Scene::new(), "pages-engines", &[SIX_ROUNDS, "benchmarks.*.statements=60"]);
     for metric in ["commits", "elapsed"] {
         assert_eq!(verdicts(&object, metric).len(), 2, "{metric}");
     }
@@ -37,7 +37,7 @@ fn page_inserts_on_three_engines_have_verdicts() {
 #[test]
 fn spatial_queries_on_three_engines_have_verdicts_where_answers_are_right() {
     let changes =
-        [SIX_BLOCKS, "benchmarks.*.side=6", "benchmarks.*.runs=1", "benchmarks.*.clients=1", "benchmarks.*.cold=false"];
+        [SIX_ROUNDS, "benchmarks.*.side=6", "benchmarks.*.runs=1", "benchmarks.*.clients=1", "benchmarks.*.cold=false"];
     let object = run(&Scene::new(), "spatial-engines", &changes);
     assert_eq!(verdicts(&object, "elapsed/S4-inside").len(), 2, "all three answer it");
     // MariaDB has no aggregate union, so neither it nor the suite has a verdict.
@@ -47,7 +47,7 @@ fn spatial_queries_on_three_engines_have_verdicts_where_answers_are_right() {
 
 #[test]
 fn backups_of_three_engines_have_verdicts() {
-    let changes = [SIX_BLOCKS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=zstd"];
+    let changes = [SIX_ROUNDS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=zstd"];
     let object = run(&Scene::new(), "backup-engines", &changes);
     for metric in ["backup_rate", "restore_rate", "backup_size"] {
         assert_eq!(verdicts(&object, metric).len(), 2, "{metric}");
@@ -58,7 +58,7 @@ fn backups_of_three_engines_have_verdicts() {
 fn transactions_beside_a_backup_have_verdicts() {
     let scene = Scene::new();
     let changes = [
-        SIX_BLOCKS,
+        SIX_ROUNDS,
         "schedule.warmup=100ms",
         "schedule.duration=1s",
         "benchmarks.*.size_mib=8",
@@ -143,9 +143,9 @@ fn two_releases_of_postgresql_have_verdicts() {
     let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
     for folder in more.split(':').filter(|folder| !folder.is_empty()) {
         let new = format!("systems.new.server.bin_dir={folder}");
-        let object = run(&Scene::new(), "pages-versions", &[SIX_BLOCKS, "benchmarks.*.statements=60", &new]);
+        let object = run(&Scene::new(), "pages-versions", &[SIX_ROUNDS, "benchmarks.*.statements=60", &new]);
         assert_eq!(verdicts(&object, "commits").len(), 1, "{folder}");
-        let changes = [SIX_BLOCKS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=gzip", &new];
+        let changes = [SIX_ROUNDS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=gzip", &new];
         let object = run(&Scene::new(), "backup-versions", &changes);
         assert_eq!(verdicts(&object, "backup_rate").len(), 1, "{folder}");
     }

@@ -10,9 +10,9 @@ use store::Store;
 
 use crate::scene::{Scene, ran, sim_plan, sqlite_plan};
 
-/// Six blocks on SQLite; the first ends within about a second.
+/// Six rounds on SQLite; the first ends within about a second.
 fn plan() -> String {
-    sqlite_plan("blocks = 6\nwarmup = \"10ms\"\ntransactions = 40")
+    sqlite_plan("rounds = 6\nwarmup = \"10ms\"\ntransactions = 40")
 }
 
 fn measured(store: &Path) -> usize {
@@ -58,7 +58,7 @@ fn a_closed_terminal_ends_what_was_not_started_by_nohup() {
 #[test]
 fn a_changed_plan_is_not_resumed() {
     let scene = Scene::new();
-    let schedule = "blocks = 2\nwarmup = \"10ms\"\nduration = \"100ms\"";
+    let schedule = "rounds = 2\nwarmup = \"10ms\"\nduration = \"100ms\"";
     scene.write("p.toml", &sim_plan("", "", schedule)).etalon(&["run", "p.toml"]).says(0, &[]);
     let store = scene.store();
     scene.write("p.toml", &sim_plan("", "service_us=300", schedule));
@@ -78,10 +78,10 @@ fn two_conductors_do_not_write_one_store() {
 }
 
 /// The second system fails in each run.
-const HALF: &str = "on_error = \"continue\"\nblocks = 2\nwarmup = \"0s\"\nduration = \"100ms\"";
+const HALF: &str = "on_error = \"continue\"\nrounds = 2\nwarmup = \"0s\"\nduration = \"100ms\"";
 
 #[test]
-fn a_block_that_stopped_half_way_is_run_again_whole_unless_told_otherwise() {
+fn a_round_that_stopped_half_way_is_run_again_whole_unless_told_otherwise() {
     let scene = Scene::new();
     let plan = sim_plan("", "dies_at_ms=50", HALF).replace("clients = [1, 4]", "clients = 1");
     scene.write("p.toml", &plan).etalon(&["run", "p.toml"]).says(1, &["2 runs failed; `etalon resume "]);
@@ -95,10 +95,10 @@ fn a_block_that_stopped_half_way_is_run_again_whole_unless_told_otherwise() {
     assert_eq!(states(), (2, 0));
     let ran = scene.etalon(&["resume", store, "--only-pending"]);
     ran.says(1, &["2 runs pending"]);
-    assert!(!ran.stderr.contains("repeated, of blocks"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("repeated, of rounds"), "{}", ran.stderr);
     assert_eq!(states(), (2, 0));
     let ran = scene.etalon(&["resume", store]);
-    ran.says(1, &["2 runs pending", "2 measured runs repeated, of blocks that stopped half-way", "--only-pending"]);
+    ran.says(1, &["2 runs pending", "2 measured runs repeated, of rounds that stopped half-way", "--only-pending"]);
     assert_eq!(states(), (2, 2));
     let dropped = scene.etalon(&["compare", store]).stdout;
     assert!(dropped.contains("superseded") && dropped.contains("measured when repeated"), "{dropped}");

@@ -11,7 +11,7 @@ use crate::bad_input::SmallDisk;
 use crate::scene::{Scene, ran, sim_plan};
 use crate::server::{ROLE, Server, programs};
 
-const SHORT: &str = "blocks = 1\nwarmup = \"10ms\"\nduration = \"50ms\"";
+const SHORT: &str = "rounds = 1\nwarmup = \"10ms\"\nduration = \"50ms\"";
 
 fn of_state(store: &Path, state: RunState) -> usize {
     let store = Store::open_read_only(store).unwrap_or_else(|error| panic!("{error}"));
@@ -21,7 +21,7 @@ fn of_state(store: &Path, state: RunState) -> usize {
 /// Nobody answers at its system.
 fn unreachable_plan() -> String {
     "[systems.a]\nurl = \"postgres://nobody@127.0.0.1:1/x?connect_timeout=1\"\n\n[[benchmarks]]\n\
-     workload = \"transactions\"\nscript = \"select-only\"\n\n[schedule]\nblocks = 6\nduration = \"1s\"\n"
+     workload = \"transactions\"\nscript = \"select-only\"\n\n[schedule]\nrounds = 6\nduration = \"1s\"\n"
         .to_owned()
 }
 
@@ -94,7 +94,7 @@ fn a_disk_that_is_full_before_the_first_run() {
             return eprintln!("skipped: mounting takes root");
         };
         let results = disk.0.join("results");
-        let plan = sim_plan("", "", "blocks = 60\nwarmup = \"10ms\"\nduration = \"2s\"");
+        let plan = sim_plan("", "", "rounds = 60\nwarmup = \"10ms\"\nduration = \"2s\"");
         let ran = scene.write("p.toml", &plan).etalon(&["run", "p.toml", "-o", results.to_str().unwrap()]);
         ran.says(3, &["full", "free some space"]);
         let (kept, is_kept) = (stores(&results), ran.stderr.contains("etalon resume"));
@@ -142,7 +142,7 @@ fn an_experiment_whose_command_held_a_password_goes_on_with_that_of_the_environm
     const PASSWORD: &str = "written-nowhere";
     let server = locked(PASSWORD);
     let scene = Scene::new();
-    let plan = "[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\n\n[schedule]\nblocks = 6\n\
+    let plan = "[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\n\n[schedule]\nrounds = 6\n\
                 warmup = \"10ms\"\nduration = \"300ms\"\n\n[systems.a]\nurl = \"sim:\"\n";
     scene.write("p.toml", plan);
     let system = format!("a=postgres://{ROLE}:{PASSWORD}@/postgres?host={}", server.folder().display());

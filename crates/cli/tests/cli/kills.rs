@@ -21,9 +21,9 @@ use crate::slow::is_slow;
 /// Kills per experiment.
 const KILLS_OF_ONE: usize = 12;
 
-/// Four blocks of short runs on SQLite.
+/// Four rounds of short runs on SQLite.
 fn sqlite() -> String {
-    sqlite_plan("blocks = 4\nwarmup = \"5ms\"\ntransactions = 10")
+    sqlite_plan("rounds = 4\nwarmup = \"5ms\"\ntransactions = 10")
 }
 
 fn postgres(server: &Outages) -> String {
@@ -31,7 +31,7 @@ fn postgres(server: &Outages) -> String {
     format!(
         "[systems.plain]\nurl = \"{url}\"\n[systems.late]\nurl = \"{url}\"\n\
          settings = {{ synchronous_commit = false }}\n[[benchmarks]]\nworkload = \"transactions\"\n\
-         script = \"select-update\"\nclients = 2\n[schedule]\nblocks = 4\nwarmup = \"5ms\"\nduration = \"50ms\"\n"
+         script = \"select-update\"\nclients = 2\n[schedule]\nrounds = 4\nwarmup = \"5ms\"\nduration = \"50ms\"\n"
     )
 }
 
@@ -122,7 +122,7 @@ fn killed(scene: &Scene, args: &[&str], until: impl FnOnce()) -> usize {
     let mut child = scene.start(args);
     let stderr = BufReader::new(child.stderr.take().unwrap());
     let reader = thread::spawn(move || {
-        stderr.lines().map_while(Result::ok).filter(|line| line.starts_with("block ") && line.contains("tx/s")).count()
+        stderr.lines().map_while(Result::ok).filter(|line| line.starts_with("round ") && line.contains("tx/s")).count()
     });
     until();
     // SIGKILL: no handler runs. It may have ended by itself where no server answers.

@@ -31,7 +31,7 @@ fn left(scene: &Scene) -> (PathBuf, PathBuf) {
 
 fn scene() -> Scene {
     let scene = Scene::new();
-    scene.write("p.toml", &sim_plan("", "", "blocks = 1\nwarmup = \"10ms\"\nduration = \"50ms\""));
+    scene.write("p.toml", &sim_plan("", "", "rounds = 1\nwarmup = \"10ms\"\nduration = \"50ms\""));
     scene
 }
 

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn plan(system: &str, keys: &str) -> String {
     format!(
-        "[systems.it]\n{system}\n\n[[benchmarks]]\nworkload = \"backup\"\n{keys}\n\n[schedule]\nblocks = 1\n\
+        "[systems.it]\n{system}\n\n[[benchmarks]]\nworkload = \"backup\"\n{keys}\n\n[schedule]\nrounds = 1\n\
          warmup = \"0s\"\nduration = \"1s\"\n"
     )
 }

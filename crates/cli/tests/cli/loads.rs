@@ -8,7 +8,7 @@ use crate::scene::{Scene, ran};
 fn plan(keys: &str) -> String {
     format!(
         "[systems.a]\nurl = \"sqlite:a.db\"\n\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"./mine.sql\"\n{keys}\n\n\
-         [schedule]\nblocks = 1\nwarmup = \"10ms\"\ntransactions = 3\n"
+         [schedule]\nrounds = 1\nwarmup = \"10ms\"\ntransactions = 3\n"
     )
 }
 
@@ -81,10 +81,10 @@ fn tables_of_others_are_worked_on_and_left_alone() {
 #[test]
 fn built_in_plans_run() {
     let short = ["--set", "schedule.warmup=50ms", "--set", "schedule.duration=200ms", "--quiet"];
-    for (plan, blocks, rows) in [("postgres-settings", "2", "bigger"), ("postgres-paths", "1", "protocol=simple")] {
+    for (plan, rounds, rows) in [("postgres-settings", "2", "bigger"), ("postgres-paths", "1", "protocol=simple")] {
         let scene = Scene::new();
-        let blocks = format!("schedule.blocks={blocks}");
-        let mut args = vec!["run", plan, "--set", &blocks];
+        let rounds = format!("schedule.rounds={rounds}");
+        let mut args = vec!["run", plan, "--set", &rounds];
         args.extend(short);
         args.extend(["--set", "benchmarks.*.clients=3"]);
         let ran = scene.etalon(&args);

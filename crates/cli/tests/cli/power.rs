@@ -34,10 +34,10 @@ fn most(rows: usize) -> f64 {
 }
 
 /// A difference equal to the margin may be called equivalent, so the margin is 1 %.
-fn plan(systems: &str, blocks: u32, seed: u32, length: &str) -> String {
+fn plan(systems: &str, rounds: u32, seed: u32, length: &str) -> String {
     format!(
         "margin = \"1%\"\n{systems}\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"b.sql\"\ntables = \"none\"\n\n\
-         [schedule]\nblocks = {blocks}\nseed = {seed}\n{length}\n"
+         [schedule]\nblocks = {rounds}\nseed = {seed}\n{length}\n"
     )
 }
 
@@ -55,7 +55,7 @@ fn a_simulated_slow_down_of_three_percent_is_found() {
     let scene = Scene::new();
     scene.write("b.sql", "SELECT 1;\n");
     let count = experiments(50, 8);
-    // A run's deviation, and the share to be found: 80 % where 10 blocks allow it.
+    // A run's deviation, and the share to be found: 80 % where 10 rounds allow it.
     let points: &[(f64, f64)] = if is_slow() {
         &[(0.002, 0.8), (0.005, 0.8), (0.01, 0.8), (0.015, 0.8), (0.02, 0.0), (0.03, 0.0), (0.05, 0.0)]
     } else {
@@ -127,6 +127,6 @@ fn a_statement_that_takes_three_percent_longer_is_found() {
     let times =
         found(&scene, count, |seed| plan(&systems(&server, "slow"), 10, seed, "warmup = \"100ms\"\nduration = \"1s\""));
     println!("{times} of {count} found");
-    // The machine's noise decides whether 10 blocks are enough, so the figure is only printed.
+    // The machine's noise decides whether 10 rounds are enough, so the figure is only printed.
     assert!(times > 0, "none of {count} found");
 }

@@ -3,7 +3,7 @@
 
 use crate::scene::{Scene, sim_plan};
 
-const SCHEDULE: &str = "blocks = 6\nwarmup = \"100ms\"\nduration = \"2s\"";
+const SCHEDULE: &str = "rounds = 6\nwarmup = \"100ms\"\nduration = \"2s\"";
 
 fn experiment(a: &str, b: &str, schedule: &str) -> Scene {
     let scene = Scene::new();
@@ -42,7 +42,7 @@ fn a_system_that_is_a_fifth_faster_is_called_so() {
 #[test]
 fn the_same_system_twice_is_never_called_different() {
     let scene = Scene::new();
-    scene.write("p.toml", &sim_plan("noise=0.005", "", "blocks = 10\nwarmup = \"100ms\"\nduration = \"5s\""));
+    scene.write("p.toml", &sim_plan("noise=0.005", "", "rounds = 10\nwarmup = \"100ms\"\nduration = \"5s\""));
     scene.etalon(&["run", "p.toml", "--aa"]).says(0, &[]);
     let found = verdicts(&scene);
     assert!(found.iter().all(|verdict| verdict == "equivalent" || verdict == "inconclusive"), "{found:?}");
@@ -62,11 +62,11 @@ fn unequal_durability_gives_figures_and_no_verdict_unless_allowed() {
 }
 
 #[test]
-fn too_few_blocks_say_how_many_are_missing() {
-    let scene = experiment("", "", "blocks = 4\nwarmup = \"10ms\"\nduration = \"1s\"");
+fn too_few_rounds_say_how_many_are_missing() {
+    let scene = experiment("", "", "rounds = 4\nwarmup = \"10ms\"\nduration = \"1s\"");
     let json = compare(&scene, &[]);
     let row = &json["comparisons"][0];
-    assert_eq!((row["verdict"].as_str(), row["blocks_needed"].as_u64()), (None, Some(2)));
+    assert_eq!((row["verdict"].as_str(), row["rounds_needed"].as_u64()), (None, Some(2)));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn json_from_run_is_one_object_that_keeps_to_the_schema() {
         "level",
         "p",
         "verdict",
-        "blocks_needed",
+        "rounds_needed",
         "warnings",
     ] {
         assert!(object["comparisons"][0].get(key).is_some(), "{key} is missing");
@@ -107,7 +107,7 @@ fn a_gate_passes_fails_and_refuses_to_compare_nothing() {
     slower.etalon(&["gate", store.to_str().unwrap()]).says(1, &[]);
     let faster = experiment("service_us=300", "service_us=200", SCHEDULE);
     faster.etalon(&["gate", faster.store().to_str().unwrap()]).says(0, &[]);
-    let few = experiment("", "", "blocks = 2\nwarmup = \"10ms\"\nduration = \"1s\"");
+    let few = experiment("", "", "rounds = 2\nwarmup = \"10ms\"\nduration = \"1s\"");
     let ran = few.etalon(&["gate", few.store().to_str().unwrap(), "--inconclusive", "fail"]);
     assert_eq!(ran.code, 4, "{}{}", ran.stdout, ran.stderr);
 }
@@ -122,7 +122,7 @@ fn a_gate_does_not_pass_a_candidate_that_fails_or_rows_that_were_not_compared() 
     ran.says(1, &[]);
     assert!(ran.stdout.contains("failed        points, clients=4, throughput"), "{}", ran.stdout);
     // Half a thousand transactions have no p99.
-    let short = experiment("", "", "blocks = 6\nwarmup = \"10ms\"\nduration = \"100ms\"");
+    let short = experiment("", "", "rounds = 6\nwarmup = \"10ms\"\nduration = \"100ms\"");
     let store = short.store();
     let of_all = short.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "50%"]);
     of_all.says(2, &["of the 6 rows that it asks for", "hint: `etalon compare STORE` shows why", "--min-rows"]);

@@ -47,7 +47,7 @@ fn counts(ran: &Ran) -> Vec<(String, u64)> {
 fn a_script_runs_unchanged_and_its_report_counts_every_query() {
     let scene = scene();
     let args = ["run", "mixed.smack", "3", "20", "--system", "one=sqlite:a.db", "--system", "sqlite:b.db", "--format"];
-    let args = [&args[..], &["super-smack", "--set", "schedule.blocks=2", "--set", "schedule.warmup=0s"]].concat();
+    let args = [&args[..], &["super-smack", "--set", "schedule.rounds=2", "--set", "schedule.warmup=0s"]].concat();
     let ran = scene.etalon(&args);
     ran.says(0, &["holds 90 of 900 words, every 10th"]);
     for text in [
@@ -72,7 +72,7 @@ fn a_plan_sweeps_clients_of_a_built_in_script() {
     let scene = Scene::new();
     let plan = "[systems.s]\nurl = \"sqlite:a.db\"\n[[benchmarks]]\nname = \"smacker\"\nworkload = \"super-smack\"\n\
                 script = \"select-key\"\nclients = [1, 2]\nprotocol = [\"simple\", \"prepared\"]\n\
-                [schedule]\nblocks = 1\nwarmup = \"0s\"\ntransactions = 50\n";
+                [schedule]\nrounds = 1\nwarmup = \"0s\"\ntransactions = 50\n";
     scene.write("p.toml", plan);
     let ran = scene.etalon(&["run", "p.toml", "--format", "super-smack"]);
     ran.says(0, &["holds 750 of 90000 words"]);
@@ -124,7 +124,7 @@ fn the_server_s_log_has_every_query_and_no_other() {
     let scene = scene();
     let url = format!("pg=postgres://{ROLE}:hunter2@/postgres?host={}", server.folder().display());
     let args =
-        ["run", "mixed.smack", "3", "20", "--system", &url, "--format", "super-smack", "--set", "schedule.blocks=2"];
+        ["run", "mixed.smack", "3", "20", "--system", &url, "--format", "super-smack", "--set", "schedule.rounds=2"];
     let ran = scene.etalon(&[&args[..], &["--set", "schedule.warmup=0s"]].concat());
     ran.says(0, &[]);
     let log = server.log();

@@ -82,7 +82,7 @@ fn a_batch_file_is_an_experiment_on_several_volumes() {
     let scene = scene();
     scene.write("clusters.bat", BATCH);
     let systems = ["--system", "4KB=disk:a", "--system", "64KB=disk:b"];
-    let short = ["--set", "schedule.blocks=2", "--set", "schedule.duration=200ms"];
+    let short = ["--set", "schedule.rounds=2", "--set", "schedule.duration=200ms"];
     let planned = scene.etalon(&[&["plan", "clusters.bat"], &systems[..]].concat());
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     assert!(planned.stdout.contains("random_R_8KB @ 4KB") && planned.stdout.contains("sequential_W_8KB @ 64KB"));

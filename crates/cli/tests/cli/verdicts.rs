@@ -23,7 +23,7 @@ fn postgresql_that_does_not_wait_at_commit_is_faster() {
         script = "tpcb-like"
         clients = 1
         [schedule]
-        blocks = 6
+        rounds = 6
         warmup = "200ms"
         duration = "800ms"
         "#,
@@ -55,7 +55,7 @@ fn a_side_that_gives_up_is_not_faster_for_it() {
         scale = 1
         clients = 20
         [schedule]
-        blocks = 6
+        rounds = 6
         warmup = "100ms"
         duration = "1s"
         "#

@@ -23,7 +23,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const SEGMENTS_OF_A_LOAD: u64 = 200;
 /// Of a slow client's link.
 const SLOW_MBIT_PER_S: u32 = 1;
-/// Blocks × (two couples, and both clients together).
+/// Rounds × (two couples, and both clients together).
 const RUNS: usize = 6 * 3;
 
 /// The one built with this test, unless `ETALON_BIN` names another.
@@ -115,7 +115,7 @@ impl Play {
              }}\nhost = \"server\"\nsettings = {{ fsync = \"off\" }}\n\n[[benchmarks]]\nname = \"couples\"\n\
              workload = \"super-smack\"\nscript = \"select-key\"\nclients = 2\nclients_on = \"all\"\n\
              couples = \"all\"\n\n[[benchmarks]]\nname = \"together\"\nworkload = \"super-smack\"\n\
-             script = \"select-key\"\nclients = 4\nclients_on = \"all\"\n\n[schedule]\nblocks = 6\nwarmup = \"0s\"\n\
+             script = \"select-key\"\nclients = 4\nclients_on = \"all\"\n\n[schedule]\nrounds = 6\nwarmup = \"0s\"\n\
              duration = \"2s\"\nseed = 3\n",
             self.nats.url(),
             creds.display(),

@@ -13,7 +13,7 @@ fn run(scene: &Scene, nats: &Nats, plan: &str) -> String {
     ran.stdout
 }
 
-const SCHEDULE: &str = "[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"500ms\"\n";
+const SCHEDULE: &str = "[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"500ms\"\n";
 
 #[test]
 fn private_servers_run_every_family_with_a_role_of_few_rights() {

@@ -121,7 +121,7 @@ impl Conductor {
         let texts = self.send("evil.sql", script);
         let plan = parse(
             "[systems.s]\nurl = \"sim:\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"evil.sql\"\n\
-             protocol = \"simple\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\ntransactions = 1\n",
+             protocol = \"simple\"\n[schedule]\nrounds = 1\nwarmup = \"0s\"\ntransactions = 1\n",
         );
         let case = SentCase { case: Case { system: system.name.clone(), ..plan.cases()[0].clone() }, texts };
         let (system, schedule) = (system.name.clone(), plan.schedule.clone());
@@ -414,7 +414,7 @@ fn cases_that_lead_out_of_their_folder_are_refused() {
     for folder in [out.to_string(), format!("{inside}/link"), format!("{inside}/../outside")] {
         let plan = parse(&format!(
             "[systems.s]\nurl = \"sqlite:x.db\"\n[[benchmarks]]\nworkload = \"backup\"\nsize_mib = 1\nfolder = \
-             \"{folder}\"\n[schedule]\nblocks = 1\n"
+             \"{folder}\"\n[schedule]\nrounds = 1\n"
         ));
         let case = SentCase { case: plan.cases()[0].clone(), texts: BTreeMap::new() };
         let (system, schedule) = ("s".to_owned(), plan.schedule.clone());

@@ -97,7 +97,7 @@ fn an_agent_and_a_conductor_with_tokens_run_a_plan() {
         "plan.toml",
         &format!(
             "name = \"tokens\"\n[fleet]\nnats = \"{url}\"\ncreds = \"{}\"\n[systems.s]\nurl = \"sim:\"\n[[benchmarks]]\n\
-             workload = \"transactions\"\nscript = \"select-only\"\nclients_on = \"client-1\"\n[schedule]\nblocks = 2\n\
+             workload = \"transactions\"\nscript = \"select-only\"\nclients_on = \"client-1\"\n[schedule]\nrounds = 2\n\
              warmup = \"0s\"\nduration = \"200ms\"\n",
             conductor.display()
         ),

@@ -53,7 +53,7 @@ fn run(
     let task = Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Transactions(EACH),
         order: Order::Interleaved,

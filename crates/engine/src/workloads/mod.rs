@@ -174,7 +174,7 @@ mod tests {
         let work = program.into();
         let mut task = StreamTask { work, clients: 0..1, pace: Pace::Closed, threads: Threads::Best, traffic };
         let mut schedule = Schedule {
-            blocks: 1,
+            rounds: 1,
             warmup: Duration::from_secs(1),
             length: Length::Transactions(1),
             order: Order::Interleaved,

@@ -62,7 +62,7 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
     let registry = Registry::built_in();
     let text = format!(
         "[systems.it]\nserver = {{ engine = \"postgres\", bin_dir = {:?} }}\n[[benchmarks]]\nworkload = \"backup\"\n\
-         size_mib = 256\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
+         size_mib = 256\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
         crate::server::programs().display().to_string()
     );
     let changes = model::plan::Changes::default();

@@ -34,7 +34,7 @@ impl Place {
         let size = if keys.contains("size_mib") { "" } else { "size_mib = 2\n" };
         let text = format!(
             "[systems.it]\n{system}\n[[benchmarks]]\nworkload = \"backup\"\n{size}folder = {:?}\n{keys}\n\
-             [schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
+             [schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
             folder.display().to_string()
         );
         let changes = model::plan::Changes::default();
@@ -143,7 +143,7 @@ fn a_rate_is_held() {
     let place = Place::new();
     let record = run(&place, &place.sqlite(), "codec = \"none\"\nmax_rate_mib_s = 4").unwrap();
     let rate = value(&record, "backup_rate");
-    // The first block comes at once, and there are few.
+    // The first round comes at once, and there are few.
     assert!((2.0..=4.6).contains(&rate), "{rate} MiB/s");
     let held = run(&place, &place.sqlite(), "restore_max_rate_mib_s = 4").unwrap();
     let rate = value(&held, "restore_rate");

@@ -200,7 +200,7 @@ pub fn run_for(target: &dyn Target, task: &StreamTask, schedule: &Schedule) -> R
 
 pub fn schedule(warmup: Duration) -> Schedule {
     Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup,
         length: Length::Duration(Duration::from_millis(400)),
         order: Order::Interleaved,

@@ -115,7 +115,7 @@ fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
 }
 
 fn a_new_block_finds_the_system_ready(subject: &Subject) {
-    subject.prepared().begin_block().unwrap();
+    subject.prepared().begin_round().unwrap();
     subject.target.revive().unwrap();
     subject.script("INSERT INTO conformance_log VALUES (:client_id, 1, 'new block');", 2, 3).unwrap();
     assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 6);

@@ -11,7 +11,7 @@ use model::plan::{Connect, PrivateServer};
 use model::{Length, Measurement, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 const SCHEDULE: Schedule = Schedule {
-    blocks: 1,
+    rounds: 1,
     warmup: Duration::ZERO,
     length: Length::Duration(Duration::from_secs(1)),
     order: Order::Interleaved,

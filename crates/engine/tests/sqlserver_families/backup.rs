@@ -413,7 +413,7 @@ fn a_codec_that_the_release_or_the_engine_lacks_is_not_available() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = conduct(&format!(
         "[systems.here]\nurl = \"sqlite:{}/x.db\"\n[[benchmarks]]\nworkload = \"backup\"\nsize_mib = 1\ncodec = \
-         \"ms_xpress\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
+         \"ms_xpress\"\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
         folder.path().display()
     ));
     assert!(why_not(outcome.store(), "backup_rate").contains("ms_xpress is a codec of SQL Server's"));
@@ -446,7 +446,7 @@ fn what_the_engine_cannot_be_asked_for_is_said_before_anything_is_made() {
     for (more, words) in [("stripes = 3", "stripes"), ("destination = \"nul\"", "destination")] {
         let text = format!(
             "[systems.here]\nurl = \"sqlite:{}/x.db\"\n[[benchmarks]]\nworkload = \"backup\"\nsize_mib = 1\n{more}\n\
-             [schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
+             [schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"1s\"\n",
             folder.path().display()
         );
         let (ended, outcome) = attempt(&text);
@@ -564,7 +564,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
     target.prepare(&task.dataset).unwrap();
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Duration(Duration::from_secs(1)),
         order: Order::Interleaved,
@@ -604,7 +604,7 @@ fn the_encrypted_twin_stands_in_one_plan() {
     let url = server.url();
     let text = format!(
         "[systems.plain]\nurl = \"{url}\"\n[systems.encrypted]\nurl = \"{url}\"\nsettings = {{ encryption = true }}\n\
-         [[benchmarks]]\n{BENCHMARK}\ncodec = [\"none\", \"ms_xpress\"]\n[schedule]\nblocks = 1\nwarmup = \"0s\"\n\
+         [[benchmarks]]\n{BENCHMARK}\ncodec = [\"none\", \"ms_xpress\"]\n[schedule]\nrounds = 1\nwarmup = \"0s\"\n\
          duration = \"1s\"\n"
     );
     let outcome = conduct(&text);

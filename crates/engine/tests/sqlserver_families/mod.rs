@@ -40,7 +40,7 @@ impl<P: Part> Shared<P> {
 
 pub fn plan(server: &Server, settings: &str, benchmark: &str) -> String {
     format!(
-        "[systems.there]\nurl = \"{}\"\nsettings = {{ {settings} }}\n[[benchmarks]]\n{benchmark}\n[schedule]\nblocks = 1\n\
+        "[systems.there]\nurl = \"{}\"\nsettings = {{ {settings} }}\n[[benchmarks]]\n{benchmark}\n[schedule]\nrounds = 1\n\
          warmup = \"0s\"\nduration = \"1s\"\n",
         server.url()
     )

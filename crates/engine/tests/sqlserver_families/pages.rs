@@ -152,7 +152,7 @@ fn two_servers_stand_side_by_side_in_one_report() {
     let (server, _part) = Shared::serve(Pages::default());
     let plan = format!(
         "[systems.postgres]\nserver = {{ engine = \"postgres\" }}\n[systems.sqlserver]\nurl = \"{}\"\n[[benchmarks]]\n\
-         workload = \"pages\"\nstatements = 40\n[schedule]\nblocks = 2\nwarmup = \"0s\"\nduration = \"1s\"\n",
+         workload = \"pages\"\nstatements = 40\n[schedule]\nrounds = 2\nwarmup = \"0s\"\nduration = \"1s\"\n",
         server.url()
     );
     let outcome = conduct(&plan);

@@ -14,7 +14,7 @@ use crate::slow::is_slow;
 /// Half width of the zone in which the two count as equal.
 const MARGIN: f64 = 0.05;
 const LEVEL: f64 = 0.95;
-const BLOCKS: u32 = 8;
+const ROUNDS: u32 = 8;
 const SECONDS: u32 = 4;
 const SCALE: u32 = 10;
 /// Between transactions. An unoptimised build takes some 30 µs per statement for all clients in turn, which must be
@@ -22,10 +22,10 @@ const SCALE: u32 = 10;
 const PAUSE: &str = "20 ms";
 const CLIENTS: u32 = 16;
 const THREADS: u32 = 2;
-/// Share of the machine that others may take in a round that counts.
+/// Share of the machine that others may take in a attempt that counts.
 const QUIET_SHARE: f64 = 0.05;
-/// Rounds, where others worked on the machine.
-const ROUNDS: u32 = 3;
+/// Attempts, where others worked on the machine.
+const TRIES: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
 struct Shown {
@@ -70,7 +70,7 @@ fn by_etalon(server: &Server, file: &str) -> Shown {
     let outcome = conduct(&format!(
         "[systems.server]\nurl = \"postgres://{ROLE}@/postgres?host={}&port=5432\"\n[[benchmarks]]\n\
          workload = \"transactions\"\nscript = \"{file}\"\nscale = {SCALE}\nclients = {CLIENTS}\nthreads = {THREADS}\n\
-         protocol = \"prepared\"\ntables = \"none\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\n\
+         protocol = \"prepared\"\ntables = \"none\"\n[schedule]\nrounds = 1\nwarmup = \"0s\"\n\
          duration = \"{SECONDS}s\"\n",
         server.folder().display()
     ));
@@ -78,18 +78,18 @@ fn by_etalon(server: &Server, file: &str) -> Shown {
 }
 
 /// Étalon's figures over pgbench's.
-fn ratio(blocks: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
+fn ratio(rounds: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
     let sample = |side: fn(&(Shown, Shown)) -> &Shown| {
-        let value = |(block, shown): (u32, &(Shown, Shown))| RunValue { block, value: figure(side(shown)) };
-        Sample::from_runs((1..).zip(blocks).map(value))
+        let value = |(round, shown): (u32, &(Shown, Shown))| RunValue { round, value: figure(side(shown)) };
+        Sample::from_runs((1..).zip(rounds).map(value))
     };
     paired_ratio(&paired(&sample(|both| &both.0), &sample(|both| &both.1)), LEVEL).unwrap()
 }
 
-/// Runs both in random order in each block. Also gives the share of the machine that others took.
-fn round(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f64) {
+/// Runs both in random order in each round. Also gives the share of the machine that others took.
+fn attempt(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f64) {
     let before = CpuSample::take_with(&[server.pid()]);
-    let blocks = (0..BLOCKS).map(|_| {
+    let rounds = (0..ROUNDS).map(|_| {
         if rng.below(2) == 0 {
             let first = by_pgbench(server, file);
             (first, by_etalon(server, file))
@@ -98,11 +98,11 @@ fn round(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f6
             (by_pgbench(server, file), first)
         }
     });
-    let blocks: Vec<(Shown, Shown)> = blocks.collect();
+    let rounds: Vec<(Shown, Shown)> = rounds.collect();
     let after = CpuSample::take_with(&[server.pid()]);
     // pgbench's own time counts as foreign here; it pauses for most of the time.
     let foreign = CpuSample::between(&before, &after).map_or(0.0, |cpu| cpu.foreign_share + cpu.steal_share);
-    (blocks, foreign)
+    (rounds, foreign)
 }
 
 #[test]
@@ -118,16 +118,16 @@ fn pgbench_and_etalon_show_the_same() {
     for name in ["select-only", "simple-update", "tpcb-like"] {
         let file = crate::file(folder.path(), &format!("{name}.sql"), &script(name, PAUSE));
         let file = file.display().to_string();
-        for number in 1..=ROUNDS {
-            let (blocks, foreign) = round(&server, &file, &mut rng);
-            let ratios = [ratio(&blocks, |shown| shown.throughput), ratio(&blocks, |shown| shown.latency_ms)];
+        for number in 1..=TRIES {
+            let (rounds, foreign) = attempt(&server, &file, &mut rng);
+            let ratios = [ratio(&rounds, |shown| shown.throughput), ratio(&rounds, |shown| shown.latency_ms)];
             let words = ratios.map(|ratio| format!("{:.4} ({:.4} to {:.4})", ratio.ratio, ratio.lo, ratio.hi));
             let words = format!("{name}: étalon over pgbench: throughput {}, mean latency {}", words[0], words[1]);
-            eprintln!("{words}; others took {:.1} % of the machine; {:?}", foreign * 100.0, blocks[0]);
+            eprintln!("{words}; others took {:.1} % of the machine; {:?}", foreign * 100.0, rounds[0]);
             if ratios.iter().all(|ratio| within_margin(ratio, MARGIN)) {
                 break;
             }
-            let may_repeat = foreign > QUIET_SHARE && number < ROUNDS;
+            let may_repeat = foreign > QUIET_SHARE && number < TRIES;
             assert!(may_repeat, "{words}: not equivalent within {:.0} %", MARGIN * 100.0);
         }
     }

@@ -88,7 +88,7 @@ impl Case {
         let script = file(folder.path(), "mark.sql", &format!("SELECT 1 AS {MARK};\n"));
         let plan = format!(
             "[systems.known]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"{}\"\n\
-             clients = {}\nrate = {}\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"{}ms\"\nseed = 1\n",
+             clients = {}\nrate = {}\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"{}ms\"\nseed = 1\n",
             relay.url(),
             script.display(),
             self.clients,

@@ -60,7 +60,7 @@ impl Work {
                 }
             }
             Ask::Settle { system } => self.whole(system)?.target.settle().map(nothing),
-            Ask::BeginBlock { system } => self.whole(system)?.target.begin_block().map(nothing),
+            Ask::BeginRound { system } => self.whole(system)?.target.begin_round().map(nothing),
             Ask::Revive { system } => self.whole(system)?.target.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
             Ask::Whole { system, case, schedule, seed } => self.run_whole(system, case, schedule, *seed),

@@ -21,7 +21,7 @@ use crate::stored::create;
 fn plan_on(folder: &std::path::Path) -> String {
     format!(
         "[systems.s]\nurl = \"sqlite:{}\"\nhost = \"a\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
-         [schedule]\nblocks = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n",
+         [schedule]\nrounds = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n",
         folder.join("a.db").display()
     )
 }
@@ -122,7 +122,7 @@ fn a_nats_server_that_is_started_again_costs_no_finished_run() {
 fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let plan = nats.plan(&plan_on(folder.path()).replace("blocks = 2", "blocks = 1"));
+    let plan = nats.plan(&plan_on(folder.path()).replace("rounds = 2", "rounds = 1"));
     let _agent = agent(&nats, folder.path());
     // A conductor that falls silent: no goodbye, no renewals.
     let fleet = nats.fleet(&plan, "test").unwrap();
@@ -194,10 +194,10 @@ fn a_run_that_was_published_and_not_stored_is_taken_from_the_stream() {
 }
 
 #[test]
-fn what_an_earlier_run_had_measured_of_a_block_is_measured_again_with_the_rest_of_it() {
+fn what_an_earlier_run_had_measured_of_a_round_is_measured_again_with_the_rest_of_it() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let plan = plan_on(folder.path()).replace("blocks = 2", "blocks = 1");
+    let plan = plan_on(folder.path()).replace("rounds = 2", "rounds = 1");
     let plan = nats.plan(&plan.replace("[schedule]", "clients = [1, 2]\n[schedule]"));
     let _agent = agent(&nats, folder.path());
     let (lost, _) = measure_and_die(&nats, &plan);
@@ -219,7 +219,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     // Far more tasks than end before the interrupt.
     let plan = nats.plan(&format!(
         "[systems.s]\nurl = \"sqlite:{}\"\nhost = \"a\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
-         script = \"select-update\"\ntasks = 200000\npool = {{ size = 1 }}\ntasks_at_once = 1\n[schedule]\nblocks = 1\n",
+         script = \"select-update\"\ntasks = 200000\npool = {{ size = 1 }}\ntasks_at_once = 1\n[schedule]\nrounds = 1\n",
         folder.path().join("a.db").display()
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);

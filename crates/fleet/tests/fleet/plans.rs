@@ -7,7 +7,7 @@ use crate::scene::{Nats, options, parse, values};
 use crate::stored::create;
 
 const SIM: &str = "[systems.s]\nurl = \"sim:?service_us=300&noise=0\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
-                   script = \"select-only\"\nclients = 4\nCLIENTS\n[schedule]\nblocks = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n";
+                   script = \"select-only\"\nclients = 4\nCLIENTS\n[schedule]\nrounds = 2\nwarmup = \"100ms\"\nduration = \"1s\"\n";
 
 fn sim(clients: &str) -> String {
     SIM.replace("CLIENTS", clients)
@@ -51,7 +51,7 @@ fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
     let agent = nats.agent_that_allows("srv", |named| named.allow_folder(folder.path()).unwrap());
     let plan = nats.plan(&format!(
         "[systems.there]\nurl = \"sqlite:{}\"\nhost = \"srv\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
-         script = \"select-update\"\n[schedule]\nblocks = 1\nwarmup = \"100ms\"\nduration = \"500ms\"\n",
+         script = \"select-update\"\n[schedule]\nrounds = 1\nwarmup = \"100ms\"\nduration = \"500ms\"\n",
         database.display()
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);

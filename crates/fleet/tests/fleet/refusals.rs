@@ -9,7 +9,7 @@ use crate::scene::Nats;
 use crate::stored::create;
 
 const PLAN: &str = "[systems.s]\nurl = \"URL\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
-                    clients_on = \"a\"\n[schedule]\nblocks = 1\nwarmup = \"0s\"\nduration = \"100ms\"\n";
+                    clients_on = \"a\"\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"100ms\"\n";
 
 #[test]
 fn another_version_is_refused_by_name() {

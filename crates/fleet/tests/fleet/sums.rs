@@ -36,7 +36,7 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
     let plan = nats.plan(
         "[systems.pg]\nserver = { engine = \"postgres\", connect = \"tcp\" }\nhost = \"srv\"\n[[benchmarks]]\n\
          workload = \"transactions\"\nscript = \"select-update\"\nclients = 4\nrate = 200\nclients_on = [\"a\", \"b\"]\n\
-         [schedule]\nblocks = 1\nwarmup = \"500ms\"\nduration = \"3s\"\n",
+         [schedule]\nrounds = 1\nwarmup = \"500ms\"\nduration = \"3s\"\n",
     );
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
@@ -66,7 +66,7 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     let plan = nats.plan(
         "[systems.my]\nserver = { engine = \"mariadb\", connect = \"tcp\" }\nhost = \"srv\"\n[[benchmarks]]\n\
          workload = \"transactions\"\nscript = \"select-update\"\nclients = 4\nclients_on = [\"a\", \"b\"]\n\
-         [schedule]\nblocks = 2\nwarmup = \"200ms\"\nduration = \"1s\"\n",
+         [schedule]\nrounds = 2\nwarmup = \"200ms\"\nduration = \"1s\"\n",
     );
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
@@ -128,7 +128,7 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     let on = serde_json::to_string(&names).unwrap();
     let plan = nats.plan(&format!(
         "[systems.s]\nurl = \"sim:?service_us=300\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
-         clients = 200\nclients_on = {on}\n[schedule]\nblocks = 1\nwarmup = \"50ms\"\nduration = \"200ms\"\nseed = 11\n"
+         clients = 200\nclients_on = {on}\n[schedule]\nrounds = 1\nwarmup = \"50ms\"\nduration = \"200ms\"\nseed = 11\n"
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let mut watch = Watch { began: None };

@@ -69,7 +69,7 @@ fn a_smack_file_goes_with_its_rows_to_the_agent_that_has_the_system() {
     let _agent = nats.agent_that_allows("srv", |named| named.allow_folder(folder.path()).unwrap());
     let plan = nats.plan(&format!(
         "[systems.there]\nurl = \"sqlite:{}\"\nhost = \"srv\"\n[[benchmarks]]\nworkload = \"super-smack\"\n\
-         script = \"{}\"\n[schedule]\nblocks = 2\nwarmup = \"0s\"\nduration = \"300ms\"\n",
+         script = \"{}\"\n[schedule]\nrounds = 2\nwarmup = \"0s\"\nduration = \"300ms\"\n",
         folder.path().join("there.db").display(),
         scripts.join("visits.smack").display()
     ));
@@ -89,7 +89,7 @@ fn words_larger_than_a_message_reach_every_agent() {
     let _agents = ["a", "b"].map(|name| nats.agent(name));
     let plan = nats.plan(&format!(
         "[systems.s]\nurl = \"sim:?service_us=300\"\n[[benchmarks]]\nworkload = \"super-smack\"\nscript = \"{}\"\n\
-         clients = 4\nclients_on = [\"a\", \"b\"]\n[schedule]\nblocks = 2\nwarmup = \"0s\"\nduration = \"300ms\"\n",
+         clients = 4\nclients_on = [\"a\", \"b\"]\n[schedule]\nrounds = 2\nwarmup = \"0s\"\nduration = \"300ms\"\n",
         scripts.join("visits.smack").display()
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);

@@ -78,7 +78,7 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
     }
     let unknown = match rules {
-        // An export of étalon's tells order and blocks.
+        // An export of étalon's tells order and rounds.
         Some(_) => Vec::new(),
         None => left_open(table, &results.undirected),
     };

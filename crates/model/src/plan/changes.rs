@@ -11,7 +11,7 @@ pub struct Changes {
     pub form: Form,
     /// They replace the plan's systems; empty: the plan's own.
     pub systems: Vec<NamedSystem>,
-    /// Paths with values: `schedule.blocks`, `systems.NAME.settings.fsync`, `benchmarks.*.clients` (benchmarks by
+    /// Paths with values: `schedule.rounds`, `systems.NAME.settings.fsync`, `benchmarks.*.clients` (benchmarks by
     /// name, by number from 0, or all). A value is TOML, else a bare string. A later one wins.
     pub set: Vec<(String, String)>,
 }
@@ -46,7 +46,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog,
         (Form::Quick, None) => problems.add(
             &Origin::Whole,
             "the plan has no quick form",
-            Some("give it a table `[quick]`, or shorten it with `--set schedule.blocks=1`".to_owned()),
+            Some("give it a table `[quick]`, or shorten it with `--set schedule.rounds=1`".to_owned()),
         ),
     }
     if !changes.systems.is_empty() {

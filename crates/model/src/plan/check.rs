@@ -7,8 +7,8 @@ use super::redact::redact_url;
 use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
-use super::{ComparisonRules, DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
-use super::{MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, sweep, tree};
+use super::{ComparisonRules, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
+use super::{MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, renamed, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
 use crate::schedule::{Length, OnError, Order, Schedule};
@@ -25,6 +25,7 @@ impl Plan {
     ) -> Result<Plan, PlanErrors> {
         let mut problems = Problems::new(source, text, changes);
         let plan = tree::parse(text, &mut problems).map(|mut root| {
+            renamed::keys(&mut root);
             changes::apply(&mut root, changes, catalog, &mut problems);
             let file = PlanFile::read(&root, &mut problems);
             validated(file, source, catalog, default_seed, &mut problems)
@@ -59,7 +60,7 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
         file.benchmarks.into_iter().filter_map(|b| sweep::read(b, catalog, fleet.as_ref(), problems)).collect();
     let cases = sweeps.iter().map(sweep::Sweep::size).fold(0, u64::saturating_add);
     let cases = cases.saturating_mul(systems.len() as u64);
-    let benchmarks = if size_is_fit(cases, schedule.blocks, problems) {
+    let benchmarks = if size_is_fit(cases, schedule.rounds, problems) {
         sweeps.into_iter().map(sweep::Sweep::into_benchmark).collect()
     } else {
         Vec::new()
@@ -67,14 +68,14 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
     Plan { name, systems, benchmarks, schedule, comparison, fleet }
 }
 
-fn size_is_fit(cases: u64, blocks: u32, problems: &mut Problems<'_>) -> bool {
+fn size_is_fit(cases: u64, rounds: u32, problems: &mut Problems<'_>) -> bool {
     let hint = || Some("write fewer values, or several plans".to_owned());
-    let runs = cases.saturating_mul(u64::from(blocks));
+    let runs = cases.saturating_mul(u64::from(rounds));
     if cases > MAX_CASES {
         let message = format!("the plan makes {cases} cases (benchmark × point × system), more than {MAX_CASES}");
         problems.add(&Origin::Whole, message, hint());
     } else if runs > MAX_RUNS {
-        let message = format!("the plan makes {runs} runs ({cases} cases × {blocks} blocks), more than {MAX_RUNS}");
+        let message = format!("the plan makes {runs} runs ({cases} cases × {rounds} rounds), more than {MAX_RUNS}");
         problems.add(&Origin::Whole, message, hint());
     } else {
         return true;
@@ -112,7 +113,7 @@ fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>)
     refuse_ages("warmup", file.warmup.as_ref(), problems);
     refuse_ages("duration", file.duration.as_ref(), problems);
     Schedule {
-        blocks: file.blocks.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_BLOCKS),
+        rounds: file.rounds.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_ROUNDS),
         warmup: file.warmup.as_ref().map_or(DEFAULT_WARMUP, |warmup| warmup.value),
         length,
         order: file.order.unwrap_or(Order::Interleaved),

@@ -7,7 +7,7 @@ use super::error::{Problems, quote};
 use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
-use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS, VolumePlan, volume};
+use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_ROUNDS, VolumePlan, volume};
 use crate::schedule::{OnError, Order};
 use crate::value::Value;
 
@@ -29,7 +29,7 @@ pub(super) const SYSTEM_KEYS: [&str; 5] = ["url", "server", "volume", "settings"
 pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 7] =
-    ["blocks", "warmup", "duration", "transactions", "order", "seed", "on_error"];
+    ["rounds", "warmup", "duration", "transactions", "order", "seed", "on_error"];
 pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
 pub(super) const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("sequential", Order::Sequential)];
 pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
@@ -76,7 +76,7 @@ pub(super) struct BenchmarkFile {
 
 #[derive(Default)]
 pub(super) struct ScheduleFile {
-    pub(super) blocks: Option<u64>,
+    pub(super) rounds: Option<u64>,
     pub(super) warmup: Option<Located<std::time::Duration>>,
     pub(super) duration: Option<Located<std::time::Duration>>,
     pub(super) transactions: Option<u64>,
@@ -353,7 +353,7 @@ fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
         problems.add(&later.at, "`[schedule]` has both `duration` and `transactions`", Some(hint));
     }
     ScheduleFile {
-        blocks: section.whole("blocks", 1, MAX_BLOCKS, problems),
+        rounds: section.whole("rounds", 1, MAX_ROUNDS, problems),
         warmup: section.duration("warmup", problems),
         duration: section.duration("duration", problems),
         transactions: section.whole("transactions", 1, i64::MAX.unsigned_abs(), problems),

@@ -11,6 +11,7 @@ mod fleet;
 mod order;
 mod redact;
 mod reference;
+mod renamed;
 mod schema;
 mod section;
 mod set;
@@ -32,15 +33,16 @@ pub use error::{PlanError, PlanErrors};
 pub use fleet::{CLIENTS_ON, FleetPlan};
 pub use redact::{MASK, Unmasked, percent_decoded, redact_text, redact_url, without_password};
 pub use reference::reference;
+pub use renamed::renamed_keys;
 pub use schema::json_schema;
 
 pub const MAX_CASES: u64 = 10_000;
 pub const MAX_RUNS: u64 = 1_000_000;
-pub const MAX_BLOCKS: u64 = 10_000;
+pub const MAX_ROUNDS: u64 = 10_000;
 /// `url = "env:NAME"` is read from the environment.
 pub const ENV_PREFIX: &str = "env:";
 
-const DEFAULT_BLOCKS: u32 = 10;
+const DEFAULT_ROUNDS: u32 = 10;
 const DEFAULT_WARMUP: Duration = Duration::from_secs(2);
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 const DEFAULT_MARGIN: f64 = 0.03;

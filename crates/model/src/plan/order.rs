@@ -41,29 +41,29 @@ impl SplitMix64 {
 }
 
 impl Plan {
-    /// Every run in the order in which it runs: `schedule.blocks` runs of each of [`Plan::cases`].
+    /// Every run in the order in which it runs: `schedule.rounds` runs of each of [`Plan::cases`].
     ///
-    /// Interleaved: each block holds every case once, shuffled. The first blocks are the same however many follow, so
-    /// an experiment can be extended. Sequential: all blocks of the first case, then all of the next.
+    /// Interleaved: each round holds every case once, shuffled. The first rounds are the same however many follow, so
+    /// an experiment can be extended. Sequential: all rounds of the first case, then all of the next.
     pub fn order(&self) -> Vec<PlannedRun> {
-        let blocks = self.schedule.blocks;
+        let rounds = self.schedule.rounds;
         let points: usize = self.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();
         // A valid plan has far fewer; see `MAX_CASES`.
         let cases = u32::try_from(points.saturating_mul(self.systems.len())).unwrap_or(u32::MAX);
         let pairs: Vec<(u32, u32)> = match self.schedule.order {
-            Order::Sequential => (0..cases).flat_map(|case| (0..blocks).map(move |block| (block, case))).collect(),
+            Order::Sequential => (0..cases).flat_map(|case| (0..rounds).map(move |round| (round, case))).collect(),
             Order::Interleaved => {
                 let mut random = SplitMix64(self.schedule.seed ^ ORDER_STREAM);
                 let mut pairs = Vec::new();
-                for block in 0..blocks {
+                for round in 0..rounds {
                     let mut shuffled: Vec<u32> = (0..cases).collect();
                     random.shuffle(&mut shuffled);
-                    pairs.extend(shuffled.into_iter().map(|case| (block, case)));
+                    pairs.extend(shuffled.into_iter().map(|case| (round, case)));
                 }
                 pairs
             }
         };
-        let place = |(position, (block, case))| PlannedRun { position, block, case };
+        let place = |(position, (round, case))| PlannedRun { position, round, case };
         (0..).zip(pairs).map(place).collect()
     }
 }

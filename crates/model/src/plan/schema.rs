@@ -10,8 +10,8 @@ use serde_json::{Map, Value as Json, json};
 use super::file::{CONNECTS, ON_ERRORS, ORDERS};
 use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
-use super::{DEFAULT_BLOCKS, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_WARMUP};
-use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_BLOCKS};
+use super::{DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
+use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_ROUNDS};
 use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Visibility, WorkloadSpec};
 use crate::duration;
 use crate::value::Value;
@@ -216,12 +216,12 @@ fn schedule() -> Json {
         "additionalProperties": false,
         "not": { "required": ["duration", "transactions"] },
         "properties": {
-            "blocks": {
+            "rounds": {
                 "description": "How many times every case is run.",
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MAX_BLOCKS,
-                "default": DEFAULT_BLOCKS,
+                "maximum": MAX_ROUNDS,
+                "default": DEFAULT_ROUNDS,
             },
             "warmup": length("Load before the measured part of each run.", DEFAULT_WARMUP),
             "duration": length("The measured part of each run.", DEFAULT_DURATION),
@@ -231,7 +231,7 @@ fn schedule() -> Json {
                 "minimum": 1,
             },
             "order": words(
-                "interleaved: blocks of every case once, shuffled; sequential: case after case, which drift fools.",
+                "interleaved: rounds of every case once, shuffled; sequential: case after case, which drift fools.",
                 &ORDERS,
                 "interleaved",
             ),

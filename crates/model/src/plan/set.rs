@@ -2,6 +2,7 @@
 
 use super::error::{Problems, quote};
 use super::file::{benchmark_name, list_names};
+use super::renamed;
 use super::tree::{Data, Entry, Node, Origin, find, parse_value};
 use crate::near::nearest;
 
@@ -39,7 +40,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], probl
     }
 }
 
-/// Applies a table whose keys are paths, `"benchmarks.*.clients" = 4`, or nested tables, `schedule.blocks = 2`.
+/// Applies a table whose keys are paths, `"benchmarks.*.clients" = 4`, or nested tables, `schedule.rounds = 2`.
 pub(super) fn apply_table(root: &mut Vec<Entry>, table: &Entry, problems: &mut Problems<'_>) {
     let Data::Table(entries) = &table.value.data else {
         let message = format!("`{}` must be a table, not {}", quote(&table.key), table.value.kind());
@@ -69,7 +70,7 @@ fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, pr
 fn no_path(path: &str) -> Refusal {
     Refusal {
         message: format!("`{}` is not a path in a plan", quote(path)),
-        hint: Some("a path looks like `schedule.blocks` or `benchmarks.NAME.clients`".to_owned()),
+        hint: Some("a path looks like `schedule.rounds` or `benchmarks.NAME.clients`".to_owned()),
     }
 }
 
@@ -95,6 +96,7 @@ fn split(path: &str) -> Option<Vec<String>> {
 }
 
 fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
+    let keys = &renamed::path(keys)[..];
     match keys {
         ["systems", which, rest @ ..] => set_systems(root, which, rest, value),
         ["benchmarks", which, rest @ ..] => set_benchmarks(root, which, rest, value),

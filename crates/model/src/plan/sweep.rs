@@ -195,7 +195,7 @@ fn list(
             problems.add(
                 &item.at,
                 message,
-                Some("each value makes a case, and a case is run in every block".to_owned()),
+                Some("each value makes a case, and a case is run in every round".to_owned()),
             );
             all_well = false;
         }

@@ -103,7 +103,7 @@ codec = "zstd"
 rows = "3..5"
 
 [schedule]
-blocks = 6
+rounds = 6
 warmup = "500ms"
 transactions = 1000
 order = "sequential"

@@ -9,11 +9,11 @@ use crate::common::{SMALL, catalog};
 
 const QUICK: &str = r#"
 [schedule]
-blocks = 9
+rounds = 9
 transactions = 5
 [quick]
 "benchmarks.*.clients" = 2
-schedule.blocks = 1
+schedule.rounds = 1
 schedule.duration = "3s"
 "#;
 
@@ -31,14 +31,14 @@ fn on(systems: &[(&str, Option<&str>)]) -> Changes {
 fn the_quick_form_changes_what_it_names_only_when_asked_for() {
     let text = format!("{SMALL}{QUICK}");
     let whole = parse(&text, &Changes::default()).unwrap();
-    assert_eq!((whole.schedule.blocks, whole.schedule.length), (9, Length::Transactions(5)));
+    assert_eq!((whole.schedule.rounds, whole.schedule.length), (9, Length::Transactions(5)));
     let quick = parse(&text, &Changes { form: Form::Quick, ..Changes::default() }).unwrap();
-    assert_eq!((quick.schedule.blocks, quick.schedule.length), (1, Length::Duration(Duration::from_secs(3))));
+    assert_eq!((quick.schedule.rounds, quick.schedule.length), (1, Length::Duration(Duration::from_secs(3))));
     assert_eq!(quick.benchmarks[0].points.len(), 1);
     assert_ne!(whole.hash(), quick.hash(), "they do not mix in a store");
-    let set = vec![("schedule.blocks".to_owned(), "2".to_owned())];
+    let set = vec![("schedule.rounds".to_owned(), "2".to_owned())];
     let both = parse(&text, &Changes { form: Form::Quick, set, ..Changes::default() }).unwrap();
-    assert_eq!(both.schedule.blocks, 2, "an argument wins");
+    assert_eq!(both.schedule.rounds, 2, "an argument wins");
 }
 
 #[test]
@@ -90,4 +90,21 @@ fn what_is_wrong_with_a_named_system_is_told_by_its_argument() {
     assert!(error.contains("named twice") && error.contains("--system c"), "{error}");
     let error = refused(&[("c", Some("postgres://u:secret@h/\u{7}"))]);
     assert!(!error.contains("secret"), "{error}");
+}
+
+#[test]
+fn a_plan_with_the_keys_of_earlier_versions_is_the_same_plan() {
+    let now = format!("{SMALL}{QUICK}");
+    let then = now.replace("rounds = ", "blocks = ");
+    let (whole, quick) = (Changes::default(), Changes { form: Form::Quick, ..Changes::default() });
+    for changes in [&whole, &quick] {
+        assert_eq!(parse(&then, changes).unwrap(), parse(&now, changes).unwrap());
+    }
+    let set = |path: &str| Changes { set: vec![(path.to_owned(), "3".to_owned())], ..Changes::default() };
+    assert_eq!(parse(&now, &set("schedule.blocks")).unwrap(), parse(&then, &set("schedule.rounds")).unwrap());
+    let said = "`blocks` in `[schedule]` is now called `rounds`: read as that";
+    assert_eq!(model::plan::renamed_keys(&then), [said]);
+    assert!(model::plan::renamed_keys(&now).is_empty() && model::plan::renamed_keys("no = toml =").is_empty());
+    let error = parse(&then.replace("blocks = 9", "blocks = 9\nrounds = 9"), &whole).unwrap_err().to_string();
+    assert!(error.contains("unknown key `blocks`"), "{error}");
 }

@@ -32,11 +32,11 @@ fn an_unknown_key() {
 
 #[test]
 fn an_unknown_key_without_a_near_one() {
-    assert_snapshot!(each(benchmark, &["blocks = 4", "colour = 1", "\"a\\u001bb\" = 1"]), @r#"
-    error: unknown key `blocks` in benchmark `transactions`
-      plan: db.toml:8  blocks = 4
+    assert_snapshot!(each(benchmark, &["rounds = 4", "colour = 1", "\"a\\u001bb\" = 1"]), @r#"
+    error: unknown key `rounds` in benchmark `transactions`
+      plan: db.toml:8  rounds = 4
 
-    hint: `blocks` belongs in `[schedule]`
+    hint: `rounds` belongs in `[schedule]`
     ---
     error: unknown key `colour` in benchmark `transactions`
       plan: db.toml:8  colour = 1
@@ -92,11 +92,11 @@ fn an_unknown_key_of_a_server() {
 
 #[test]
 fn an_unknown_key_of_the_schedule() {
-    assert_snapshot!(each(schedule, &["block = 3", "onerror = 1"]), @r#"
-    error: unknown key `block` in `[schedule]`
-      plan: db.toml:10  block = 3
+    assert_snapshot!(each(schedule, &["round = 3", "onerror = 1"]), @r#"
+    error: unknown key `round` in `[schedule]`
+      plan: db.toml:10  round = 3
 
-    hint: did you mean `blocks`?
+    hint: did you mean `rounds`?
     ---
     error: unknown key `onerror` in `[schedule]`
       plan: db.toml:10  onerror = 1
@@ -119,7 +119,7 @@ rate = "x"
 [[benchmarks]]
 workload = "backups"
 [schedule]
-blocks = 0
+rounds = 0
 warmup = 5
 "#;
     let found = parse_with(text, &[("schedule.order", "random")]).unwrap_err();
@@ -155,8 +155,8 @@ warmup = 5
 
     hint: did you mean `backup`?
 
-    error: `blocks` in `[schedule]` must be a whole number from 1 to 10000, not 0
-      plan: db.toml:13  blocks = 0
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not 0
+      plan: db.toml:13  rounds = 0
 
     error: `warmup` in `[schedule]` must be a length of time such as "10s" or "1h30m", not 5
       plan: db.toml:14  warmup = 5

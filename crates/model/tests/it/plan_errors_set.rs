@@ -11,49 +11,49 @@ fn set(argument: &str) -> String {
 #[test]
 fn arguments() {
     assert_snapshot!(each(set, &[
-        "schedule.blocks=six",
-        "schedule.blocks=0",
-        "schedule.bloks=6",
-        "schedul.blocks=6",
-        "schedule.blocks=[1",
+        "schedule.rounds=six",
+        "schedule.rounds=0",
+        "schedule.rouns=6",
+        "schedul.rounds=6",
+        "schedule.rounds=[1",
         "schedule=x",
-        "schedule..blocks=1",
+        "schedule..rounds=1",
         "=1",
         "name.x=1",
     ]), @r#"
-    error: `blocks` in `[schedule]` must be a whole number from 1 to 10000, not "six"
-      plan: --set schedule.blocks=six
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not "six"
+      plan: --set schedule.rounds=six
     ---
-    error: `blocks` in `[schedule]` must be a whole number from 1 to 10000, not 0
-      plan: --set schedule.blocks=0
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not 0
+      plan: --set schedule.rounds=0
     ---
-    error: unknown key `bloks` in `[schedule]`
-      plan: --set schedule.bloks=6
+    error: unknown key `rouns` in `[schedule]`
+      plan: --set schedule.rouns=6
 
-    hint: did you mean `blocks`?
+    hint: did you mean `rounds`?
     ---
     error: unknown key `schedul` in the plan
-      plan: --set schedul.blocks=6
+      plan: --set schedul.rounds=6
 
     hint: did you mean `schedule`?
     ---
     error: the argument's value is not TOML: unclosed array, expected `]`
-      plan: --set schedule.blocks=[1
+      plan: --set schedule.rounds=[1
     ---
     error: `schedule` in the plan must be a table, not "x"
       plan: --set schedule=x
 
     hint: write `[schedule]`
     ---
-    error: `schedule..blocks` is not a path in a plan
-      plan: --set schedule..blocks=1
+    error: `schedule..rounds` is not a path in a plan
+      plan: --set schedule..rounds=1
 
-    hint: a path looks like `schedule.blocks` or `benchmarks.NAME.clients`
+    hint: a path looks like `schedule.rounds` or `benchmarks.NAME.clients`
     ---
     error: `` is not a path in a plan
       plan: --set =1
 
-    hint: a path looks like `schedule.blocks` or `benchmarks.NAME.clients`
+    hint: a path looks like `schedule.rounds` or `benchmarks.NAME.clients`
     ---
     error: `name` in the plan must be a string, not a table
       plan: --set name.x=1
@@ -124,7 +124,7 @@ fn arguments_for_benchmarks() {
     error: `clients` in benchmark `transactions` has 1 twice
       plan: --set benchmarks.0.clients=[1,1]
 
-    hint: each value makes a case, and a case is run in every block
+    hint: each value makes a case, and a case is run in every round
     ---
     error: `clients` in benchmark `transactions` must be a whole number from 1 to 10000, not 0
       plan: --set benchmarks.*.clients=0
@@ -167,8 +167,8 @@ fn arguments_of_an_empty_plan() {
 
 #[test]
 fn an_argument_of_a_file_with_other_faults_comes_last() {
-    let found = parse_with(&format!("{SMALL}x = 1\n"), &[("schedule.blocks", "0")]).unwrap_err();
+    let found = parse_with(&format!("{SMALL}x = 1\n"), &[("schedule.rounds", "0")]).unwrap_err();
     assert_eq!(found.errors.len(), 2);
     assert_eq!((found.errors[0].source.as_str(), found.errors[0].line), ("db.toml", Some(9)));
-    assert_eq!((found.errors[1].source.as_str(), found.errors[1].line), ("--set schedule.blocks=0", None));
+    assert_eq!((found.errors[1].source.as_str(), found.errors[1].line), ("--set schedule.rounds=0", None));
 }

@@ -57,7 +57,7 @@ fn lists() {
     error: `clients` in benchmark `transactions` has 1 twice
       plan: db.toml:8  clients = [1, 2, 1]
 
-    hint: each value makes a case, and a case is run in every block
+    hint: each value makes a case, and a case is run in every round
     ---
     error: `clients` in benchmark `transactions` must be a whole number from 1 to 10000, not a list
       plan: db.toml:8  clients = [1, [2]]
@@ -71,12 +71,12 @@ fn lists() {
     error: `think` in benchmark `transactions` has 1000ms twice
       plan: db.toml:8  think = ["1s", "1000ms"]
 
-    hint: each value makes a case, and a case is run in every block
+    hint: each value makes a case, and a case is run in every round
     ---
     error: `rate` in benchmark `transactions` has -0 twice
       plan: db.toml:8  rate = [0, -0.0]
 
-    hint: each value makes a case, and a case is run in every block
+    hint: each value makes a case, and a case is run in every round
     "#);
 }
 
@@ -217,8 +217,8 @@ fn too_many_cases_and_runs() {
 
     hint: write fewer values, or several plans
     "#);
-    assert_snapshot!(errors(&format!("{}[schedule]\nblocks = 10000\n", SMALL.replace("[1, 4]", "\"1..100\""))), @r#"
-    error: the plan makes 2000000 runs (200 cases × 10000 blocks), more than 1000000
+    assert_snapshot!(errors(&format!("{}[schedule]\nrounds = 10000\n", SMALL.replace("[1, 4]", "\"1..100\""))), @r#"
+    error: the plan makes 2000000 runs (200 cases × 10000 rounds), more than 1000000
       plan: db.toml
 
     hint: write fewer values, or several plans
@@ -227,16 +227,16 @@ fn too_many_cases_and_runs() {
 }
 
 #[test]
-fn blocks_and_lengths() {
-    assert_snapshot!(each(schedule, &["blocks = 0", "blocks = 10001", "blocks = \"6\"", "duration = \"0s\"", "duration = 10", "duration = \"10 s\"", "duration = \"31d\"", "warmup = \"-1s\""]), @r#"
-    error: `blocks` in `[schedule]` must be a whole number from 1 to 10000, not 0
-      plan: db.toml:10  blocks = 0
+fn rounds_and_lengths() {
+    assert_snapshot!(each(schedule, &["rounds = 0", "rounds = 10001", "rounds = \"6\"", "duration = \"0s\"", "duration = 10", "duration = \"10 s\"", "duration = \"31d\"", "warmup = \"-1s\""]), @r#"
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not 0
+      plan: db.toml:10  rounds = 0
     ---
-    error: `blocks` in `[schedule]` must be a whole number from 1 to 10000, not 10001
-      plan: db.toml:10  blocks = 10001
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not 10001
+      plan: db.toml:10  rounds = 10001
     ---
-    error: `blocks` in `[schedule]` must be a whole number from 1 to 10000, not "6"
-      plan: db.toml:10  blocks = "6"
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not "6"
+      plan: db.toml:10  rounds = "6"
     ---
     error: `duration` in `[schedule]` must be longer than 0
       plan: db.toml:10  duration = "0s"

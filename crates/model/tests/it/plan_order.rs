@@ -4,11 +4,11 @@ use crate::common::{GOOD, SMALL, parse, parse_with};
 use model::{Plan, PlannedRun};
 use proptest::prelude::*;
 
-fn plan(clients: &str, blocks: u32, order: &str, seed: u64) -> Plan {
-    let (blocks, seed) = (blocks.to_string(), seed.to_string());
+fn plan(clients: &str, rounds: u32, order: &str, seed: u64) -> Plan {
+    let (rounds, seed) = (rounds.to_string(), seed.to_string());
     let overrides = [
         ("benchmarks.0.clients", clients),
-        ("schedule.blocks", &blocks),
+        ("schedule.rounds", &rounds),
         ("schedule.order", order),
         ("schedule.seed", &seed),
     ];
@@ -32,7 +32,7 @@ fn the_order_of_a_seed_never_changes() {
 fn sequential_is_case_after_case() {
     let order = plan("1", 3, "sequential", 42).order();
     assert_eq!(cases(&order), [0, 0, 0, 1, 1, 1]);
-    assert_eq!(order.iter().map(|run| run.block).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(order.iter().map(|run| run.round).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn no_case_is_favoured_by_its_position() {
     for run in &order {
         sum_of_places[run.case as usize] += u64::from(run.position % 8);
     }
-    // The mean place is 3.5; its standard error over 10,000 blocks is 0.023.
+    // The mean place is 3.5; its standard error over 10,000 rounds is 0.023.
     for sum in sum_of_places {
         assert!((sum as f64 / 10_000.0 - 3.5).abs() < 0.1, "{sum_of_places:?}");
     }
@@ -65,23 +65,23 @@ fn aa_is_one_system_under_two_names() {
 
 proptest! {
     #[test]
-    fn each_block_holds_each_case_once(clients in 1u32..20, blocks in 1u32..12, more in 0u32..5, seed: u64) {
+    fn each_round_holds_each_case_once(clients in 1u32..20, rounds in 1u32..12, more in 0u32..5, seed: u64) {
         let range = format!("1..{clients}");
-        let order = plan(&range, blocks, "interleaved", seed).order();
+        let order = plan(&range, rounds, "interleaved", seed).order();
         let cases = 2 * clients;
-        prop_assert_eq!(order.len() as u32, cases * blocks);
+        prop_assert_eq!(order.len() as u32, cases * rounds);
         for (position, run) in order.iter().enumerate() {
             prop_assert_eq!(run.position as usize, position);
         }
-        for (block, runs) in (0u32..).zip(order.chunks(cases as usize)) {
+        for (round, runs) in (0u32..).zip(order.chunks(cases as usize)) {
             let mut seen: Vec<u32> = runs.iter().map(|run| run.case).collect();
             seen.sort_unstable();
             prop_assert_eq!(seen, (0..cases).collect::<Vec<_>>());
-            prop_assert!(runs.iter().all(|run| run.block == block));
+            prop_assert!(runs.iter().all(|run| run.round == round));
         }
-        let longer = plan(&range, blocks + more, "interleaved", seed).order();
-        prop_assert_eq!(&longer[..order.len()], &order[..], "more blocks do not change the first");
-        let sequential = plan(&range, blocks, "sequential", seed).order();
+        let longer = plan(&range, rounds + more, "interleaved", seed).order();
+        prop_assert_eq!(&longer[..order.len()], &order[..], "more rounds do not change the first");
+        let sequential = plan(&range, rounds, "sequential", seed).order();
         prop_assert_eq!(sequential.len(), order.len());
     }
 }

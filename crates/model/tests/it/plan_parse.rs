@@ -22,7 +22,7 @@ fn everything_written_arrives() {
     assert_eq!(plan.comparison.baseline, "pg-on");
     assert_eq!((plan.comparison.margin, plan.comparison.level), (0.05, 0.9));
     assert!(plan.comparison.allow_unequal_durability);
-    assert_eq!(plan.schedule.blocks, 6);
+    assert_eq!(plan.schedule.rounds, 6);
     assert_eq!(plan.schedule.warmup, Duration::from_millis(500));
     assert_eq!(plan.schedule.length, Length::Transactions(1000));
     assert_eq!(plan.schedule.order, Order::Sequential);
@@ -55,7 +55,7 @@ fn the_rest_is_filled_in() {
     assert_eq!(plan.comparison.baseline, "a");
     assert_eq!((plan.comparison.margin, plan.comparison.level), (0.03, 0.95));
     assert!(!plan.comparison.allow_unequal_durability);
-    assert_eq!(plan.schedule.blocks, 10);
+    assert_eq!(plan.schedule.rounds, 10);
     assert_eq!(plan.schedule.warmup, Duration::from_secs(2));
     assert_eq!(plan.schedule.length, Length::Duration(Duration::from_secs(10)));
     assert_eq!(plan.schedule.order, Order::Interleaved);
@@ -135,8 +135,8 @@ fn arguments_change_the_plan() {
     let plan = parse_with(
         GOOD,
         &[
-            ("schedule.blocks", "8"),
-            ("schedule.blocks", "12"),
+            ("schedule.rounds", "8"),
+            ("schedule.rounds", "12"),
             ("schedule.duration", "3s"),
             ("systems.pg-on.settings.fsync", "off"),
             ("systems.*.settings.work_mem", "128"),
@@ -150,7 +150,7 @@ fn arguments_change_the_plan() {
         ],
     )
     .unwrap();
-    assert_eq!(plan.schedule.blocks, 12, "the last one wins");
+    assert_eq!(plan.schedule.rounds, 12, "the last one wins");
     assert_eq!(plan.schedule.length, Length::Duration(Duration::from_secs(3)), "it replaces the transactions");
     assert_eq!(plan.systems[0].settings["fsync"], Value::Text("off".into()));
     assert_eq!(plan.systems[0].settings["work_mem"], Value::Int(128));
@@ -226,7 +226,7 @@ proptest! {
 
     #[test]
     fn never_panics_on_any_argument(
-        path in "(schedule|systems|benchmarks|name|é)?[.\"'*a-z0-9é]{0,12}(\\.(a|url|0|clients|server|blocks))?",
+        path in "(schedule|systems|benchmarks|name|é)?[.\"'*a-z0-9é]{0,12}(\\.(a|url|0|clients|server|rounds))?",
         value in "\\PC{0,20}",
     ) {
         let _ = parse_with(SMALL, &[(&path, &value)]);

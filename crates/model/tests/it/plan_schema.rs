@@ -128,7 +128,7 @@ fn both_refuse_what_is_wrong() {
         ("[systems.a]", "margin = 1\n[systems.a]"),
         ("[systems.a]", "level = 0.5\n[systems.a]"),
         ("[systems.a]", "margin = \"3\"\n[systems.a]"),
-        ("[[benchmarks]]", "[schedule]\nblocks = 0\n[[benchmarks]]"),
+        ("[[benchmarks]]", "[schedule]\nrounds = 0\n[[benchmarks]]"),
         ("[[benchmarks]]", "[schedule]\nx = 0\n[[benchmarks]]"),
         ("[[benchmarks]]", "[schedule]\norder = \"x\"\n[[benchmarks]]"),
         ("[[benchmarks]]", "[schedule]\nduration = \"1s\"\ntransactions = 1\n[[benchmarks]]"),

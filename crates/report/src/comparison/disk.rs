@@ -1,6 +1,6 @@
 //! Disk cases in the published form, and what it hides.
 //!
-//! A group is every depth of one I/O shape: operation, pattern, block. Published charts show only the best of each
+//! A group is every depth of one I/O shape: operation, pattern, round. Published charts show only the best of each
 //! group. Here the curve over depths stands beside it, with its knee, beyond which more outstanding I/Os only add
 //! waiting: in a closed loop the mean latency is threads · depth / rate (J. D. C. Little, 1961), so on the flat part
 //! it grows with depth.

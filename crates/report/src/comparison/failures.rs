@@ -68,7 +68,7 @@ fn tail(metric: &str) -> Option<(f64, Option<String>)> {
 /// Exponentials of the shares, so that comparing logarithms of ratios compares shares by difference. Shares may be 0,
 /// which has no ratio.
 pub fn as_exponentials(shares: &Sample) -> Sample {
-    let exponential = |run: &RunValue| RunValue { block: run.block, value: (run.value / 100.0).exp() };
+    let exponential = |run: &RunValue| RunValue { round: run.round, value: (run.value / 100.0).exp() };
     Sample::from_runs(shares.runs().iter().map(exponential))
 }
 
@@ -154,7 +154,7 @@ fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules, seed: u64) -> Option
     let shares = Failures { a: mean(a), b: mean(b) };
     let (Some(of_a), Some(of_b)) = (shares.a, shares.b) else { return Some(shares) };
     let sample = |points: &[RunPoint]| {
-        as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { block: p.block, value: p.value })))
+        as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { round: p.round, value: p.value })))
     };
     let (found, _) = estimate(&sample(a), &sample(b), rules, seed);
     let is_same = found.map_or((of_a - of_b).abs() <= SHARE_MARGIN, |found| {

@@ -73,7 +73,7 @@ type Asked = (usize, f64);
 /// Adjusts the p-values of both families, and judges every row without an obstacle.
 pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     let p_of = |row: &Comparison| {
-        let estimate = row.estimate.as_ref().filter(|estimate| estimate.blocks >= rules.min_blocks)?;
+        let estimate = row.estimate.as_ref().filter(|estimate| estimate.rounds >= rules.min_rounds)?;
         // "Differs" counts as a finding without a better side, too.
         is_open(row).then_some(estimate.p_t)
     };
@@ -109,25 +109,25 @@ fn is_open(row: &Comparison) -> bool {
 fn judge_row(row: &mut Comparison, rules: &Rules) {
     let Some(estimate) = &row.estimate else { return };
     let ratio = as_ratio(estimate);
-    // Too few blocks for a verdict.
+    // Too few rounds for a verdict.
     let p = estimate.adjusted.unwrap_or(1.0);
     let margin = match estimate.scale {
         Scale::Ratio => rules.margin,
         Scale::Points => SHARE_MARGIN,
     };
-    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), margin, rules.min_blocks);
-    row.blocks_needed = judged.blocks_needed;
-    row.outcome = match (judged.verdict, judged.blocks_needed) {
+    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), margin, rules.min_rounds);
+    row.rounds_needed = judged.rounds_needed;
+    row.outcome = match (judged.verdict, judged.rounds_needed) {
         (Some(verdict), _) => Outcome::Verdict(verdict),
-        (None, Some(missing)) => Outcome::None(NoVerdict::TooFewBlocks { missing }),
+        (None, Some(missing)) => Outcome::None(NoVerdict::TooFewRounds { missing }),
         (None, None) => Outcome::None(NoVerdict::NoBetterSide),
     };
 }
 
-/// For the judge. Unpaired data have no spread between blocks: the equivalent one for as many blocks as the smaller
-/// side has runs stands in, so that "blocks needed" means runs per side.
+/// For the judge. Unpaired data have no spread between rounds: the equivalent one for as many rounds as the smaller
+/// side has runs stands in, so that "rounds needed" means runs per side.
 fn as_ratio(estimate: &Estimate) -> Ratio {
-    let n = f64::from(estimate.blocks.max(2));
+    let n = f64::from(estimate.rounds.max(2));
     let from_interval = || {
         let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
         half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
@@ -137,7 +137,7 @@ fn as_ratio(estimate: &Estimate) -> Ratio {
         lo: estimate.lo,
         hi: estimate.hi,
         level: estimate.level,
-        pairs: estimate.blocks,
+        pairs: estimate.rounds,
         log_sd: estimate.log_sd.unwrap_or_else(from_interval),
         p_t: estimate.p_t,
     }

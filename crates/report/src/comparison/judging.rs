@@ -59,7 +59,7 @@ impl Index {
                 Reading::Value(value) if value.is_finite() => readings.points.push(RunPoint {
                     run: stored.run_id,
                     position: stored.position,
-                    block: stored.block,
+                    round: stored.round,
                     value: *value,
                 }),
                 Reading::Value(value) => readings.refuse(format!("the value is {value}"), 1),
@@ -84,15 +84,15 @@ impl Index {
         found.next().map(|why| NoVerdict::NotComparable(why.clone()))
     }
 
-    /// In run order, for the requested blocks.
+    /// In run order, for the requested rounds.
     pub fn sample(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
-        let points = self.pooled(&[case], metric).points.into_iter().filter(|point| is_asked(point.block));
-        Sample::from_runs(points.map(|point| RunValue { block: point.block, value: point.value }))
+        let points = self.pooled(&[case], metric).points.into_iter().filter(|point| is_asked(point.round));
+        Sample::from_runs(points.map(|point| RunValue { round: point.round, value: point.value }))
     }
 
-    pub fn blocks(&self, case: u32, metric: &str) -> BTreeSet<u32> {
+    pub fn rounds(&self, case: u32, metric: &str) -> BTreeSet<u32> {
         let readings = self.readings.get(&(case, metric.to_owned()));
-        readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.block).collect()
+        readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.round).collect()
     }
 
     /// Of several cases, in run order.
@@ -194,8 +194,8 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
-    let blocks_needed = match no_verdict {
-        Some(NoVerdict::TooFewBlocks { missing }) => Some(missing),
+    let rounds_needed = match no_verdict {
+        Some(NoVerdict::TooFewRounds { missing }) => Some(missing),
         _ => None,
     };
     Comparison {
@@ -209,7 +209,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         // Replaced by `families::judge` unless something prevents a verdict.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
-        blocks_needed,
+        rounds_needed,
         warnings,
     }
 }
@@ -293,7 +293,7 @@ pub fn side(
     rules: &Rules,
 ) -> (Side, Sample) {
     let readings = index.pooled(cases, &metric.id);
-    let sample = Sample::from_runs(readings.points.iter().map(|p| RunValue { block: p.block, value: p.value }));
+    let sample = Sample::from_runs(readings.points.iter().map(|p| RunValue { round: p.round, value: p.value }));
     let systems = cases.iter().filter_map(|i| evidence.case(*i)).map(|case| case.system.as_str());
     let side = Side {
         label: label.to_owned(),
@@ -336,7 +336,7 @@ fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<E
 /// Where a side has no value, `missing_side` has said so.
 pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
-        let why = "there is no block in which every case has a value on both sides".to_owned();
+        let why = "there is no round in which every case has a value on both sides".to_owned();
         return (None, Some(NoVerdict::NotComparable(why)));
     }
     let found = match rules.pairing {
@@ -347,7 +347,7 @@ pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Est
         Ok(estimate) => (Some(estimate), None),
         Err(stats::NotComparable::TooFew { n }) => {
             let have = u32::try_from(n).unwrap_or(u32::MAX);
-            (None, Some(NoVerdict::TooFewBlocks { missing: rules.min_blocks.saturating_sub(have).max(1) }))
+            (None, Some(NoVerdict::TooFewRounds { missing: rules.min_rounds.saturating_sub(have).max(1) }))
         }
         Err(why) => (None, Some(NoVerdict::NotComparable(why.to_string()))),
     }
@@ -362,7 +362,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
         lo: ratio.lo,
         hi: ratio.hi,
         level: ratio.level,
-        blocks: ratio.pairs,
+        rounds: ratio.pairs,
         log_sd: Some(ratio.log_sd),
         bootstrap: Some(stats::bootstrap_ratio(&pairs, rules.level, RESAMPLES, seed)),
         p: stats::sign_flip_p(&pairs, seed),
@@ -380,7 +380,7 @@ fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, 
         lo: ratio.lo,
         hi: ratio.hi,
         level: ratio.level,
-        blocks: u32::try_from(ratio.n_a.min(ratio.n_b)).unwrap_or(u32::MAX),
+        rounds: u32::try_from(ratio.n_a.min(ratio.n_b)).unwrap_or(u32::MAX),
         log_sd: None,
         bootstrap: None,
         p: stats::mann_whitney(a, b).map_or(1.0, |found| found.p),
@@ -400,8 +400,8 @@ fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
 /// When only one of the two tests finds a difference.
 fn disagreement(estimate: &Estimate) -> Option<Warning> {
     let alpha = 1.0 - estimate.level;
-    // Below six blocks the permutation test finds nothing: no disagreement.
-    let decides = estimate.blocks >= stats::MIN_BLOCKS && (estimate.p_t <= alpha) != (estimate.p <= alpha);
+    // Below six rounds the permutation test finds nothing: no disagreement.
+    let decides = estimate.rounds >= stats::MIN_ROUNDS && (estimate.p_t <= alpha) != (estimate.p <= alpha);
     decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p: estimate.p })
 }
 

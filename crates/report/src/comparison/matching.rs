@@ -12,7 +12,7 @@ use super::projection::{hidden, values_of};
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
-/// Runs of a block further apart are reported.
+/// Runs of a round further apart are reported.
 const FAR_MS: u64 = 3_600_000;
 
 /// Cases of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
@@ -43,8 +43,8 @@ pub struct Matched {
     pub left_out: Option<Warning>,
 }
 
-/// The values of matched cases. Of several cases only complete blocks count: one without its slow case would look
-/// fast. Unpaired, a block has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
+/// The values of matched cases. Of several cases only complete rounds count: one without its slow case would look
+/// fast. Unpaired, a round has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
 /// whose logarithms' mean is the shares' mean.
 pub fn matched(index: &Index, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
     let sample = |case: u32, is_asked: &dyn Fn(u32) -> bool| {
@@ -63,31 +63,31 @@ pub fn matched(index: &Index, cases: &MatchedCases, metric: &Metric, pairing: Pa
         all.reduce(|one, other| one.intersection(&other).copied().collect()).unwrap_or_default()
     });
     let side = |side: usize| {
-        let of = |pair: &&CasePair| sample(pair.cases[side], &|block| whole[side].contains(&block));
+        let of = |pair: &&CasePair| sample(pair.cases[side], &|round| whole[side].contains(&round));
         let samples: Vec<Sample> = parts.iter().map(of).collect();
-        Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).by_blocks()
+        Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).by_rounds()
     };
-    let blocks: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
-    let lost_blocks = blocks.iter().filter(|block| !whole.iter().all(|whole| whole.contains(block))).count();
+    let rounds: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
+    let lost_rounds = rounds.iter().filter(|round| !whole.iter().all(|whole| whole.contains(round))).count();
     let lost_cells =
         without_counterpart + known.iter().filter(|pair| !pair.takes_part() && !pair.measured.is_empty()).count();
     let left_out =
-        (lost_cells + lost_blocks > 0).then_some(Warning::LeftOut { cases: lost_cells, blocks: lost_blocks });
+        (lost_cells + lost_rounds > 0).then_some(Warning::LeftOut { cases: lost_cells, rounds: lost_rounds });
     Matched { a: side(0), b: side(1), left_out }
 }
 
-/// With the blocks that have a value.
+/// With the rounds that have a value.
 struct CasePair {
     cases: [u32; 2],
     /// On either side.
     measured: BTreeSet<u32>,
-    /// Blocks compared on each side: equal if paired. Unpaired blocks mean nothing to the other side.
+    /// Rounds compared on each side: equal if paired. Unpaired rounds mean nothing to the other side.
     compared: [BTreeSet<u32>; 2],
 }
 
 impl CasePair {
     fn new(index: &Index, cases: [u32; 2], metric: &str, pairing: Pairing) -> CasePair {
-        let of_sides = cases.map(|case| index.blocks(case, metric));
+        let of_sides = cases.map(|case| index.rounds(case, metric));
         let [a, b] = &of_sides;
         let measured = a.union(b).copied().collect();
         let both = || a.intersection(b).copied().collect::<BTreeSet<u32>>();
@@ -99,27 +99,27 @@ impl CasePair {
     }
 
     fn takes_part(&self) -> bool {
-        self.compared.iter().all(|blocks| !blocks.is_empty())
+        self.compared.iter().all(|rounds| !rounds.is_empty())
     }
 }
 
-/// Counts blocks whose runs began an hour or more apart, as after a resume.
+/// Counts rounds whose runs began an hour or more apart, as after a resume.
 pub fn far_apart(evidence: &Evidence, cases: &[(u32, u32)]) -> Option<Warning> {
     let mut began: BTreeMap<(u32, u32), i64> = BTreeMap::new();
     for run in evidence.runs.iter().filter(|run| run.state == RunState::Measured) {
         if let Some(instant) = evidence.began_unix_ms(run) {
-            began.insert((run.planned.case, run.planned.block), instant);
+            began.insert((run.planned.case, run.planned.round), instant);
         }
     }
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();
-    for ((case, block), instant) in &began {
+    for ((case, round), instant) in &began {
         let partners = cases.iter().filter(|(a, _)| a == case);
-        for other in partners.filter_map(|(_, b)| began.get(&(*b, *block))) {
-            let longest = apart_ms.entry(*block).or_default();
+        for other in partners.filter_map(|(_, b)| began.get(&(*b, *round))) {
+            let longest = apart_ms.entry(*round).or_default();
             *longest = (*longest).max(instant.abs_diff(*other));
         }
     }
     let far: Vec<u64> = apart_ms.values().copied().filter(|ms| *ms >= FAR_MS).collect();
     let longest = far.iter().max()?;
-    Some(Warning::FarApart { blocks: far.len(), of: apart_ms.len(), hours: *longest as f64 / FAR_MS as f64 })
+    Some(Warning::FarApart { rounds: far.len(), of: apart_ms.len(), hours: *longest as f64 / FAR_MS as f64 })
 }

@@ -1,4 +1,4 @@
-//! From evidence to rows: two samples paired by block, their ratio with its interval, and what may be said of it.
+//! From evidence to rows: two samples paired by round, their ratio with its interval, and what may be said of it.
 
 mod builder;
 mod clients;

@@ -6,10 +6,10 @@ use stats::Estimator;
 /// How the two sides are matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pairing {
-    /// By block: what a block's runs share cancels out.
+    /// By round: what a round's runs share cancels out.
     #[default]
     Paired,
-    /// For imports without blocks: Welch's t and Mann-Whitney.
+    /// For imports without rounds: Welch's t and Mann-Whitney.
     Unpaired,
 }
 
@@ -63,7 +63,7 @@ pub struct Options {
     pub metrics: MetricFilter,
     pub pairing: Pairing,
     /// For a verdict.
-    pub min_blocks: u32,
+    pub min_rounds: u32,
     /// Default: all that vary.
     pub rows: Option<Vec<String>>,
     /// Default: `system`.
@@ -82,7 +82,7 @@ impl Default for Options {
             estimator: Estimator::Median,
             metrics: MetricFilter::Primary,
             pairing: Pairing::Paired,
-            min_blocks: stats::MIN_BLOCKS,
+            min_rounds: stats::MIN_ROUNDS,
             rows: None,
             cols: None,
             by: None,

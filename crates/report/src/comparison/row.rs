@@ -25,7 +25,7 @@ impl SideLetter {
 pub struct RunPoint {
     pub run: i64,
     pub position: u32,
-    pub block: u32,
+    pub round: u32,
     pub value: f64,
 }
 
@@ -80,10 +80,10 @@ pub struct Estimate {
     pub hi: f64,
     pub level: f64,
     /// With both sides; unpaired: runs of the smaller side.
-    pub blocks: u32,
-    /// Between blocks; `None` if unpaired.
+    pub rounds: u32,
+    /// Between rounds; `None` if unpaired.
     pub log_sd: Option<f64>,
-    /// Over blocks; `None` if unpaired.
+    /// Over rounds; `None` if unpaired.
     pub bootstrap: Option<(f64, f64)>,
     /// Sign-flip permutation, or Mann-Whitney if unpaired.
     pub p: f64,
@@ -98,8 +98,8 @@ pub struct Estimate {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoVerdict {
-    /// So many blocks are missing.
-    TooFewBlocks {
+    /// So many rounds are missing.
+    TooFewRounds {
         /// How many to add.
         missing: u32,
     },
@@ -158,8 +158,8 @@ impl NoVerdict {
     pub fn text(&self) -> String {
         let tier = |tier: &Option<DurabilityTier>| tier.map_or("unknown", DurabilityTier::as_str);
         match self {
-            NoVerdict::TooFewBlocks { missing: 1 } => "needs 1 more block".to_owned(),
-            NoVerdict::TooFewBlocks { missing } => format!("needs {missing} more blocks"),
+            NoVerdict::TooFewRounds { missing: 1 } => "needs 1 more round".to_owned(),
+            NoVerdict::TooFewRounds { missing } => format!("needs {missing} more rounds"),
             NoVerdict::UnequalDurability { a, b } => {
                 format!("unequal durability: A is {}, B is {}", tier(a), tier(b))
             }
@@ -207,7 +207,7 @@ impl NoVerdict {
     /// For a column.
     pub fn short(&self) -> String {
         match self {
-            NoVerdict::TooFewBlocks { .. } | NoVerdict::NoBetterSide => self.text(),
+            NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
@@ -247,7 +247,7 @@ pub struct Comparison {
     /// If the sides differ in them.
     pub failures: Option<Failures>,
     /// To the minimum, or until an expected decision.
-    pub blocks_needed: Option<u32>,
+    pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.
     pub warnings: Vec<Warning>,
 }

@@ -28,9 +28,9 @@ pub struct Rules {
     pub level: f64,
     pub estimator: Estimator,
     pub pairing: Pairing,
-    /// Blocks of a sequential order are not paired.
+    /// Rounds of a sequential order are not paired.
     pub order: TimeOrder,
-    pub min_blocks: u32,
+    pub min_rounds: u32,
 }
 
 /// What is known of when the runs of the two sides ran.
@@ -46,7 +46,7 @@ pub enum TimeOrder {
 }
 
 impl TimeOrder {
-    /// A request for unpaired comparison (imports without blocks) overrides the plan's order, which then means
+    /// A request for unpaired comparison (imports without rounds) overrides the plan's order, which then means
     /// nothing.
     fn of(evidence: &Evidence, asked: Pairing) -> TimeOrder {
         let plan = &evidence.header.plan;
@@ -87,7 +87,7 @@ pub struct Table {
 pub struct DroppedRun {
     pub run: i64,
     pub position: u32,
-    pub block: u32,
+    pub round: u32,
     pub case: String,
     /// Failed, aborted, or superseded.
     pub state: RunState,
@@ -159,7 +159,7 @@ pub struct ComparisonSet {
     /// Empty if étalon's own process made the load.
     pub hosts: Vec<HostsGroup>,
     pub counts: RunCounts,
-    pub blocks: u32,
+    pub rounds: u32,
     pub order: Order,
     pub dropped: Vec<DroppedRun>,
     pub notes: Vec<Note>,
@@ -203,7 +203,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
             Order::Sequential => Pairing::Unpaired,
         },
         order: TimeOrder::of(evidence, options.pairing),
-        min_blocks: options.min_blocks,
+        min_rounds: options.min_rounds,
     };
     Options::check(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
@@ -236,7 +236,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         clients,
         hosts,
         counts: evidence.counts(),
-        blocks: plan.schedule.blocks,
+        rounds: plan.schedule.rounds,
         order: plan.schedule.order,
         dropped,
         notes,
@@ -335,7 +335,7 @@ fn dropped_runs(evidence: &Evidence) -> Vec<DroppedRun> {
         .map(|run| DroppedRun {
             run: run.id,
             position: run.planned.position,
-            block: run.planned.block,
+            round: run.planned.round,
             case: evidence
                 .case(run.planned.case)
                 .map_or_else(String::new, |case| case.label(&evidence.header.plan.varying_keys(&case.benchmark))),

@@ -20,7 +20,7 @@ pub struct Ends {
     pub measured: usize,
     /// Places of which no attempt was measured.
     failed: usize,
-    /// Blocks whose run was measured after an attempt that was lost.
+    /// Rounds whose run was measured after an attempt that was lost.
     repeated: BTreeSet<u32>,
 }
 
@@ -42,7 +42,7 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
             _ => false,
         };
         if is_lost {
-            ends.entry(run.planned.case).or_default().repeated.insert(run.planned.block);
+            ends.entry(run.planned.case).or_default().repeated.insert(run.planned.round);
         }
     }
     ends
@@ -89,10 +89,10 @@ pub fn repeated(
     matched: &Matched,
     (found, rules, seed): (&Estimate, &Rules, u64),
 ) -> Result<Option<f64>, NoVerdict> {
-    let blocks = |cases: &[u32]| -> BTreeSet<u32> {
+    let rounds = |cases: &[u32]| -> BTreeSet<u32> {
         cases.iter().filter_map(|case| index.ends.get(case)).flat_map(|ends| &ends.repeated).copied().collect()
     };
-    let (of_a, of_b) = (blocks(cases.a), blocks(cases.b));
+    let (of_a, of_b) = (rounds(cases.a), rounds(cases.b));
     if of_a.is_empty() && of_b.is_empty() {
         return Ok(None);
     }
@@ -101,7 +101,7 @@ pub fn repeated(
         false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
     };
     let no_verdict = NoVerdict::Repeated { side, runs };
-    if beyond > (found.blocks as usize / MOST_REPEATED).max(1) {
+    if beyond > (found.rounds as usize / MOST_REPEATED).max(1) {
         return Err(no_verdict);
     }
     let values = matched.a.values().iter().chain(matched.b.values()).copied();
@@ -111,8 +111,8 @@ pub fn repeated(
         Direction::Neither => return Ok(None),
     };
     let at_worst = |sample: &Sample, repeated: &BTreeSet<u32>| {
-        let value = |run: &RunValue| if repeated.contains(&run.block) { worst } else { run.value };
-        Sample::from_runs(sample.runs().iter().map(|run| RunValue { block: run.block, value: value(run) }))
+        let value = |run: &RunValue| if repeated.contains(&run.round) { worst } else { run.value };
+        Sample::from_runs(sample.runs().iter().map(|run| RunValue { round: run.round, value: value(run) }))
     };
     let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, seed);
     let margin = if failures::is_share(metric) { SHARE_MARGIN } else { rules.margin };

@@ -35,18 +35,18 @@ pub enum Warning {
         /// Evidence of the first.
         detail: String,
     },
-    /// Blocks of one side only take no part in the ratio.
+    /// Rounds of one side only take no part in the ratio.
     Unpaired { a: usize, b: usize },
-    /// Incomplete cases and blocks take no part in a pooled ratio.
+    /// Incomplete cases and rounds take no part in a pooled ratio.
     LeftOut {
-        /// Without any complete block.
+        /// Without any complete round.
         cases: usize,
         /// Incomplete in another case.
-        blocks: usize,
+        rounds: usize,
     },
-    /// A block's runs began an hour or more apart.
+    /// A round's runs began an hour or more apart.
     FarApart {
-        blocks: usize,
+        rounds: usize,
         of: usize,
         /// The longest gap.
         hours: f64,
@@ -156,11 +156,11 @@ impl Warning {
                 format!("{what} in {runs} of {}{of_side}{evidence}", count(*of, "run"))
             }
             Warning::Unpaired { a, b } => unpaired(*a, *b),
-            Warning::LeftOut { cases, blocks } => left_out(*cases, *blocks),
-            Warning::FarApart { blocks, of, hours } => format!(
-                "in {blocks} of {} the runs of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
+            Warning::LeftOut { cases, rounds } => left_out(*cases, *rounds),
+            Warning::FarApart { rounds, of, hours } => format!(
+                "in {rounds} of {} the runs of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
                  in the meantime does not cancel out",
-                count(*of, "block")
+                count(*of, "round")
             ),
             Warning::Missing { side, runs, reason } => {
                 format!("{}: n/a in {} ({reason})", side.as_str(), count(*runs, "run"))
@@ -186,7 +186,7 @@ impl Warning {
             Warning::ConfoundedKeys { keys } => format!("A and B differ in {} too", keys.join(", ")),
             Warning::SameServer { detectable } => {
                 let found = detectable.map(|share| {
-                    format!("; {} is the smallest difference that so many blocks find", percent(share, Script::Plain))
+                    format!("; {} is the smallest difference that so many rounds find", percent(share, Script::Plain))
                 });
                 format!("A and B are one server (A/A){}", found.unwrap_or_default())
             }
@@ -195,15 +195,15 @@ impl Warning {
 }
 
 fn unpaired(a: usize, b: usize) -> String {
-    let of = |n: usize, side: &str| (n > 0).then(|| format!("{} only of {side}", count(n, "block")));
+    let of = |n: usize, side: &str| (n > 0).then(|| format!("{} only of {side}", count(n, "round")));
     let parts: Vec<String> = [of(a, "A"), of(b, "B")].into_iter().flatten().collect();
     format!("left out of the ratio: {}", parts.join(", "))
 }
 
-fn left_out(cases: usize, blocks: usize) -> String {
-    let cases = (cases > 0).then(|| format!("{} without a block that both sides have", count(cases, "case")));
-    let blocks = (blocks > 0).then(|| format!("{} in which a case lacks a value on one side", count(blocks, "block")));
-    let parts: Vec<String> = [cases, blocks].into_iter().flatten().collect();
+fn left_out(cases: usize, rounds: usize) -> String {
+    let cases = (cases > 0).then(|| format!("{} without a round that both sides have", count(cases, "case")));
+    let rounds = (rounds > 0).then(|| format!("{} in which a case lacks a value on one side", count(rounds, "round")));
+    let parts: Vec<String> = [cases, rounds].into_iter().flatten().collect();
     format!("left out of the ratio: {}", parts.join(", "))
 }
 

@@ -95,7 +95,7 @@ fn options_of(set: &ComparisonSet) -> Options {
             // Requested, and refused.
             TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
         },
-        min_blocks: set.rules.min_blocks,
+        min_rounds: set.rules.min_rounds,
         ..Options::default()
     }
 }

@@ -71,7 +71,7 @@ pub fn points(evidence: &Evidence, case: u32, metric: &str) -> Vec<RunPoint> {
         .filter(|stored| stored.case == case && stored.measurement.metric.id == metric)
         .filter_map(|stored| match stored.measurement.reading {
             Reading::Value(value) if value.is_finite() => {
-                Some(RunPoint { run: stored.run_id, position: stored.position, block: stored.block, value })
+                Some(RunPoint { run: stored.run_id, position: stored.position, round: stored.round, value })
             }
             _ => None,
         })

@@ -43,7 +43,7 @@ pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 
 pub fn runs_csv(evidence: &Evidence) -> String {
     let keys: std::collections::BTreeSet<&String> = evidence.cases.iter().flat_map(|case| case.point.keys()).collect();
-    let mut out = String::from("position,block,benchmark,system");
+    let mut out = String::from("position,round,benchmark,system");
     for key in &keys {
         let _ = write!(out, ",{}", quoted(key));
     }
@@ -51,7 +51,7 @@ pub fn runs_csv(evidence: &Evidence) -> String {
     for stored in &evidence.measurements {
         let Some(case) = evidence.case(stored.case) else { continue };
         let _ =
-            write!(out, "{},{},{},{}", stored.position, stored.block, quoted(&case.benchmark), quoted(&case.system));
+            write!(out, "{},{},{},{}", stored.position, stored.round, quoted(&case.benchmark), quoted(&case.system));
         for key in &keys {
             let value = case.point.get(*key).map(ToString::to_string).unwrap_or_default();
             let _ = write!(out, ",{}", quoted(&value));

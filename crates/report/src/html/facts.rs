@@ -101,9 +101,9 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
         @if !set.dropped.is_empty() {
             h3 { (count(set.dropped.len(), "dropped run")) }
             div.scroll { table.small.dropped {
-                thead { tr { th { "block" } th { "case" } th { "state" } th { "reason" } th { "repeated" } } }
+                thead { tr { th { "round" } th { "case" } th { "state" } th { "reason" } th { "repeated" } } }
                 tbody { @for (run, more) in set.dropped_by_reason() { tr {
-                    td.num { (run.block + 1) }
+                    td.num { (run.round + 1) }
                     td { bdi { (run.case) } @if more > 0 { ", and " (more) " more" } }
                     td { (run.state) }
                     td dir="auto" { (run.reason) }

@@ -61,7 +61,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         dl.identity {
             div { dt { "Run" } dd { (created(evidence)) " UTC" } }
             div { dt { "Runs valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }
-            div { dt { "Design" } dd { (count(set.blocks as usize, "block")) ", " (count(evidence.cases.len(), "case")) } }
+            div { dt { "Design" } dd { (count(set.rounds as usize, "round")) ", " (count(evidence.cases.len(), "case")) } }
             div { dt { "étalon" } dd { (header.etalon_version) @if header.build != "release" { " (" (header.build) " build)" } } }
             div { dt { "Plan" } dd { code title=(header.plan_hash) { (header.plan_hash.chars().take(12).collect::<String>()) } } }
         }

@@ -33,7 +33,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let schedule = &evidence.header.plan.schedule;
     let order = match set.order {
         Order::Interleaved => {
-            "Every block runs each case once, in a random order that is drawn anew for each block from the recorded seed. \
+            "Every round runs each case once, in a random order that is drawn anew for each round from the recorded seed. \
              What changes on the machine over the hours then meets all systems alike."
         }
         Order::Sequential => {
@@ -46,7 +46,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
     };
     html! {
-        (count(set.blocks as usize, "block")) " of " (count(evidence.cases.len(), "case")) ". " (order)
+        (count(set.rounds as usize, "round")) " of " (count(evidence.cases.len(), "case")) ". " (order)
         " A run is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
     }
 }
@@ -63,16 +63,16 @@ fn ratio(set: &ComparisonSet) -> Markup {
     html! {
         @match set.rules.pairing {
             Pairing::Paired => {
-                "Both sides of a block ran close together, so they are compared block by block: the change is the geometric mean of \
+                "Both sides of a round ran close together, so they are compared round by round: the change is the geometric mean of \
                  the ratios B / A, and its " (level) " interval comes from the t distribution over their logarithms. Two checks that \
-                 assume no normal distribution stand beside it: a bootstrap over the blocks, and the p of a sign-flip \
+                 assume no normal distribution stand beside it: a bootstrap over the rounds, and the p of a sign-flip \
                  permutation test. Where they contradict the interval, the row says so."
             }
             Pairing::Unpaired => {
                 @if matches!(set.rules.order, TimeOrder::Sequential | TimeOrder::SequentialAllowed) {
                     "The runs of one side ran before those of the other. "
                 }
-                "The sides have no blocks in common, so the change is the ratio of their geometric means, with the " (level)
+                "The sides have no rounds in common, so the change is the ratio of their geometric means, with the " (level)
                 " interval of Welch's test. Nothing here guards against what changed between the two."
             }
         }
@@ -87,8 +87,8 @@ fn verdicts(set: &ComparisonSet) -> Markup {
         enough after its adjustment: over all primary rows after Holm, over all others, which are there to be looked through, after \
         Benjamini and Hochberg. Primary rows have four fifths of the error where others are judged, so that between two sides that do \
         not differ the chance of any such verdict in a comparison stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
-        strong { "Inconclusive" } ": neither, with an estimate of the blocks that would settle it. "
-        "Fewer than " (set.rules.min_blocks) " blocks give figures and no verdict, and so do a saturated load generator, a rate that was \
+        strong { "Inconclusive" } ": neither, with an estimate of the rounds that would settle it. "
+        "Fewer than " (set.rules.min_rounds) " rounds give figures and no verdict, and so do a saturated load generator, a rate that was \
         not met, systems that promise different things at commit, and systems that ran one after the other."
     }
 }

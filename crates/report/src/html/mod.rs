@@ -159,7 +159,7 @@ const SPATIAL: &str = "The published table: for each query the mean of its runs 
                        processor time. Every answer was checked; one that is wrong has no figure.";
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
-const RUNS: &str = "One mark per run in the order in which they ran; every other block is shaded, the thin line is the \
+const RUNS: &str = "One mark per run in the order in which they ran; every other round is shaded, the thin line is the \
                       median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
 const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all runs together: their \
                        histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";

@@ -1,4 +1,4 @@
-//! Every run in run order, by block: shows drift and modes.
+//! Every run in run order, by round: shows drift and modes.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::words::{arrow, metric_name};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 240;
-/// Labels of blocks that find room.
-const MOST_BLOCK_LABELS: u32 = 12;
+/// Labels of rounds that find room.
+const MOST_ROUND_LABELS: u32 = 12;
 
 pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str) -> Markup {
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
@@ -34,7 +34,7 @@ pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str)
     panel.grid = GridLines::Horizontal;
     panel.title = format!("Every run, {title}");
     panel.description = "One mark per run, from left to right in the order in which they ran.".to_owned();
-    panel.x_caption = "block, in run order".to_owned();
+    panel.x_caption = "round, in run order".to_owned();
     panel.y_caption = format!("{} {}", unit.name(), arrow(metric.direction)).trim().to_owned();
     panel.layers = bands.into_iter().map(|(from, to)| Layer::Box((from, y.lo), (to, y.hi), Ink::Block)).collect();
     for (system, points) in &sides {
@@ -51,7 +51,7 @@ pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str)
     Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, &unit))
 }
 
-/// With block labels and the extent of every other block; none in sequential order.
+/// With round labels and the extent of every other round; none in sequential order.
 fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
     let plan = &evidence.header.plan;
     let last = evidence.runs.iter().map(|run| run.planned.position).max().unwrap_or(0);
@@ -60,30 +60,30 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
         axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
         return (axis, Vec::new());
     }
-    // By existing blocks: a damaged store may claim any number.
+    // By existing rounds: a damaged store may claim any number.
     let mut extents: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
-    for PlannedRun { block, position, .. } in evidence.runs.iter().map(|run| run.planned) {
-        let extent = extents.entry(block).or_insert((position, position));
+    for PlannedRun { round, position, .. } in evidence.runs.iter().map(|run| run.planned) {
+        let extent = extents.entry(round).or_insert((position, position));
         *extent = (extent.0.min(position), extent.1.max(position));
     }
-    let every = extents.keys().next_back().map_or(0, |last| *last).saturating_add(1).div_ceil(MOST_BLOCK_LABELS);
+    let every = extents.keys().next_back().map_or(0, |last| *last).saturating_add(1).div_ceil(MOST_ROUND_LABELS);
     let edges = |(lo, hi): (u32, u32)| (f64::from(lo) - 0.5, f64::from(hi) + 0.5);
     axis.ticks = extents
         .iter()
-        .filter(|(block, _)| *block % every == 0)
-        .map(|(block, extent)| {
+        .filter(|(round, _)| *round % every == 0)
+        .map(|(round, extent)| {
             let (lo, hi) = edges(*extent);
-            (f64::midpoint(lo, hi), (u64::from(*block) + 1).to_string())
+            (f64::midpoint(lo, hi), (u64::from(*round) + 1).to_string())
         })
         .collect();
-    (axis, extents.into_iter().filter(|(block, _)| block % 2 == 1).map(|(_, extent)| edges(extent)).collect())
+    (axis, extents.into_iter().filter(|(round, _)| round % 2 == 1).map(|(_, extent)| edges(extent)).collect())
 }
 
 fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
-        "{}, block {}: {} {}",
+        "{}, round {}: {} {}",
         system.name,
-        u64::from(point.block) + 1,
+        u64::from(point.round) + 1,
         unit.print(point.value, Script::Typographic),
         unit.name()
     );
@@ -132,9 +132,9 @@ fn lost(evidence: &Evidence, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
         radius: 4.5,
         class: "pt lost".to_owned(),
         title: format!(
-            "{}, block {}: {}: {}",
+            "{}, round {}: {}: {}",
             system.name,
-            run.planned.block + 1,
+            run.planned.round + 1,
             run.state,
             run.reason.as_deref().unwrap_or("no reason was recorded")
         ),
@@ -145,14 +145,14 @@ fn lost(evidence: &Evidence, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
 fn table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
-            thead { tr { th { "block" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.name()) } } } }
+            thead { tr { th { "round" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.name()) } } } }
             tbody {
-                @for block in blocks(sides) { tr {
-                    th scope="row" { (block + 1) }
+                @for round in rounds(sides) { tr {
+                    th scope="row" { (round + 1) }
                     @for (_, points) in sides { td.num {
                         @let values: Vec<String> = points
                             .iter()
-                            .filter(|point| point.block == block)
+                            .filter(|point| point.round == round)
                             .map(|point| unit.print(point.value, Script::Typographic))
                             .collect();
                         @if values.is_empty() { "n/a" } @else { (values.join(", ")) }
@@ -163,9 +163,9 @@ fn table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Mark
     }
 }
 
-fn blocks(sides: &[(&SystemCase<'_>, Vec<RunPoint>)]) -> Vec<u32> {
-    let mut blocks: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.block)).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    blocks
+fn rounds(sides: &[(&SystemCase<'_>, Vec<RunPoint>)]) -> Vec<u32> {
+    let mut rounds: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.round)).collect();
+    rounds.sort_unstable();
+    rounds.dedup();
+    rounds
 }

@@ -111,7 +111,7 @@ fn legend(set: &ComparisonSet) -> Markup {
     let level = percent(set.rules.level, Script::Typographic);
     let margin = percent(set.rules.margin, Script::Typographic);
     let test = match set.rules.pairing {
-        Pairing::Paired => "sign-flip permutation over the blocks",
+        Pairing::Paired => "sign-flip permutation over the rounds",
         Pairing::Unpaired => "Mann-Whitney",
     };
     html! {

@@ -139,8 +139,8 @@ fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
     let level = percent(rules.level, Script::Plain);
     let estimator = estimator_words(set);
     let ratio = match rules.pairing {
-        Pairing::Paired => "geometric mean of the ratios of the blocks, interval by the paired t test",
-        Pairing::Unpaired => "ratio of the geometric means, interval by Welch's test (no blocks to pair by)",
+        Pairing::Paired => "geometric mean of the ratios of the rounds, interval by the paired t test",
+        Pairing::Unpaired => "ratio of the geometric means, interval by Welch's test (no rounds to pair by)",
     };
     let mut text = wrapped(
         &format!(
@@ -158,7 +158,7 @@ fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
     ));
     if has_p {
         let test = match rules.pairing {
-            Pairing::Paired => "sign-flip permutation over the blocks",
+            Pairing::Paired => "sign-flip permutation over the rounds",
             Pairing::Unpaired => "Mann-Whitney",
         };
         text.push_str(&wrapped(&format!("p: {test}, of that row alone."), width, 0));
@@ -175,8 +175,8 @@ fn dropped(set: &ComparisonSet, width: usize) -> String {
         let repeated = if run.repeated { ", measured when repeated" } else { "" };
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let line = format!(
-            "  block {}, {}{more}: {}{repeated}: {}",
-            run.block + 1,
+            "  round {}, {}{more}: {}{repeated}: {}",
+            run.round + 1,
             clean(&run.case),
             run.state,
             clean(&run.reason)

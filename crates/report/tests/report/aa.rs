@@ -29,12 +29,12 @@ enum Metrics {
     Together,
 }
 
-fn experiment(blocks: u32, metrics: Metrics, rng: &mut Rng) -> Evidence {
+fn experiment(rounds: u32, metrics: Metrics, rng: &mut Rng) -> Evidence {
     let same = |_: i64| 1_000.0;
     let builder = Builder {
         systems: vec![("a".to_owned(), same), ("b".to_owned(), same)],
         clients: vec![1, 4],
-        blocks,
+        rounds,
         ..Builder::default()
     };
     let plan = builder.plan();
@@ -66,8 +66,8 @@ fn run(evidence: &mut Evidence, planned: PlannedRun, metrics: Metrics, rng: &mut
         };
         let value = 1_000.0 * (0.02 * noise).exp();
         let measurement = Measurement::value(&format!("m{index:02}"), "tx/s", Direction::Higher, role, value);
-        let PlannedRun { position, block, case } = planned;
-        evidence.measurements.push(StoredMeasurement { run_id, block, case, position, measurement });
+        let PlannedRun { position, round, case } = planned;
+        evidence.measurements.push(StoredMeasurement { run_id, round, case, position, measurement });
     }
 }
 
@@ -88,28 +88,28 @@ fn unsteady(set: &ComparisonSet) -> bool {
     set.rows().any(|row| row.warnings.iter().any(is_one))
 }
 
-fn alarms(blocks: u32, metrics: Metrics) -> Alarms {
-    let mut rng = Rng::new(u64::from(blocks));
+fn alarms(rounds: u32, metrics: Metrics) -> Alarms {
+    let mut rng = Rng::new(u64::from(rounds));
     let mut alarms = Alarms::default();
     let options = Options { metrics: MetricFilter::All, margin: Some(MARGIN), ..Options::default() };
     let rules = GateRules { max_regression: MARGIN, ..GateRules::default() };
     for _ in 0..EXPERIMENTS {
-        let set = compare(&experiment(blocks, metrics, &mut rng), &options).unwrap();
+        let set = compare(&experiment(rounds, metrics, &mut rng), &options).unwrap();
         assert_eq!(set.rows().count(), 2 * METRICS);
         alarms.verdict += u32::from(set.rows().any(|row| is_alarm(row.verdict())));
         alarms.gate += u32::from(gate(&set, &rules).status == GateStatus::Failed);
         alarms.warning += u32::from(unsteady(&set));
         alarms.raw += u32::from(set.rows().any(|row| row.estimate.is_some_and(|e| e.p_t <= 0.05)));
     }
-    println!("{blocks} blocks, {metrics:?}: {alarms:?} of {EXPERIMENTS}");
+    println!("{rounds} rounds, {metrics:?}: {alarms:?} of {EXPERIMENTS}");
     alarms
 }
 
 /// Of 200 A/A experiments with all metrics at most 5 % show a verdict.
 #[test]
 fn all_metrics_of_one_system_rarely_show_any_verdict() {
-    for (blocks, metrics) in [(6, Metrics::Independent), (10, Metrics::Together)] {
-        let alarms = alarms(blocks, metrics);
+    for (rounds, metrics) in [(6, Metrics::Independent), (10, Metrics::Together)] {
+        let alarms = alarms(rounds, metrics);
         assert!(alarms.verdict <= MOST && alarms.gate <= MOST && alarms.warning <= MOST, "{alarms:?}");
         if matches!(metrics, Metrics::Independent) {
             assert!(alarms.raw > EXPERIMENTS * 3 / 4, "unadjusted, most experiments have a finding: {alarms:?}");

@@ -6,15 +6,15 @@ use crate::evidence::Builder;
 
 /// Two systems, one case each, two runs of two seconds.
 fn evidence(metrics: &[(&str, [f64; 2])]) -> report::Evidence {
-    let builder = Builder { clients: vec![10], blocks: 2, seconds: 2, noise: 0.0, ..Builder::default() };
+    let builder = Builder { clients: vec![10], rounds: 2, seconds: 2, noise: 0.0, ..Builder::default() };
     let mut evidence = builder.build().evidence;
     evidence.measurements.clear();
     for run in evidence.runs.clone() {
         for (id, values) in metrics {
-            let value = values[run.planned.block as usize];
+            let value = values[run.planned.round as usize];
             let measurement = Measurement::value(id, "", Direction::Neither, Role::Primary, value);
-            let (case, block, position) = (run.planned.case, run.planned.block, run.planned.position);
-            evidence.measurements.push(StoredMeasurement { run_id: run.id, block, case, position, measurement });
+            let (case, round, position) = (run.planned.case, run.planned.round, run.planned.position);
+            evidence.measurements.push(StoredMeasurement { run_id: run.id, round, case, position, measurement });
         }
     }
     evidence

@@ -21,7 +21,7 @@ fn rich() -> Made {
     let last = made.evidence.runs.len() as u32 - 1;
     made.mark(last, MarkKind::ClientSaturated, "each of the client's 2 threads was busy 97 % of the time");
     made.mark(5, MarkKind::NotSteady, "the rate fell by 9 %");
-    made.change("rollback-journal", "response_p99", |block, value| value * if block % 3 == 0 { 1.3 } else { 1.0 });
+    made.change("rollback-journal", "response_p99", |round, value| value * if round % 3 == 0 { 1.3 } else { 1.0 });
     made
 }
 
@@ -127,7 +127,7 @@ fn zoom_and_hover(browser: &mut Browser) {
     browser.evaluate("document.querySelector('#seconds-0-rate .tools button:last-child').click()");
     assert_eq!(browser.evaluate(labels), whole);
     browser
-        .evaluate("document.querySelector('#seconds-0-rate').scrollIntoView({ behavior: 'instant', block: 'center' })");
+        .evaluate("document.querySelector('#seconds-0-rate').scrollIntoView({ behavior: 'instant', round: 'center' })");
     let corner = browser.evaluate(
         "(() => { const b = document.querySelector('#seconds-0-rate .plot svg').getBoundingClientRect(); \
          return [b.left + b.width / 2, b.top + b.height / 2]; })()",
@@ -204,7 +204,7 @@ fn figures_are_there_without_scripts_and_on_paper() {
 
 #[test]
 fn a_single_system_has_figures_and_no_changes() {
-    let mut builder = Builder { blocks: 6, ..Builder::default() };
+    let mut builder = Builder { rounds: 6, ..Builder::default() };
     builder.systems.truncate(1);
     let text = page(&builder.build());
     assert!(!text.contains("id=\"forest\"") && !text.contains("#forest"));

@@ -33,7 +33,7 @@ fn a_faster_system_is_faster_in_every_primary_metric() {
         let holm = estimate.adjusted.unwrap();
         assert!(holm >= estimate.p_t && holm <= 0.05, "{holm} of {}", estimate.p_t);
         assert!(estimate.lo < estimate.ratio && estimate.ratio < estimate.hi);
-        assert_eq!((row.a.runs.len(), estimate.blocks), (10, 10));
+        assert_eq!((row.a.runs.len(), estimate.rounds), (10, 10));
     }
     let throughput = row(&set, "clients=1", "throughput");
     assert!((throughput.estimate.as_ref().unwrap().ratio - 1_250.0 / 900.0).abs() < 0.05);
@@ -61,15 +61,15 @@ fn holm_goes_over_what_is_not_shown_too() {
 }
 
 #[test]
-fn few_blocks_give_figures_and_no_verdict() {
-    for (blocks, missing) in [(1, 5), (2, 4), (5, 1)] {
-        let made = Builder { blocks, ..Builder::default() }.build();
+fn few_rounds_give_figures_and_no_verdict() {
+    for (rounds, missing) in [(1, 5), (2, 4), (5, 1)] {
+        let made = Builder { rounds, ..Builder::default() }.build();
         let set = set(&made);
         for row in set.rows() {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::TooFewBlocks { missing }));
-            assert_eq!(row.blocks_needed, Some(missing));
+            assert_eq!(row.no_verdict(), Some(&NoVerdict::TooFewRounds { missing }));
+            assert_eq!(row.rounds_needed, Some(missing));
             assert!(row.a.estimate.is_some());
-            assert_eq!(row.estimate.is_some(), blocks > 1);
+            assert_eq!(row.estimate.is_some(), rounds > 1);
         }
     }
 }
@@ -131,11 +131,11 @@ fn a_saturated_client_voids_its_case_and_no_other() {
 
 #[test]
 fn shapes_of_the_runs_are_told() {
-    let mut made = Builder { noise: 0.002, blocks: 12, clients: vec![4], ..Builder::default() }.build();
-    made.change("wal", "throughput", |block, value| value * (1.0 - 0.02 * f64::from(block)));
-    made.change("rollback-journal", "response_p50", |block, v| v * if block % 3 == 0 { 1.5 } else { 1.0 });
+    let mut made = Builder { noise: 0.002, rounds: 12, clients: vec![4], ..Builder::default() }.build();
+    made.change("wal", "throughput", |round, value| value * (1.0 - 0.02 * f64::from(round)));
+    made.change("rollback-journal", "response_p50", |round, v| v * if round % 3 == 0 { 1.5 } else { 1.0 });
     made.change("wal", "response_p99", |_, value| (value / 156.0).round() * 156.0);
-    made.change("rollback-journal", "response_p99", |block, _| 156.0 * f64::from(25 + block % 5));
+    made.change("rollback-journal", "response_p99", |round, _| 156.0 * f64::from(25 + round % 5));
     let set = set(&made);
     assert!(kinds(row(&set, "", "throughput")).contains(&"drift"));
     let bimodal = row(&set, "", "response_p50");
@@ -151,9 +151,9 @@ fn shapes_of_the_runs_are_told() {
 #[test]
 fn a_difference_of_one_step_of_the_clock_is_no_difference() {
     // 15 ms ticks: A takes 4 to 8 of them, B one or two more.
-    let ticks = |first: u32| move |block: u32, _: f64| 15_000.0 * f64::from(first + block % 5);
+    let ticks = |first: u32| move |round: u32, _: f64| 15_000.0 * f64::from(first + round % 5);
     for (more, is_refused) in [(1, true), (2, false)] {
-        let mut made = Builder { blocks: 12, clients: vec![4], ..Builder::default() }.build();
+        let mut made = Builder { rounds: 12, clients: vec![4], ..Builder::default() }.build();
         made.change("rollback-journal", "response_p50", ticks(4));
         made.change("wal", "response_p50", ticks(4 + more));
         let set = set(&made);
@@ -164,7 +164,7 @@ fn a_difference_of_one_step_of_the_clock_is_no_difference() {
 }
 
 #[test]
-fn dropped_runs_are_counted_and_unpaired_blocks_left_out() {
+fn dropped_runs_are_counted_and_unpaired_rounds_left_out() {
     let mut made = Builder::default().build();
     made.fail(made.position_of("wal"), "the server closed the connection");
     let set = set(&made);
@@ -172,7 +172,7 @@ fn dropped_runs_are_counted_and_unpaired_blocks_left_out() {
     assert_eq!(set.dropped[0].reason, "the server closed the connection");
     let touched: Vec<&Comparison> = set.rows().filter(|row| kinds(row).contains(&"dropped-runs")).collect();
     assert_eq!(touched.len(), 3);
-    assert!(touched.iter().all(|row| row.estimate.as_ref().unwrap().blocks == 9 && kinds(row).contains(&"unpaired")));
+    assert!(touched.iter().all(|row| row.estimate.as_ref().unwrap().rounds == 9 && kinds(row).contains(&"unpaired")));
     assert!(set.notes.iter().any(|n| n.kind == NoteKind::Incomplete && n.text == "39 of 40 runs measured, 1 dropped"));
 }
 
@@ -241,7 +241,7 @@ fn hidden_keys_that_vary_are_named() {
     assert_eq!(set.rows().count(), 3);
     assert!(set.rows().all(|row| row.warnings == [Warning::PooledKeys { keys: vec!["clients".to_owned()] }]
         || kinds(row)[0] == "pooled-keys"));
-    assert!(set.rows().all(|row| row.estimate.as_ref().unwrap().blocks == 10));
+    assert!(set.rows().all(|row| row.estimate.as_ref().unwrap().rounds == 10));
     let by_metric = Options { by: Some(vec!["metric".to_owned()]), ..Options::default() };
     let set = compare(&made.evidence, &by_metric).unwrap();
     assert_eq!(set.tables.len(), 3);
@@ -271,7 +271,7 @@ fn what_does_not_exist_is_an_error_that_says_what_does() {
 }
 
 #[test]
-fn unpaired_data_are_compared_without_blocks() {
+fn unpaired_data_are_compared_without_rounds() {
     let made = Builder::default().build();
     let options = Options { pairing: Pairing::Unpaired, ..Options::default() };
     let set = compare(&made.evidence, &options).unwrap();
@@ -319,7 +319,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     made.evidence.header.plan.schedule.order = Order::Sequential;
     let order = made.evidence.header.plan.order();
     for stored in &mut made.evidence.measurements {
-        let is_it = |planned: &&model::PlannedRun| (planned.case, planned.block) == (stored.case, stored.block);
+        let is_it = |planned: &&model::PlannedRun| (planned.case, planned.round) == (stored.case, stored.round);
         stored.position = order.iter().find(is_it).unwrap().position;
         if let model::Reading::Value(value) = &mut stored.measurement.reading {
             *value *= 0.97_f64.powi(i32::try_from(stored.position).unwrap());
@@ -358,7 +358,7 @@ fn cases_are_paired_before_they_are_pooled() {
         .iter()
         .filter(|run| {
             let case = &made.evidence.cases[run.planned.case as usize];
-            case.system == "b" && case.point["clients"].as_int() == Some(4) && run.planned.block < 3
+            case.system == "b" && case.point["clients"].as_int() == Some(4) && run.planned.round < 3
         })
         .map(|run| run.planned.position)
         .collect();
@@ -371,22 +371,22 @@ fn cases_are_paired_before_they_are_pooled() {
         let throughput = pooled.rows().find(|row| row.metric.id == "throughput").unwrap();
         let estimate = throughput.estimate.unwrap();
         assert!((0.97..1.03).contains(&estimate.ratio), "{pairing:?}: {estimate:?}");
-        assert_eq!(estimate.blocks, 7);
-        let left_out = Warning::LeftOut { cases: 0, blocks: 3 };
+        assert_eq!(estimate.rounds, 7);
+        let left_out = Warning::LeftOut { cases: 0, rounds: 3 };
         assert!(throughput.warnings.contains(&left_out), "{:?}", throughput.warnings);
         assert!(!matches!(throughput.verdict(), Some(Verdict::Faster | Verdict::Slower)));
     }
 }
 
 #[test]
-fn runs_of_a_block_that_are_an_hour_apart_are_named() {
+fn runs_of_a_round_that_are_an_hour_apart_are_named() {
     let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
     let quiet = set(&made);
     assert!(quiet.rows().all(|row| !kinds(row).contains(&"far-apart")));
     let repeated = made.position_of("wal") as usize;
     let far = |made: &mut Made, ms: i64| {
         let partner = made.evidence.runs.iter().find(|run| {
-            run.planned.block == made.evidence.runs[repeated].planned.block && run.planned.position as usize != repeated
+            run.planned.round == made.evidence.runs[repeated].planned.round && run.planned.position as usize != repeated
         });
         let began = partner.unwrap().started_unix_ms.unwrap();
         made.evidence.runs[repeated].started_unix_ms = Some(began + ms);
@@ -399,7 +399,7 @@ fn runs_of_a_block_that_are_an_hour_apart_are_named() {
         assert_eq!(
             text,
             [
-                "in 1 of 10 blocks the runs of A and B began an hour or more apart, up to 2.0 h: what changed on the machine in the \
+                "in 1 of 10 rounds the runs of A and B began an hour or more apart, up to 2.0 h: what changed on the machine in the \
               meantime does not cancel out"
             ]
         );

@@ -10,7 +10,7 @@ use crate::html::page;
 
 /// Two volumes, random reads of 8 KB. The first bends at depth 4, the second rises to the end.
 pub fn volumes(pattern: &str, metric: &str, unit: &str) -> Made {
-    let mut builder = Builder { clients: vec![1, 2, 4, 8], blocks: 6, noise: 0.002, ..Builder::default() };
+    let mut builder = Builder { clients: vec![1, 2, 4, 8], rounds: 6, noise: 0.002, ..Builder::default() };
     builder.systems = vec![
         ("4 KB".to_owned(), |depth| (1_000.0 * depth as f64).min(4_000.0)),
         ("64 KB".to_owned(), |depth| 1_000.0 * depth as f64),
@@ -88,7 +88,7 @@ fn sequential_groups_are_judged_by_bandwidth_and_other_cases_have_no_view() {
     let sequential = set(&volumes("sequential", "bandwidth", "MiB/s"));
     assert_eq!(sequential.disk[0].metric.id, "bandwidth");
     assert!(render(&sequential, &TextOptions::default()).contains("Best of each group, MiB a second"));
-    let other = Builder { blocks: 6, ..Builder::default() }.build();
+    let other = Builder { rounds: 6, ..Builder::default() }.build();
     assert!(set(&other).disk.is_empty());
     assert!(!page(&other).contains("id=\"disk\"") && !page(&other).contains("href=\"#disk\""));
 }
@@ -156,7 +156,7 @@ fn disks_of_virtual_machines_are_called_so() {
         said(&made)
     };
     assert!(as_on("kvm") && !as_on("none seen"));
-    let mut other = Builder { blocks: 6, ..Builder::default() }.build();
+    let mut other = Builder { rounds: 6, ..Builder::default() }.build();
     other.evidence.facts.get_mut("client").unwrap().identity("virtualisation", "kvm");
     assert!(!said(&other), "its cases are none of disks");
 }

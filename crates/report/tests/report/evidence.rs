@@ -18,7 +18,7 @@ pub type Speed = fn(clients: i64) -> f64;
 pub struct Builder {
     pub systems: Vec<(String, Speed)>,
     pub clients: Vec<i64>,
-    pub blocks: u32,
+    pub rounds: u32,
     pub seconds: u32,
     pub noise: f64,
     pub seed: u64,
@@ -39,7 +39,7 @@ impl Default for Builder {
                 ("wal".to_owned(), |clients| 1_250.0 * (clients as f64).powf(0.3)),
             ],
             clients: vec![1, 4],
-            blocks: 10,
+            rounds: 10,
             seconds: 5,
             noise: 0.02,
             seed: 7,
@@ -84,7 +84,7 @@ impl Builder {
                 points: self.clients.iter().map(point).collect(),
             }],
             schedule: Schedule {
-                blocks: self.blocks,
+                rounds: self.rounds,
                 warmup: std::time::Duration::from_secs(2),
                 length: Length::Duration(std::time::Duration::from_secs(u64::from(self.seconds))),
                 order: Order::Interleaved,
@@ -107,14 +107,14 @@ impl Builder {
         let mut rng = Rng::new(self.seed);
         let mut made = Made { evidence: empty(plan, cases.clone()), series: BTreeMap::new() };
         let mut position = 0;
-        for block in 0..self.blocks {
+        for round in 0..self.rounds {
             let mut order: Vec<u32> = (0..cases.len() as u32).collect();
             for i in (1..order.len()).rev() {
                 order.swap(i, rng.below(i + 1));
             }
             let block_level = 1.0 + self.noise * normal(&mut rng);
             for case in order {
-                self.run(&mut made, PlannedRun { position, block, case }, block_level, &mut rng);
+                self.run(&mut made, PlannedRun { position, round, case }, block_level, &mut rng);
                 position += 1;
             }
         }
@@ -140,7 +140,7 @@ impl Builder {
         });
         made.evidence.measurements.extend(measurements.into_iter().map(|measurement| StoredMeasurement {
             run_id: id,
-            block: planned.block,
+            round: planned.round,
             case: planned.case,
             position: planned.position,
             measurement,
@@ -246,23 +246,23 @@ fn measurements(rate: f64, histogram: &Histogram<u64>) -> Vec<Measurement> {
 }
 
 impl Made {
-    /// Changes a metric by block, for shapes that noise does not make.
+    /// Changes a metric by round, for shapes that noise does not make.
     pub fn change(&mut self, system: &str, metric: &str, change: impl Fn(u32, f64) -> f64) {
         for stored in &mut self.evidence.measurements {
             let is_it =
                 self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if let (true, Reading::Value(value)) = (is_it, &mut stored.measurement.reading) {
-                *value = change(stored.block, *value);
+                *value = change(stored.round, *value);
             }
         }
     }
 
-    /// Makes a metric n/a in some blocks of a system.
-    pub fn lack(&mut self, system: &str, metric: &str, blocks: std::ops::Range<u32>) {
+    /// Makes a metric n/a in some rounds of a system.
+    pub fn lack(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>) {
         for stored in &mut self.evidence.measurements {
             let is_it =
                 self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
-            if is_it && blocks.contains(&stored.block) {
+            if is_it && rounds.contains(&stored.round) {
                 stored.measurement.reading = Reading::Unavailable("10 operations beyond it are needed".to_owned());
             }
         }

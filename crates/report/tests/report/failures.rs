@@ -11,14 +11,14 @@ use crate::evidence::{Builder, Made};
 
 /// Two equal systems with these failed percentages by side and block.
 fn made(failed: impl Fn(&str, u32) -> f64) -> Made {
-    read(|system, block| Reading::Value(failed(system, block)))
+    read(|system, round| Reading::Value(failed(system, round)))
 }
 
 /// [`made`] with shares that may be unknown.
 fn read(failed: impl Fn(&str, u32) -> Reading) -> Made {
     let systems = ["a", "b"].map(|name| (name.to_owned(), (|_| 1_000.0) as fn(i64) -> f64));
     let mut made = Builder { systems: systems.to_vec(), clients: vec![4], ..Builder::default() }.build();
-    add(&mut made, |system, block| Measurement::failed_share(failed(system, block)));
+    add(&mut made, |system, round| Measurement::failed_share(failed(system, round)));
     made
 }
 
@@ -27,7 +27,7 @@ fn add(made: &mut Made, measurement: impl Fn(&str, u32) -> Measurement) {
         made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
     for beside in one_each {
         let system = made.evidence.cases[beside.case as usize].system.clone();
-        let measurement = measurement(&system, beside.block);
+        let measurement = measurement(&system, beside.round);
         made.evidence.measurements.push(store::StoredMeasurement { measurement, ..beside });
     }
 }
@@ -42,7 +42,7 @@ fn row<'a>(set: &'a ComparisonSet, metric: &str) -> &'a Comparison {
 
 #[test]
 fn a_share_that_differs_is_judged_and_voids_what_lies_in_it() {
-    let made = made(|system, block| if system == "b" { 15.0 + f64::from(block % 3) } else { 0.0 });
+    let made = made(|system, round| if system == "b" { 15.0 + f64::from(round % 3) } else { 0.0 });
     let set = set(&made);
     let share = row(&set, FAILED_SHARE);
     assert_eq!(share.verdict(), Some(stats::Verdict::Slower), "{:?}", share.outcome);
@@ -58,7 +58,7 @@ fn a_share_that_differs_is_judged_and_voids_what_lies_in_it() {
 
 #[test]
 fn shares_within_one_in_a_thousand_are_equivalent_and_are_not_mentioned() {
-    let set = set(&made(|system, block| if system == "b" { 0.01 * f64::from(block % 3) } else { 0.01 }));
+    let set = set(&made(|system, round| if system == "b" { 0.01 * f64::from(round % 3) } else { 0.01 }));
     assert_eq!(row(&set, FAILED_SHARE).verdict(), Some(stats::Verdict::Equivalent));
     assert!(set.rows().all(|row| row.failures.is_none()));
     assert!(row(&set, "response_p99").verdict().is_some());
@@ -92,7 +92,7 @@ fn where_nothing_failed_there_is_no_question() {
 #[test]
 fn one_run_with_a_share_beyond_the_tail_voids_the_row() {
     // Only the other runs have a p99: an unfair selection.
-    let set = set(&made(|system, block| if system == "a" && block == 3 { 1.5 } else { 0.0 }));
+    let set = set(&made(|system, round| if system == "a" && round == 3 { 1.5 } else { 0.0 }));
     let p99 = row(&set, "response_p99");
     assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { .. })), "{:?}", p99.outcome);
     assert!(row(&set, "response_p50").verdict().is_some());
@@ -102,7 +102,7 @@ fn one_run_with_a_share_beyond_the_tail_voids_the_row() {
 fn runs_that_failed_are_not_left_out_of_a_verdict() {
     let systems = || vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
     let failing = |of_a: u32, of_b: u32| {
-        let mut made = Builder { systems: systems(), clients: vec![4], blocks: 20, ..Builder::default() }.build();
+        let mut made = Builder { systems: systems(), clients: vec![4], rounds: 20, ..Builder::default() }.build();
         for (case, count) in [(0, of_a), (1, of_b)] {
             let of_case = made.evidence.runs.iter().filter(|run| run.planned.case == case);
             let lost: Vec<u32> = of_case.take(count as usize).map(|run| run.planned.position).collect();
@@ -121,7 +121,7 @@ fn runs_that_failed_are_not_left_out_of_a_verdict() {
 #[test]
 fn whoever_interrupts_a_repetition_has_not_undone_the_failure() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
-    let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
+    let mut made = Builder { systems, clients: vec![4], rounds: 12, ..Builder::default() }.build();
     let position = made.position_of("b");
     made.fail(position, "server closed the connection");
     let failed = made.evidence.runs[position as usize].clone();
@@ -141,7 +141,7 @@ fn whoever_interrupts_a_repetition_has_not_undone_the_failure() {
 fn what_a_verdict_owes_to_repetitions_is_none() {
     let of_b = |rate: fn(i64) -> f64, count| {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), rate)];
-        let mut made = Builder { systems, clients: vec![4], blocks: 30, noise: 0.02, ..Builder::default() }.build();
+        let mut made = Builder { systems, clients: vec![4], rounds: 30, noise: 0.02, ..Builder::default() }.build();
         made.repeat("b", count, "server closed the connection");
         let set = set(&made);
         let row = row(&set, "throughput");
@@ -159,7 +159,7 @@ fn what_a_verdict_owes_to_repetitions_is_none() {
 #[test]
 fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
-    let mut made = Builder { systems, clients: vec![4, 8], blocks: 6, ..Builder::default() }.build();
+    let mut made = Builder { systems, clients: vec![4, 8], rounds: 6, ..Builder::default() }.build();
     made.fail(made.position_of("b"), "server closed the connection");
     let set = set(&made);
     let of = |system: &str| set.clients[0].curves.iter().find(|curve| curve.system == system).unwrap();
@@ -172,7 +172,7 @@ fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
 #[test]
 fn what_ended_with_etalon_is_no_failure_of_its_system() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
-    let mut made = Builder { systems, clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    let mut made = Builder { systems, clients: vec![4], rounds: 6, ..Builder::default() }.build();
     made.repeat("b", 2, model::run::PROCESS_ENDED);
     for run in made.evidence.runs.iter_mut().filter(|run| run.state == model::RunState::Failed) {
         run.state = model::RunState::Aborted;
@@ -183,7 +183,7 @@ fn what_ended_with_etalon_is_no_failure_of_its_system() {
 #[test]
 fn one_transaction_more_or_less_is_no_difference_of_a_rate() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
-    let mut made = Builder { systems, clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    let mut made = Builder { systems, clients: vec![4], rounds: 6, ..Builder::default() }.build();
     let model::Length::Duration(length) = made.evidence.header.plan.schedule.length else { panic!("it has a length") };
     let step = 1.0 / length.as_secs_f64();
     made.change("a", "throughput", |_, _| 25.0 * step);
@@ -198,7 +198,7 @@ fn one_transaction_more_or_less_is_no_difference_of_a_rate() {
 #[test]
 fn values_in_other_units_are_not_compared() {
     let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_000.0)];
-    let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
+    let mut made = Builder { systems, clients: vec![4], rounds: 12, ..Builder::default() }.build();
     for stored in &mut made.evidence.measurements {
         if stored.case == 1 && stored.measurement.metric.id == "response_p99" {
             stored.measurement.metric.unit = "s".into();
@@ -217,10 +217,10 @@ fn values_in_other_units_are_not_compared() {
 fn runs_without_a_row_lack_it() {
     for metric in ["throughput", "response_p99"] {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
-        let mut made = Builder { systems, clients: vec![4], blocks: 12, ..Builder::default() }.build();
+        let mut made = Builder { systems, clients: vec![4], rounds: 12, ..Builder::default() }.build();
         made.evidence
             .measurements
-            .retain(|stored| stored.measurement.metric.id != metric || stored.case == 0 || stored.block % 2 == 0);
+            .retain(|stored| stored.measurement.metric.id != metric || stored.case == 0 || stored.round % 2 == 0);
         let set = set(&made);
         let lacking = NoVerdict::Lacking { side: SideLetter::B, runs: 6, of: 12 };
         assert_eq!(row(&set, metric).no_verdict(), Some(&lacking));
@@ -251,7 +251,7 @@ fn a_share_that_is_not_known_is_no_share_of_zero() {
 fn a_latency_that_some_runs_lack_has_no_verdict() {
     let lacking = |of_a: u32, of_b: u32| {
         let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
-        let mut made = Builder { systems, clients: vec![4], blocks: 20, ..Builder::default() }.build();
+        let mut made = Builder { systems, clients: vec![4], rounds: 20, ..Builder::default() }.build();
         made.lack("a", "response_p99", 0..of_a);
         made.lack("b", "response_p99", 0..of_b);
         set(&made)
@@ -274,17 +274,17 @@ fn a_latency_that_some_runs_lack_has_no_verdict() {
 fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
     // In one run some were skipped before their kind was known.
     let made = |of_reads: f64| {
-        let is_bad = |system: &str, block: u32| system == "b" && block == 3;
-        let mut made = made(|system, block| if is_bad(system, block) { 20.0 } else { 0.0 });
-        add(&mut made, |system, block| {
-            let share = match is_bad(system, block) {
+        let is_bad = |system: &str, round: u32| system == "b" && round == 3;
+        let mut made = made(|system, round| if is_bad(system, round) { 20.0 } else { 0.0 });
+        add(&mut made, |system, round| {
+            let share = match is_bad(system, round) {
                 true => Reading::Unavailable("of which kind 9 would have been is unknown".to_owned()),
                 false => Reading::Value(if system == "b" { of_reads } else { 0.0 }),
             };
             Measurement::new("failed_share_reads", "%", Direction::Lower, Role::Secondary, share)
         });
-        add(&mut made, |_, block| {
-            let p99 = 900.0 + f64::from(block % 3);
+        add(&mut made, |_, round| {
+            let p99 = 900.0 + f64::from(round % 3);
             Measurement::value("response_p99_reads", "us", Direction::Lower, Role::Secondary, p99)
         });
         compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap()

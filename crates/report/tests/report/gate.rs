@@ -5,9 +5,9 @@ use report::{Options, compare};
 
 use crate::evidence::{Builder, Made, Speed};
 
-fn built(candidate: Speed, noise: f64, blocks: u32) -> Made {
+fn built(candidate: Speed, noise: f64, rounds: u32) -> Made {
     let systems = vec![("old".to_owned(), (|_| 1_000.0) as Speed), ("new <&\"|".to_owned(), candidate)];
-    Builder { systems, noise, blocks, clients: vec![1], seconds: 5, ..Builder::default() }.build()
+    Builder { systems, noise, rounds, clients: vec![1], seconds: 5, ..Builder::default() }.build()
 }
 
 fn judged(made: &Made, rules: &GateRules) -> GateOutcome {
@@ -43,11 +43,11 @@ fn comparing_nothing_is_no_pass() {
     assert_eq!(judged(&built(|_| 1_000.0, 0.002, 8), &many).status, GateStatus::TooFewRows);
 }
 
-/// In some blocks of one side.
-fn failing(system: &str, blocks: std::ops::Range<u32>) -> Made {
+/// In some rounds of one side.
+fn failing(system: &str, rounds: std::ops::Range<u32>) -> Made {
     let mut made = built(|_| 1_200.0, 0.004, 8);
     let of_system = |run: &&store::StoredRun| made.evidence.cases[run.planned.case as usize].system == system;
-    let lost = made.evidence.runs.iter().filter(of_system).filter(|run| blocks.contains(&run.planned.block));
+    let lost = made.evidence.runs.iter().filter(of_system).filter(|run| rounds.contains(&run.planned.round));
     let lost: Vec<u32> = lost.map(|run| run.planned.position).collect();
     lost.into_iter().for_each(|position| made.fail(position, "server closed the connection"));
     made
@@ -58,9 +58,9 @@ fn a_candidate_that_fails_fails_the_gate() {
     let candidate = "new <&\"|";
     let any = GateRules { min_rows: Some(0), ..GateRules::default() };
     // Too few left to compare, none, and enough.
-    for blocks in [0..5, 0..8, 0..1] {
+    for rounds in [0..5, 0..8, 0..1] {
         for rules in [any, GateRules::default()] {
-            let outcome = judged(&failing(candidate, blocks.clone()), &rules);
+            let outcome = judged(&failing(candidate, rounds.clone()), &rules);
             assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
             assert!(outcome.lines[0].detail.contains("server closed the connection"), "{outcome:?}");
         }
@@ -106,7 +106,7 @@ fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lac
         made.lack(candidate, "response_p99", 0..of_new);
         judged(&made, &GateRules { min_rows: Some(2), ..GateRules::default() })
     };
-    // The remaining blocks suffice for "improved".
+    // The remaining rounds suffice for "improved".
     let more = lacking(1, 2);
     assert_eq!((more.status, more.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
     let row = more.lines.iter().find(|line| line.status == RowStatus::Failed).unwrap();

@@ -12,7 +12,7 @@ use crate::html::page;
 
 /// Two systems, two hosts: `b` is three times as slow as `a`.
 fn two_hosts() -> Made {
-    let mut made = Builder { clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    let mut made = Builder { clients: vec![4], rounds: 6, ..Builder::default() }.build();
     let runs: Vec<StoredMeasurement> =
         made.evidence.measurements.iter().filter(|one| one.measurement.metric.id == "throughput").cloned().collect();
     for run in runs {
@@ -83,7 +83,7 @@ fn the_object_has_each_host() {
 
 #[test]
 fn a_local_load_has_no_hosts() {
-    let made = Builder { clients: vec![4], blocks: 6, ..Builder::default() }.build();
+    let made = Builder { clients: vec![4], rounds: 6, ..Builder::default() }.build();
     assert!(set(&made).hosts.is_empty());
     assert!(!render(&set(&made), &TextOptions::default()).contains("client host"));
     assert!(!page(&made).contains("id=\"hosts\""));

@@ -21,7 +21,7 @@ pub const HOSTILE: [&str; 5] = [
 
 /// Every external name and text is hostile.
 pub fn hostile() -> Made {
-    let mut builder = Builder { blocks: 6, clients: vec![1], seconds: 3, ..Builder::default() };
+    let mut builder = Builder { rounds: 6, clients: vec![1], seconds: 3, ..Builder::default() };
     builder.name = HOSTILE[1].to_owned();
     builder.benchmark = HOSTILE[0].to_owned();
     builder.systems[0].0 = format!("{}{}", HOSTILE[4], "long name ".repeat(30));
@@ -54,9 +54,9 @@ pub fn hostile() -> Made {
 
 #[test]
 fn numbers_of_a_changed_store_cost_no_time() {
-    let mut made = Builder { blocks: 6, clients: vec![1], seconds: 3, ..Builder::default() }.build();
+    let mut made = Builder { rounds: 6, clients: vec![1], seconds: 3, ..Builder::default() }.build();
     let began = std::time::Instant::now();
-    made.evidence.runs.last_mut().unwrap().planned.block = u32::MAX;
+    made.evidence.runs.last_mut().unwrap().planned.round = u32::MAX;
     assert!(page(&made).contains("</html>"));
     made.series.values_mut().flatten().find(|part| part.interval.is_some()).unwrap().interval = Some(u32::MAX);
     let set = compare(&made.evidence, &Options::default()).unwrap();
@@ -80,7 +80,7 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn the_page_asks_for_nothing() {
-    let page = page(&Builder { blocks: 6, ..Builder::default() }.build());
+    let page = page(&Builder { rounds: 6, ..Builder::default() }.build());
     for link in ["http://", "https://", "src=", "@import", "url(", "<link"] {
         let found = page.replace("http://www.w3.org/2000/svg", "").contains(link);
         assert!(!found, "{link} is in the page");
@@ -119,16 +119,16 @@ fn every_part_is_there_without_a_script() {
 
 #[test]
 fn it_can_be_made_of_very_little() {
-    let mut nothing = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
+    let mut nothing = Builder { rounds: 1, clients: vec![1], ..Builder::default() }.build();
     nothing.fail(0, "no route to host");
     nothing.fail(1, "no route to host");
     nothing.evidence.facts.clear();
     let text = page(&nothing);
     assert!(text.contains("There is nothing to compare.") && text.contains("no route to host"));
-    let mut no_series = Builder { blocks: 2, ..Builder::default() }.build();
+    let mut no_series = Builder { rounds: 2, ..Builder::default() }.build();
     no_series.series.clear();
     assert!(!page(&no_series).contains("id=\"latency\""), "without response times there is no part for them");
-    let mut unequal = Builder { blocks: 6, ..Builder::default() }.build();
+    let mut unequal = Builder { rounds: 6, ..Builder::default() }.build();
     unequal.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     unequal.evidence.header.build = "debug".to_owned();
     let text = page(&unequal);
@@ -140,7 +140,7 @@ fn it_can_be_made_of_very_little() {
 
 #[test]
 fn a_damaged_histogram_is_an_error_that_names_its_run() {
-    let mut made = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
+    let mut made = Builder { rounds: 1, clients: vec![1], ..Builder::default() }.build();
     made.series.get_mut(&1).unwrap()[0].histogram.truncate(7);
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
@@ -149,7 +149,7 @@ fn a_damaged_histogram_is_an_error_that_names_its_run() {
 
 #[test]
 fn a_histogram_that_would_fill_the_memory_is_refused() {
-    let mut made = Builder { blocks: 1, clients: vec![1], ..Builder::default() }.build();
+    let mut made = Builder { rounds: 1, clients: vec![1], ..Builder::default() }.build();
     made.series.get_mut(&1).unwrap()[0].histogram[12..16].copy_from_slice(&5_u32.to_be_bytes());
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
@@ -158,14 +158,14 @@ fn a_histogram_that_would_fill_the_memory_is_refused() {
 
 #[test]
 fn the_same_evidence_gives_the_same_page() {
-    let made = Builder { blocks: 6, ..Builder::default() }.build();
+    let made = Builder { rounds: 6, ..Builder::default() }.build();
     assert_eq!(page(&made), page(&made));
 }
 
 /// A metric family is one picture; a wrong answer is a row with its reason and no mark.
 #[test]
 fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
-    let mut made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
+    let mut made = Builder { rounds: 6, clients: vec![1], ..Builder::default() }.build();
     let wal = made.evidence.cases.iter().position(|case| case.system == "wal").unwrap() as u32;
     let mut suite = Vec::new();
     for stored in made.evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == "throughput") {

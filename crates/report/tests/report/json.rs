@@ -33,9 +33,9 @@ fn every_document_keeps_to_the_schema() {
     let mut eventful = Builder::default().build();
     eventful.fail(0, "killed");
     eventful.mark(5, model::MarkKind::ClientSaturated, "busy");
-    let mut nothing = Builder { blocks: 1, ..Builder::default() }.build();
+    let mut nothing = Builder { rounds: 1, ..Builder::default() }.build();
     (0..4).for_each(|position| nothing.fail(position, "no route to host"));
-    let few = Builder { blocks: 3, ..Builder::default() }.build();
+    let few = Builder { rounds: 3, ..Builder::default() }.build();
     for made in [Builder::default().build(), eventful, nothing, few] {
         for metrics in [MetricFilter::Primary, MetricFilter::All] {
             let set = compare(&made.evidence, &Options { metrics, ..Options::default() }).unwrap();
@@ -67,7 +67,7 @@ fn the_object_has_the_documented_fields() {
         "level",
         "p",
         "verdict",
-        "blocks_needed",
+        "rounds_needed",
         "warnings",
     ] {
         assert!(first.get(field).is_some(), "{field}");

@@ -49,7 +49,7 @@ fn published() -> Evidence {
     let builder = Builder {
         systems: vec![("linux".to_owned(), |_| 1.0), ("windows".to_owned(), |_| 1.0)],
         clients: vec![1],
-        blocks: 6,
+        rounds: 6,
         seconds: 1,
         noise: 0.0,
         benchmark: "pages".to_owned(),
@@ -62,14 +62,14 @@ fn published() -> Evidence {
     }
     evidence.measurements.clear();
     for run in &mut evidence.runs {
-        let (case, block, position) = (run.planned.case, run.planned.block, run.planned.position);
+        let (case, round, position) = (run.planned.case, run.planned.round, run.planned.position);
         let counted: &[[Counters; 2]] = if case == 0 { &LINUX } else { &WINDOWS };
-        let Some(counters) = counted.get(block as usize) else {
+        let Some(counters) = counted.get(round as usize) else {
             run.state = RunState::Planned;
             continue;
         };
         for measurement in measurements(counters) {
-            evidence.measurements.push(StoredMeasurement { run_id: run.id, block, case, position, measurement });
+            evidence.measurements.push(StoredMeasurement { run_id: run.id, round, case, position, measurement });
         }
     }
     evidence
@@ -118,7 +118,7 @@ fn the_published_conclusions_are_recomputed() {
     let options = Options {
         metrics: MetricFilter::Named(named),
         pairing: Pairing::Unpaired,
-        min_blocks: 5,
+        min_rounds: 5,
         ..Options::default()
     };
     let known = |names: &[&str]| MetricFilter::Named(names.iter().map(|name| (*name).to_owned()).collect());

@@ -12,7 +12,7 @@ fn sweep(clients: &[i64]) -> Made {
         ("linux".to_owned(), |clients| if clients == 4 { 5_000.0 } else { 3_000.0 }),
         ("macos".to_owned(), |clients| 100.0 * clients as f64),
     ];
-    Builder { systems, clients: clients.to_vec(), blocks: 6, seconds: 1, noise: 0.001, ..Builder::default() }.build()
+    Builder { systems, clients: clients.to_vec(), rounds: 6, seconds: 1, noise: 0.001, ..Builder::default() }.build()
 }
 
 #[test]
@@ -50,14 +50,14 @@ fn without_the_published_numbers_bars_stand_at_both_ends_and_the_middle() {
 /// Counts of an imported task log: executions, errors, those below a second; and étalon's own beyond five seconds,
 /// failures included.
 fn tasks() -> Made {
-    let mut made = Builder { clients: vec![1], blocks: 1, seconds: 1, ..Builder::default() }.build();
+    let mut made = Builder { clients: vec![1], rounds: 1, seconds: 1, ..Builder::default() }.build();
     for run in made.evidence.runs.clone() {
         let counts =
             if run.planned.case == 0 { [15_000.0, 8.0, 9_000.0, 3_008.0] } else { [15_000.0, 0.0, 9_195.0, 3_000.0] };
         for (id, value) in ["executions", "errors", "below_1000ms", "over_5s"].into_iter().zip(counts) {
             made.evidence.measurements.push(StoredMeasurement {
                 run_id: run.id,
-                block: run.planned.block,
+                round: run.planned.round,
                 case: run.planned.case,
                 position: run.planned.position,
                 measurement: Measurement::value(id, "", Direction::Neither, Role::Diagnostic, value),
@@ -92,8 +92,8 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
 }
 
 /// Spatial queries by both estimators: both systems' values, or why the second has none.
-fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
-    let mut made = Builder { clients: vec![1], blocks, seconds: 1, ..Builder::default() }.build();
+fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
+    let mut made = Builder { clients: vec![1], rounds, seconds: 1, ..Builder::default() }.build();
     made.evidence.cases.iter_mut().for_each(|case| case.workload = "spatial".to_owned());
     for run in made.evidence.runs.clone() {
         for ((query, a, b), family) in asked.iter().flat_map(|one| families.iter().map(move |family| (one, family))) {
@@ -106,7 +106,7 @@ fn queries(blocks: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&s
             let role = if *family == "elapsed" { Role::Primary } else { Role::Secondary };
             made.evidence.measurements.push(StoredMeasurement {
                 run_id: run.id,
-                block: run.planned.block,
+                round: run.planned.round,
                 case: run.planned.case,
                 position: run.planned.position,
                 measurement: Measurement::new(&id, "ms", Direction::Lower, role, reading),

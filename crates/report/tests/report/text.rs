@@ -42,7 +42,7 @@ fn the_table_says_all_of_it() {
     println!("{}", shown(&eventful(), &at(130)));
     for part in [
         "select-update: A = rollback-journal, B = wal",
-        "10 blocks, order randomised in each block, 1 run dropped (see below)",
+        "10 rounds, order randomised in each round, 1 run dropped (see below)",
         "all rows: rows=100000, script=select-update",
         "differs: setting.journal_mode (delete | wal)",
         "A rollback-journal",
@@ -77,7 +77,7 @@ fn a_run_that_was_not_counted_says_so_and_keeps_its_verdict() {
 
 #[test]
 fn single_runs_and_colours_on_demand() {
-    let made = Builder { blocks: 6, clients: vec![1], ..Builder::default() }.build();
+    let made = Builder { rounds: 6, clients: vec![1], ..Builder::default() }.build();
     let text = shown(&made, &TextOptions { runs: Runs::Listed, ..at(80) });
     assert_eq!(text.matches("A tx/s: ").count(), 1, "{text}");
     let plain = shown(&made, &at(80));
@@ -97,7 +97,7 @@ fn single_runs_and_colours_on_demand() {
 #[test]
 fn hostile_names_do_not_command_the_terminal() {
     let mut builder =
-        Builder { blocks: 6, benchmark: "a\u{1b}]0;owned\u{7}b\u{202e}c".to_owned(), ..Builder::default() };
+        Builder { rounds: 6, benchmark: "a\u{1b}]0;owned\u{7}b\u{202e}c".to_owned(), ..Builder::default() };
     builder.systems[1].0 = format!("\u{1b}[2J{}", "x".repeat(300));
     let mut made = builder.build();
     made.mark(0, MarkKind::Note, "\u{1b}[31mred");
@@ -107,7 +107,7 @@ fn hostile_names_do_not_command_the_terminal() {
 
 #[test]
 fn notes_stand_above() {
-    let mut made = Builder { blocks: 6, ..Builder::default() }.build();
+    let mut made = Builder { rounds: 6, ..Builder::default() }.build();
     made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     made.evidence.header.build = "debug".to_owned();
     let text = shown(&made, &at(80));

@@ -33,7 +33,7 @@ pub fn plan() -> Plan {
         systems: vec![system("a"), system("b")],
         benchmarks: vec![Benchmark { name: "tpcb".into(), workload: "tpcb".into(), stands_for: None, points }],
         schedule: Schedule {
-            blocks: 10,
+            rounds: 10,
             warmup: Duration::from_millis(1500),
             length: Length::Duration(Duration::from_secs(10)),
             order: Order::Interleaved,
@@ -63,19 +63,19 @@ pub fn header(plan: Plan) -> Header {
     }
 }
 
-/// Every case in every block, the cases of odd blocks backwards.
-pub fn order(cases: u32, blocks: u32) -> Vec<PlannedRun> {
-    (0..blocks * cases)
+/// Every case in every round, the cases of odd rounds backwards.
+pub fn order(cases: u32, rounds: u32) -> Vec<PlannedRun> {
+    (0..rounds * cases)
         .map(|position| {
-            let (block, place) = (position / cases, position % cases);
-            let case = if block % 2 == 0 { place } else { cases - 1 - place };
-            PlannedRun { position, block, case }
+            let (round, place) = (position / cases, position % cases);
+            let case = if round % 2 == 0 { place } else { cases - 1 - place };
+            PlannedRun { position, round, case }
         })
         .collect()
 }
 
-pub fn create(path: &Path, blocks: u32) -> Store {
-    Store::create(path, &header(plan()), &order(6, blocks)).unwrap()
+pub fn create(path: &Path, rounds: u32) -> Store {
+    Store::create(path, &header(plan()), &order(6, rounds)).unwrap()
 }
 
 /// A measured run's record of about `bytes`, the same each time for the same position.

@@ -23,7 +23,7 @@ fn from_planned_to_measured() {
     assert_eq!((measured.state, measured.elapsed_s), (RunState::Measured, record(3, 0).elapsed_s));
     let found = store.measurements().unwrap();
     assert_eq!(found.len(), 2);
-    assert_eq!((found[0].run_id, found[0].position, found[0].block, found[0].case), (id.get(), 3, 0, 3));
+    assert_eq!((found[0].run_id, found[0].position, found[0].round, found[0].case), (id.get(), 3, 0, 3));
     assert_eq!(store.pending().unwrap().len(), 11);
     assert!(store.pending().unwrap().iter().all(|planned| planned.position != 3));
     store.close().unwrap();
@@ -88,7 +88,7 @@ fn what_is_not_planned_is_refused() {
     let mut store = create(&dir.path().join("x.etalon"), 1);
     let planned = order(6, 1)[0];
     for wrong in
-        [PlannedRun { position: 6, ..planned }, PlannedRun { block: 1, ..planned }, PlannedRun { case: 1, ..planned }]
+        [PlannedRun { position: 6, ..planned }, PlannedRun { round: 1, ..planned }, PlannedRun { case: 1, ..planned }]
     {
         let error = store.begin_run(wrong, 1).unwrap_err();
         assert!(matches!(error, StoreError::NotPlanned { planned, .. } if planned == wrong), "{error}");
@@ -125,7 +125,7 @@ fn records_that_contradict_themselves_are_refused() {
 fn orders_that_do_not_fit_are_refused_and_leave_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.etalon");
-    let at = |position, block, case| PlannedRun { position, block, case };
+    let at = |position, round, case| PlannedRun { position, round, case };
     for order in [vec![at(1, 0, 0)], vec![at(0, 0, 0), at(0, 0, 1)], vec![at(0, 0, 0), at(1, 0, 0)], vec![at(0, 0, 6)]]
     {
         let error = Store::create(&path, &header(plan()), &order).unwrap_err();
@@ -195,15 +195,15 @@ fn positions(store: &Store) -> Vec<u32> {
 }
 
 #[test]
-fn a_block_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
+fn a_round_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = create(&dir.path().join("x.etalon"), 3);
     let order = order(6, 3);
     let first: Vec<i64> = order[..8].iter().map(|planned| measure(&mut store, *planned)).collect();
-    assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2);
+    assert_eq!(store.plan_rest(Rest::WholeRounds).unwrap(), 2);
     assert_eq!(positions(&store), (6..18).collect::<Vec<u32>>());
     assert_eq!(store.measurements().unwrap().len(), 16, "they count until they are measured again");
-    assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2, "once is enough");
+    assert_eq!(store.plan_rest(Rest::WholeRounds).unwrap(), 2, "once is enough");
 
     let id = store.begin_run(order[6], 2).unwrap();
     store.finish_run(id, &RunRecord::without_result(RunState::Failed, "why")).unwrap();
@@ -223,11 +223,11 @@ fn a_block_that_stopped_half_way_is_planned_anew_and_nothing_of_it_is_lost() {
     assert_eq!(store.abort_running("killed").unwrap(), 1);
     assert_eq!(state(&store, first[7]).state, RunState::Measured);
     assert_ne!(id.get(), first[7]);
-    assert_eq!(store.plan_rest(Rest::WholeBlocks).unwrap(), 2);
+    assert_eq!(store.plan_rest(Rest::WholeRounds).unwrap(), 2);
     for planned in &order[6..] {
         measure(&mut store, *planned);
     }
-    assert_eq!((positions(&store).len(), store.plan_rest(Rest::WholeBlocks).unwrap()), (0, 0));
+    assert_eq!((positions(&store).len(), store.plan_rest(Rest::WholeRounds).unwrap()), (0, 0));
     assert_eq!(store.measurements().unwrap().len(), 36);
     store.check_integrity().unwrap();
 }
@@ -242,7 +242,7 @@ fn told_so_only_what_is_pending_is_planned() {
     }
     assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
     assert_eq!(positions(&store), [4, 5]);
-    store.plan_rest(Rest::WholeBlocks).unwrap();
+    store.plan_rest(Rest::WholeRounds).unwrap();
     store.begin_run(order[0], 2).unwrap();
     store.abort_running("killed").unwrap();
     assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);

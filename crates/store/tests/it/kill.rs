@@ -13,8 +13,8 @@ use crate::fixture::{Random, again, create, names_in, order, record};
 
 const TASK: &str = "ETALON_TEST_JOURNAL";
 const MAKE: &str = "ETALON_TEST_CREATE";
-const ROUNDS: u64 = 70;
-const BLOCKS: u32 = 40;
+const KILLS: u64 = 70;
+const ROUNDS: u32 = 40;
 /// Runs between two closings of the store.
 const SITTING: usize = 9;
 
@@ -35,7 +35,7 @@ fn say(line: &str) {
 fn child_that_journals() {
     let Some(path) = std::env::var_os(TASK).map(PathBuf::from) else { return };
     loop {
-        let mut store = if path.exists() { Store::open(&path).unwrap() } else { create(&path, BLOCKS) };
+        let mut store = if path.exists() { Store::open(&path).unwrap() } else { create(&path, ROUNDS) };
         store.abort_running("killed").unwrap();
         say("OPEN");
         let pending = store.pending().unwrap();
@@ -95,7 +95,7 @@ fn examine(path: &Path, done: &BTreeSet<u32>, as_reader: bool) -> usize {
     }
     // At most one more than it could say.
     assert!(measured.len() <= done.len() + 1, "{} > {}", measured.len(), done.len());
-    let expected: Vec<_> = order(6, BLOCKS).into_iter().filter(|p| !measured.contains_key(&p.position)).collect();
+    let expected: Vec<_> = order(6, ROUNDS).into_iter().filter(|p| !measured.contains_key(&p.position)).collect();
     assert_eq!(store.pending().unwrap(), expected);
     let mut measurements: BTreeMap<i64, Vec<_>> = BTreeMap::new();
     for found in store.measurements().unwrap() {
@@ -118,7 +118,7 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
     let mut random = Random(20_261_121);
     let mut done = BTreeSet::new();
     let (mut runs, mut running, mut finished) = (0, 0, 0);
-    for round in 0..ROUNDS {
+    for round in 0..KILLS {
         let said = run_and_kill("kill::child_that_journals", TASK, &path, &mut random);
         runs += said.len();
         done.extend(said);
@@ -141,13 +141,13 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
             .collect();
         store.close().unwrap();
         assert_eq!(names_in(dir.path()), ["x.etalon"], "nothing is left of the dead");
-        if done.len() as u32 == 6 * BLOCKS {
+        if done.len() as u32 == 6 * ROUNDS {
             std::fs::remove_file(&path).unwrap();
             done.clear();
             finished += 1;
         }
     }
-    println!("{ROUNDS} kills, {runs} runs, {running} found running, {finished} experiments finished");
+    println!("{KILLS} kills, {runs} runs, {running} found running, {finished} experiments finished");
     // A busy disk lets a child do little before it is killed.
     assert!(runs > 20, "the children did get to work: {runs}");
 }

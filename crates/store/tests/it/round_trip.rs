@@ -68,7 +68,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     let order = select(vec![Order::Interleaved, Order::Sequential]);
     let on_error = select(vec![OnError::Stop, OnError::Continue]);
     (any::<u32>(), any::<Duration>(), length, order, any::<u64>(), on_error).prop_map(
-        |(blocks, warmup, length, order, seed, on_error)| Schedule { blocks, warmup, length, order, seed, on_error },
+        |(rounds, warmup, length, order, seed, on_error)| Schedule { rounds, warmup, length, order, seed, on_error },
     )
 }
 
@@ -167,11 +167,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_headers_cases_and_orders(header in header(), blocks in 0..4u32) {
+    fn of_headers_cases_and_orders(header in header(), rounds in 0..4u32) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.etalon");
         let cases = header.plan.cases();
-        let order = order(cases.len() as u32, blocks);
+        let order = order(cases.len() as u32, rounds);
         let mut shuffled = order.clone();
         shuffled.reverse();
         let store = Store::create(&path, &header, &shuffled).unwrap();

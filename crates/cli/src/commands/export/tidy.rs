@@ -19,12 +19,12 @@ pub fn table(evidence: &Evidence) -> Table {
     let mut rows = Vec::new();
     let mut measurements: Vec<_> = evidence.measurements.iter().collect();
     // In the order in which an import numbers systems and cases; stable for metrics.
-    measurements.sort_by_key(|stored| (stored.block, stored.case));
+    measurements.sort_by_key(|stored| (stored.round, stored.case));
     for stored in measurements {
         let Some(case) = evidence.case(stored.case) else { continue };
         let metric = &stored.measurement.metric;
         rows.push(Row {
-            repetition: Some(stored.block + 1),
+            repetition: Some(stored.round + 1),
             unit: metric.unit.clone(),
             direction: Some(metric.direction),
             role: Some(metric.role),
@@ -69,7 +69,7 @@ fn marks(evidence: &Evidence) -> Vec<Row> {
         let Some(case) = evidence.case(run.planned.case) else { continue };
         for mark in evidence.marks_of(run.id).filter(|mark| !is_of_import(mark)) {
             rows.push(Row {
-                repetition: Some(run.planned.block + 1),
+                repetition: Some(run.planned.round + 1),
                 kind: MARK.to_owned(),
                 written: mark.detail.clone(),
                 ..row(case, mark.kind.as_str())
@@ -95,7 +95,7 @@ fn runs(evidence: &Evidence) -> Vec<Row> {
     };
     let mut last = evidence.last_attempts();
     // In the order of the measurements.
-    last.sort_by_key(|run| (run.planned.block, run.planned.case));
+    last.sort_by_key(|run| (run.planned.round, run.planned.case));
     let mut attempts: BTreeMap<u32, Vec<&StoredRun>> = BTreeMap::new();
     for run in evidence.runs.iter().filter(|run| has_ended_without_result(run)) {
         attempts.entry(run.planned.position).or_default().push(run);
@@ -103,7 +103,7 @@ fn runs(evidence: &Evidence) -> Vec<Row> {
     let mut rows = Vec::new();
     for run in last {
         let Some(case) = evidence.case(run.planned.case) else { continue };
-        let repetition = Some(run.planned.block + 1);
+        let repetition = Some(run.planned.round + 1);
         let is_there = measured.contains(&run.id) || has_ended_without_result(run);
         let attempts = attempts.remove(&run.planned.position).filter(|_| is_there).unwrap_or_default();
         let repeated = attempts.into_iter().filter(|attempt| attempt.id != run.id);
@@ -166,7 +166,7 @@ fn rules(evidence: &Evidence) -> ExportedRules {
     let aliases = plan.systems.iter().filter_map(|system| Some((system.name.clone(), system.alias_of.clone()?)));
     let all_numbered = plan.systems.iter().all(|system| numbered(&system.name, &system.engine));
     ExportedRules {
-        repetitions: if all_numbered { Repetitions::Numbered } else { Repetitions::Blocks },
+        repetitions: if all_numbered { Repetitions::Numbered } else { Repetitions::Rounds },
         order: plan.schedule.order,
         baseline: plan.comparison.baseline.clone(),
         margin: plan.comparison.margin,

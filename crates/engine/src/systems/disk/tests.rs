@@ -75,7 +75,7 @@ fn until(target: &DiskTarget, task: &Task, is_good: impl Fn(&RunRecord) -> bool)
 fn run(target: &DiskTarget, task: &Task) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("blocks are a stream") };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::from_millis(50),
         length: Length::Duration(Duration::from_millis(300)),
         order: Order::Interleaved,

@@ -350,7 +350,7 @@ impl Target for MySqlTarget {
         }
     }
 
-    fn begin_block(&self) -> Result<(), Failure> {
+    fn begin_round(&self) -> Result<(), Failure> {
         match self.private() {
             Some(mut private) => {
                 self.control.close();

@@ -410,7 +410,7 @@ impl Target for PostgresTarget {
         server::reach_private(system, self.endpoint.address.url_of_private())
     }
 
-    fn begin_block(&self) -> Result<(), Failure> {
+    fn begin_round(&self) -> Result<(), Failure> {
         *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = None;
         match self.private() {
             Some(mut private) => {

@@ -68,7 +68,7 @@ impl Suite {
         self.answers.get_or_init(|| self.land.answers(&self.queries))
     }
 
-    /// Indices in the order of this run. It differs by block, so that no query always profits from the one before
+    /// Indices in the order of this run. It differs by round, so that no query always profits from the one before
     /// it.
     fn order(&self, seed: u64) -> Vec<usize> {
         let mut rng = Rng::new(seed);
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn every_block_has_an_order_of_its_own_that_its_systems_share() {
+    fn every_round_has_an_order_of_its_own_that_its_systems_share() {
         let country = super::super::Country { side: 2, seed: 1, spread: super::super::Spread::Uniform };
         let suite = Suite::new(Box::new(country), Query::all().collect(), 1, 1, Cold::Skipped);
         assert_eq!(suite.order(5), suite.order(5));

@@ -34,7 +34,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     }
     deadlocks_are_tried_again(&target);
     a_rival_is_not_disturbed(&target);
-    is_started_anew_between_blocks(&target);
+    is_started_anew_between_rounds(&target);
     comes_back_after_a_kill_in_mid_run(&target);
     leaves_nothing(&target);
 }
@@ -136,7 +136,7 @@ fn a_rival_is_not_disturbed(target: &MySqlTarget) {
 
 fn schedule(length: Duration) -> Schedule {
     Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Duration(length),
         order: Order::Interleaved,
@@ -188,10 +188,10 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
 }
 
-fn is_started_anew_between_blocks(target: &MySqlTarget) {
+fn is_started_anew_between_rounds(target: &MySqlTarget) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let pid = target.private().unwrap().running.pid();
-    target.begin_block().unwrap();
+    target.begin_round().unwrap();
     assert_ne!(target.private().unwrap().running.pid(), pid);
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);

@@ -74,7 +74,7 @@ fn a_run_over_tls(target: &dyn Target) {
         traffic: Traffic::default(),
     };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Duration(Duration::from_millis(300)),
         order: Order::Interleaved,

@@ -33,7 +33,7 @@ fn task(pairs: &[(&str, &str)]) -> Task {
 fn run(target: &dyn Target, task: &Task, length: Length) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length,
         order: Order::Interleaved,

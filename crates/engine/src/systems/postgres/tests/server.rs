@@ -35,7 +35,7 @@ fn a_private_server_from_its_making_to_its_removal() {
         lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
     }
     a_rival_is_not_disturbed(&target);
-    is_started_anew_between_blocks(&target);
+    is_started_anew_between_rounds(&target);
     comes_back_after_a_kill_in_mid_run(&target);
     leaves_nothing(&target);
 }
@@ -133,7 +133,7 @@ fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
     writer.batch_execute("ROLLBACK").unwrap();
     session::close(writer);
     let now = file(target);
-    target.begin_block().unwrap();
+    target.begin_round().unwrap();
     assert_ne!(file(target), now, "each block begins with tables that were just made");
 }
 
@@ -163,10 +163,10 @@ fn counts_forwards(target: &PostgresTarget) {
     }
 }
 
-fn is_started_anew_between_blocks(target: &PostgresTarget) {
+fn is_started_anew_between_rounds(target: &PostgresTarget) {
     let pid = target.private().unwrap().running.pid();
     let before = target.text("SELECT count(*) FROM pgbench_accounts");
-    target.begin_block().unwrap();
+    target.begin_round().unwrap();
     assert_ne!(target.private().unwrap().running.pid(), pid);
     assert_eq!(target.text("SELECT count(*) FROM pgbench_accounts"), before);
     assert_eq!(target.text("SELECT current_setting('shared_buffers')"), "32MB");
@@ -191,7 +191,7 @@ fn run(target: &PostgresTarget, length: Duration) -> Result<model::RunRecord, Fa
     let (threads, traffic) = (Threads::Best, Traffic::default());
     let task = StreamTask { work: program.into(), clients: 0..3, pace: Pace::Closed, threads, traffic };
     let schedule = Schedule {
-        blocks: 1,
+        rounds: 1,
         warmup: Duration::ZERO,
         length: Length::Duration(length),
         order: Order::Interleaved,
