@@ -295,7 +295,7 @@ fn a_state_that_stands_as_a_kind_is_refused() {
         ("failed", "`run` as its kind"),
         ("Aborted", "`run` as its kind"),
         ("failure", "`run` as its kind"),
-        ("trail", "is it `run`?"),
+        ("runs", "is it `run`?"),
         ("mesured", "is it `measured`?"),
     ] {
         let said = refused(&format!("system,kind,repetition,metric,value\na,,1,x,5\na,{kind},2,x,6\n"));
