@@ -104,12 +104,12 @@ pub fn load_sqlio(
 fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
     let Text { text, name, path, called, mut notes } = text;
-    notes.extend(model::plan::renamed_keys(&text));
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
         systems: systems(&source.system, &catalog),
         set: source.set.iter().map(|pair| split_override(pair)).collect::<Result<_, _>>()?,
     };
+    notes.extend(model::plan::renamed_keys(&text, &changes.set));
     let plan = Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     let plan = match &source.target {
         None => plan,

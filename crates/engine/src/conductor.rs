@@ -457,7 +457,7 @@ impl<'a> Conductor<'a> {
         format!("round {}, {label}: {failure}{hint}", run.round + 1)
     }
 
-    /// Runs a run. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
+    /// Makes a run. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
     /// happen once to a short run, as after a pause.
     fn run_patiently(
         &mut self,

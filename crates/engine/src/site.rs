@@ -45,7 +45,7 @@ pub trait Site: Send + Sync {
     /// Makes the task's own tables, once for all hosts.
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
 
-    /// Settles the system and runs the run. `crew` makes a stream's load; without one the system's host does.
+    /// Settles the system and makes the run. `crew` makes a stream's load; without one the system's host does.
     fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure>;
 
     /// For other hosts; without a user's password.

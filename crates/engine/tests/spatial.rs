@@ -34,7 +34,7 @@ fn small(side: i64) -> Vec<(&'static str, Value)> {
     vec![
         ("side", Value::Int(side)),
         ("queries", Value::Text("all".to_owned())),
-        ("runs", Value::Int(3)),
+        ("executions", Value::Int(3)),
         ("cold", Value::Bool(false)),
     ]
 }

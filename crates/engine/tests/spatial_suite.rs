@@ -186,7 +186,7 @@ fn suite(runs: i64, clients: i64) -> Task {
     point.extend([
         ("side".to_owned(), Value::Int(COUNTRY.side)),
         ("queries".to_owned(), Value::Text("all".to_owned())),
-        ("runs".to_owned(), Value::Int(runs)),
+        ("executions".to_owned(), Value::Int(runs)),
         ("clients".to_owned(), Value::Int(clients)),
     ]);
     workload.task(&point, &Grants::default()).unwrap()

@@ -92,7 +92,7 @@ pub struct WorkloadSpec {
     /// The family: transactions, pages, spatial, backup, disk.
     pub family: &'static str,
     pub about: &'static str,
-    /// The unit in which its rate is told while a run runs: `tx/s`, `io/s`.
+    /// The unit in which its rate is told during a run: `tx/s`, `io/s`.
     pub rate_unit: &'static str,
     pub keys: &'static [KeySpec],
     /// Keys that mean nothing at a point of a sweep: points that differ in them alone are one.

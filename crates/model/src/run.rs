@@ -59,7 +59,7 @@ impl FromStr for RunState {
     }
 }
 
-/// Fixed and stored before the first run runs.
+/// Fixed and stored before the first run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedRun {
     /// From 0, in the whole order.

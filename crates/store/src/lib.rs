@@ -6,7 +6,7 @@
 //! 1. **The order is there before the first run.** [`Store::create`] writes the plan, its cases and the order in one
 //!    transaction into a file that appears under its name only when it is whole.
 //! 2. **A crash costs one run.** [`Store::finish_run`] is one transaction, synchronous to the disk; nothing is
-//!    written while a run runs. What it acknowledged stays.
+//!    written during a run. What it acknowledged stays.
 //! 3. **One conductor.** An operating system lock on a file beside the store (`…-lock`) refuses a second writer while
 //!    the first lives. Should the lock fail to hold (some network file systems), a token in the store that every write
 //!    checks makes the earlier writer stop with [`StoreError::TakenOver`].

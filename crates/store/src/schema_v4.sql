@@ -17,8 +17,11 @@ CREATE UNIQUE INDEX runs_one_measured ON runs (round, case_id) WHERE state = 'me
 CREATE INDEX runs_of_case ON runs (case_id);
 CREATE UNIQUE INDEX series_once ON series (run_id, host, kind, coalesce(interval, -1));
 CREATE INDEX marks_of_run ON marks (run_id);
--- A quotation mark inside a value is escaped, so this is a key.
+-- A quotation mark inside a value is escaped, so these are keys.
 UPDATE experiment SET plan_json = replace(plan_json, '"blocks":', '"rounds":');
+UPDATE experiment SET plan_json = replace(plan_json, '"runs":', '"executions":')
+WHERE EXISTS (SELECT 1 FROM cases WHERE workload = 'spatial');
+UPDATE cases SET point_json = replace(point_json, '"runs":', '"executions":') WHERE workload = 'spatial';
 UPDATE facts SET value = 'rounds' WHERE name = 'imported.repetitions' AND value = 'blocks';
 UPDATE facts SET name = 'checkpoint_before_run' WHERE name = 'checkpoint_before_trial';
 

@@ -36,8 +36,13 @@ fn page_inserts_on_three_engines_have_verdicts() {
 
 #[test]
 fn spatial_queries_on_three_engines_have_verdicts_where_answers_are_right() {
-    let changes =
-        [SIX_ROUNDS, "benchmarks.*.side=6", "benchmarks.*.runs=1", "benchmarks.*.clients=1", "benchmarks.*.cold=false"];
+    let changes = [
+        SIX_ROUNDS,
+        "benchmarks.*.side=6",
+        "benchmarks.*.executions=1",
+        "benchmarks.*.clients=1",
+        "benchmarks.*.cold=false",
+    ];
     let object = run(&Scene::new(), "spatial-engines", &changes);
     assert_eq!(verdicts(&object, "elapsed/S4-inside").len(), 2, "all three answer it");
     // MariaDB has no aggregate union, so neither it nor the suite has a verdict.
@@ -133,7 +138,7 @@ fn the_plan_of_backups_runs_on_every_server() {
 
 #[test]
 fn the_plan_of_spatial_queries_runs_on_every_server_that_has_spatial_types() {
-    let changes = ["benchmarks.*.runs=1", "benchmarks.*.cold=false"];
+    let changes = ["benchmarks.*.executions=1", "benchmarks.*.cold=false"];
     runs_on_every_server("spatial", &changes, "elapsed/S4-inside", &["postgis", "-postgis-3"]);
 }
 

@@ -91,7 +91,7 @@ fn selects_and_updates_on_postgresql() {
 fn pages_and_spatial_queries_of_sql_server() {
     repeats(&Published {
         plan: "sqlserver-pages-and-spatial",
-        shorter: &["--set", "benchmarks.pages.statements=200", "--set", "benchmarks.spatial.runs=3"],
+        shorter: &["--set", "benchmarks.pages.statements=200", "--set", "benchmarks.spatial.executions=3"],
         parts: &["published", "pages", "spatial", "spatial-0", "results"],
         words: &["avg_write_stall_ms", "S4-inside", "CPU ms", "Time of each query"],
     });
@@ -134,7 +134,7 @@ fn the_published_sides_are_compared() {
     let scene = Scene::new();
     let sides = ["--system", "linux=sqlite:linux.db", "--system", "windows=sqlite:windows.db"];
     let args = [&["run", "sqlserver-pages-and-spatial", "--quick", "--quiet"], &sides[..]].concat();
-    let short = ["--set", "benchmarks.pages.statements=100", "--set", "benchmarks.spatial.runs=3"];
+    let short = ["--set", "benchmarks.pages.statements=100", "--set", "benchmarks.spatial.executions=3"];
     scene.etalon(&[&args[..], &short].concat()).says(0, &[]);
     let report = std::fs::read_to_string(scene.store().with_extension("html")).unwrap();
     for words in ["gain in writes", "is faster than", "All queries together"] {

@@ -147,7 +147,11 @@ fn every_family_runs_on_a_named_server(subject: &Subject) {
     type Family<'a> = (&'a str, &'a [(&'a str, Value)], &'a [&'a str]);
     let families: [Family<'_>; 4] = [
         ("pages", &[("statements", Value::Int(60))], &["commits", "elapsed", "writes/log", "write_bytes/data"]),
-        ("spatial", &[("side", Value::Int(6)), ("runs", Value::Int(1)), ("queries", text("all"))], &["elapsed/suite"]),
+        (
+            "spatial",
+            &[("side", Value::Int(6)), ("executions", Value::Int(1)), ("queries", text("all"))],
+            &["elapsed/suite"],
+        ),
         (
             "backup",
             &[("size_mib", Value::Int(4)), ("codec", text("ms_xpress")), ("where", text("server"))],

@@ -50,7 +50,7 @@ fn row(text: &mut String, key: &str, property: &Json) {
 }
 
 fn inline_table(property: &Json) -> Option<&Map<String, Json>> {
-    let is_section = property["properties"].get("blocks").is_some();
+    let is_section = property["properties"].get("rounds").is_some();
     property["properties"].as_object().filter(|_| !is_section)
 }
 

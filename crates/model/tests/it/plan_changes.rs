@@ -102,9 +102,12 @@ fn a_plan_with_the_keys_of_earlier_versions_is_the_same_plan() {
     }
     let set = |path: &str| Changes { set: vec![(path.to_owned(), "3".to_owned())], ..Changes::default() };
     assert_eq!(parse(&now, &set("schedule.blocks")).unwrap(), parse(&then, &set("schedule.rounds")).unwrap());
-    let said = "`blocks` in `[schedule]` is now called `rounds`: read as that";
-    assert_eq!(model::plan::renamed_keys(&then), [said]);
-    assert!(model::plan::renamed_keys(&now).is_empty() && model::plan::renamed_keys("no = toml =").is_empty());
+    let told = |text: &str, changes: &Changes| model::plan::renamed_keys(text, &changes.set);
+    let said = "`blocks` in `schedule` is now called `rounds`: read as that";
+    assert_eq!((told(&then, &whole), told(&now, &set("schedule.blocks"))), (vec![said.into()], vec![said.into()]));
+    assert!(told(&now, &whole).is_empty() && told("no = toml =", &whole).is_empty());
+    let spatial = "[[benchmarks]]\nworkload = \"spatial\"\nruns = 3\n[quick]\n\"benchmarks.*.runs\" = 1\n";
+    assert_eq!(told(spatial, &whole), ["`runs` in `benchmarks` is now called `executions`: read as that"]);
     let error = parse(&then.replace("blocks = 9", "blocks = 9\nrounds = 9"), &whole).unwrap_err().to_string();
     assert!(error.contains("unknown key `blocks`"), "{error}");
 }

@@ -79,16 +79,16 @@ const KEYS: &[KeySpec] = &[
         "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
     ),
     KeySpec::new(
-        "runs",
+        "executions",
         KeyKind::Int { min: 1, max: 1_000 },
         Literal::Int(10),
-        "How often each query is run in a run, with warm caches; a run's figure is the mean of its runs",
+        "How often each query is executed in a run, with warm caches; its figure is their mean",
     ),
     KeySpec::new(
         "cold",
         KeyKind::Bool,
         Literal::Bool(true),
-        "Whether each query is also run once after the caches were emptied, where that can be done",
+        "Whether each query is also executed once after the caches were emptied, where that can be done",
     ),
 ];
 
@@ -126,7 +126,7 @@ impl Workload for Spatial {
                 (name, country.size_bytes(), Box::new(country))
             }
         };
-        let suite = Suite::new(land, queries, int("clients")? as usize, int("runs")? as usize, cold);
+        let suite = Suite::new(land, queries, int("clients")? as usize, int("executions")? as usize, cold);
         Ok(Task {
             // The suite makes and loads its tables itself, since that is part of what it measures.
             dataset: Dataset { name, size_bytes, ..Dataset::default() },

@@ -32,7 +32,7 @@ pub(super) struct Suite {
     land: Box<dyn Land>,
     queries: Vec<Query>,
     clients: usize,
-    runs: usize,
+    executions: usize,
     cold: Cold,
     /// Computed when first needed: `etalon plan` does not need it.
     answers: OnceLock<Answers>,
@@ -52,7 +52,7 @@ struct Asked {
     query: Query,
     standing: Standing,
     /// Seconds of each run with warm caches.
-    runs_s: Vec<f64>,
+    executions_s: Vec<f64>,
     cpu_s: Reading,
     /// CPU seconds of a run as the server reports them for the clients' own sessions, if it does.
     told_cpu_s: Option<f64>,
@@ -60,8 +60,14 @@ struct Asked {
 }
 
 impl Suite {
-    pub(super) fn new(land: Box<dyn Land>, queries: Vec<Query>, clients: usize, runs: usize, cold: Cold) -> Suite {
-        Suite { land, queries, clients, runs, cold, answers: OnceLock::new() }
+    pub(super) fn new(
+        land: Box<dyn Land>,
+        queries: Vec<Query>,
+        clients: usize,
+        executions: usize,
+        cold: Cold,
+    ) -> Suite {
+        Suite { land, queries, clients, executions, cold, answers: OnceLock::new() }
     }
 
     fn answers(&self) -> &Answers {
@@ -185,7 +191,7 @@ impl Round<'_> {
         let mut asked = Asked {
             query,
             standing: Standing::Right,
-            runs_s: Vec::with_capacity(self.suite.runs),
+            executions_s: Vec::with_capacity(self.suite.executions),
             cpu_s: Reading::Unavailable(String::new()),
             told_cpu_s: None,
             cold_s: Reading::Unavailable(String::new()),
@@ -206,23 +212,23 @@ impl Round<'_> {
         }
         let told_before = told_cpu_s(sessions);
         let watch = Stopwatch::start(context.target);
-        let mut runs = Vec::with_capacity(self.suite.runs);
-        while asked.standing == Standing::Right && runs.len() < self.suite.runs {
+        let mut executions = Vec::with_capacity(self.suite.executions);
+        while asked.standing == Standing::Right && executions.len() < self.suite.executions {
             if context.interrupted() {
                 return Ok(None);
             }
             let run = question.run(sessions);
             asked.standing = self.judge_run(&run)?;
-            runs.push(run.elapsed_s);
+            executions.push(run.elapsed_s);
         }
         let Spent { cpu_s, .. } = watch.read(context.target);
         asked.cpu_s = match cpu_s {
-            Reading::Value(all) => Reading::Value(all / runs.len().max(1) as f64),
+            Reading::Value(all) => Reading::Value(all / executions.len().max(1) as f64),
             unavailable => unavailable,
         };
         let told = told_cpu_s(sessions).map(|after| after - told_before.unwrap_or(0.0));
-        asked.told_cpu_s = told.map(|all| all / runs.len().max(1) as f64);
-        asked.runs_s = runs;
+        asked.told_cpu_s = told.map(|all| all / executions.len().max(1) as f64);
+        asked.executions_s = executions;
         Ok(Some(asked))
     }
 
@@ -295,7 +301,7 @@ impl Suite {
         measurements.push(count("answers_right", right));
         measurements.push(count("answers_asked", asked.len() as f64));
         StepOutcome {
-            elapsed_s: asked.iter().flat_map(|one| &one.runs_s).sum(),
+            elapsed_s: asked.iter().flat_map(|one| &one.executions_s).sum(),
             measurements,
             series: Vec::new(),
             // What is not right is said by its readings, with the evidence.
@@ -340,11 +346,11 @@ impl Standing {
 }
 
 impl Asked {
-    /// The mean of the runs.
+    /// The mean of the executions.
     fn elapsed_s(&self) -> Reading {
-        match self.runs_s.len() {
+        match self.executions_s.len() {
             0 => Reading::Unavailable("it was not run".to_owned()),
-            runs => Reading::Value(self.runs_s.iter().sum::<f64>() / runs as f64),
+            executions => Reading::Value(self.executions_s.iter().sum::<f64>() / executions as f64),
         }
     }
 
@@ -355,14 +361,14 @@ impl Asked {
 
     /// Mean without the shortest and the longest run, as published.
     fn published_s(&self) -> Reading {
-        if self.runs_s.len() < FEWEST_TO_TRIM {
+        if self.executions_s.len() < FEWEST_TO_TRIM {
             return Reading::Unavailable(format!(
-                "it takes {FEWEST_TO_TRIM} runs to drop the shortest and the longest"
+                "it takes {FEWEST_TO_TRIM} executions to drop the shortest and the longest"
             ));
         }
-        let mut runs = self.runs_s.clone();
-        runs.sort_by(f64::total_cmp);
-        let kept = &runs[1..runs.len() - 1];
+        let mut executions = self.executions_s.clone();
+        executions.sort_by(f64::total_cmp);
+        let kept = &executions[1..executions.len() - 1];
         Reading::Value(kept.iter().sum::<f64>() / kept.len() as f64)
     }
 }
@@ -371,12 +377,12 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(standing: Standing, runs_s: &[f64]) -> Asked {
+    fn asked(standing: Standing, executions_s: &[f64]) -> Asked {
         let none = || Reading::Unavailable("none".to_owned());
         Asked {
             query: Query::Nearest,
             standing,
-            runs_s: runs_s.to_vec(),
+            executions_s: executions_s.to_vec(),
             cpu_s: none(),
             told_cpu_s: None,
             cold_s: none(),
@@ -385,10 +391,10 @@ mod tests {
 
     #[test]
     fn the_published_estimator_drops_one_run_at_each_end() {
-        let runs = [9.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0, 3.0, 0.1];
-        assert_eq!(asked(Standing::Right, &runs).published_s(), Reading::Value(20.0 / 8.0));
-        assert_eq!(asked(Standing::Right, &runs).elapsed_s(), Reading::Value(2.91));
-        assert!(matches!(asked(Standing::Right, &runs[..2]).published_s(), Reading::Unavailable(_)));
+        let executions = [9.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0, 3.0, 0.1];
+        assert_eq!(asked(Standing::Right, &executions).published_s(), Reading::Value(20.0 / 8.0));
+        assert_eq!(asked(Standing::Right, &executions).elapsed_s(), Reading::Value(2.91));
+        assert!(matches!(asked(Standing::Right, &executions[..2]).published_s(), Reading::Unavailable(_)));
     }
 
     #[test]
