@@ -394,7 +394,9 @@ const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
 /// Of loads beside backups, and for each system and group.
 pub fn tables(evidence: &Evidence) -> String {
     let loads = crate::backup_load::rows(evidence);
-    crate::backup_load::render(&loads) + &crate::backup_load::footnote(evidence, &loads) + &render(&rows(evidence))
+    let tables =
+        crate::backup_load::render(&loads) + &crate::backup_load::footnote(evidence, &loads) + &render(&rows(evidence));
+    crate::words::unfinished_above(evidence, WIDTH) + &tables
 }
 
 pub fn render(rows: &[BackupRow]) -> String {

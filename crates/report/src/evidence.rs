@@ -1,9 +1,11 @@
 //! What a report is made of, read from the store at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Case, Facts, Mark, RunState, Series};
+use model::{Case, Facts, Mark, Order, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
+
+use crate::number::count;
 
 /// [`Header::build`] of imports.
 pub const IMPORTED: &str = "imported";
@@ -33,6 +35,24 @@ pub struct RunCounts {
     pub failed: usize,
     /// At the last attempt.
     pub aborted: usize,
+}
+
+/// How far an experiment is that has places still to be run: what is looked at before its end, at a time of the reader's
+/// choice, has no valid interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Rounds in which every place has ended; runs in sequential order, which ends all rounds together.
+    pub ended: usize,
+    pub of: usize,
+    /// `round` or `run`.
+    pub unit: &'static str,
+}
+
+impl Unfinished {
+    /// `6 of 10 rounds have run`.
+    pub fn text(&self) -> String {
+        format!("{} of {} have run", self.ended, count(self.of, self.unit))
+    }
 }
 
 pub trait SeriesSource {
@@ -93,6 +113,28 @@ impl Evidence {
     pub fn failed(&self, case: u32) -> usize {
         let of_case = |run: &&StoredRun| run.planned.case == case && run.state == RunState::Failed;
         self.last_attempts().into_iter().filter(of_case).count()
+    }
+
+    /// While a place is planned, running, or aborted and not repeated. What failed for good has ended, and so has an import.
+    pub fn unfinished(&self) -> Option<Unfinished> {
+        if self.header.build == IMPORTED {
+            return None;
+        }
+        let is_under_way = |run: &&StoredRun| matches!(run.state, RunState::Planned | RunState::Running);
+        let last = self.last_attempts();
+        let is_aborted = |run: &&StoredRun| run.state == RunState::Aborted;
+        let open = self.runs.iter().filter(is_under_way).chain(last.iter().copied().filter(is_aborted));
+        let open: BTreeSet<(u32, u32)> = open.map(|run| (run.planned.round, run.planned.position)).collect();
+        let rounds = |places: &mut dyn Iterator<Item = u32>| places.collect::<BTreeSet<u32>>().len();
+        let (of, left, unit) = match self.header.plan.schedule.order {
+            Order::Sequential => (last.len(), open.len(), "run"),
+            Order::Interleaved => (
+                rounds(&mut last.iter().map(|run| run.planned.round)),
+                rounds(&mut open.iter().map(|(round, _)| *round)),
+                "round",
+            ),
+        };
+        (left > 0).then(|| Unfinished { ended: of - left, of, unit })
     }
 
     pub fn counts(&self) -> RunCounts {

@@ -13,6 +13,7 @@ use model::Direction;
 use crate::comparison::{
     Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning, is_share,
 };
+use crate::evidence::Unfinished;
 use crate::number::{Script, count};
 use crate::words::{change, metric_name};
 
@@ -52,6 +53,8 @@ pub enum GateStatus {
     Inconclusive,
     /// Fewer rows were compared than the rules ask for.
     TooFewRows,
+    /// The experiment is under way or was stopped.
+    Unfinished,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +100,8 @@ pub struct GateOutcome {
     pub rules: GateRules,
     /// In the set's order.
     pub lines: Vec<GateLine>,
+    /// Before the experiment's end nothing passes.
+    pub unfinished: Option<Unfinished>,
 }
 
 impl GateOutcome {
@@ -121,9 +126,11 @@ impl GateOutcome {
             GateStatus::Failed => "failed",
             GateStatus::Inconclusive => "inconclusive",
             GateStatus::TooFewRows => "not passed: too few rows compared",
+            GateStatus::Unfinished => "not passed: experiment under way or stopped",
         };
+        let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.text()));
         format!(
-            "gate {status}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
+            "gate {status}{unfinished}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
             self.count(RowStatus::Regressed),
             crate::number::percent(self.rules.max_regression, Script::Plain),
             self.count(RowStatus::Failed),
@@ -143,10 +150,13 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         .map(|row| line(row, set, rules))
         .chain(set.unmeasured.iter().map(unmeasured))
         .collect();
-    let mut outcome = GateOutcome { status: GateStatus::Passed, rules: *rules, lines };
+    let mut outcome =
+        GateOutcome { status: GateStatus::Passed, rules: *rules, lines, unfinished: set.rules.unfinished };
     let open = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
     outcome.status = if outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed) > 0 {
         GateStatus::Failed
+    } else if outcome.unfinished.is_some() {
+        GateStatus::Unfinished
     } else if outcome.rows_compared() < outcome.rows_asked() {
         GateStatus::TooFewRows
     } else if open > 0 && rules.inconclusive == Inconclusive::Fail {

@@ -161,12 +161,12 @@ pub struct Comparison {
     pub b: Side,
     /// B / A; null if there is none.
     pub ratio: Option<f64>,
-    /// The interval of the ratio.
+    /// The interval of the ratio; null before the experiment's end.
     pub interval: Option<[f64; 2]>,
     /// B - A in points of percent, for shares of operations that failed, which may be none and then have no ratio; else
     /// null.
     pub difference: Option<f64>,
-    /// The interval of the difference.
+    /// The interval of the difference; null before the experiment's end.
     pub difference_interval: Option<[f64; 2]>,
     /// What did not succeed of the operations that this is about, where the sides differ in it; else null.
     pub failed: Option<Failed>,
@@ -427,6 +427,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let family = Family::of(row.metric.role);
     let ratio = row.ratio();
     let points = estimate.filter(|estimate| estimate.scale == comparison::Scale::Points);
+    let point = |scale| row.point().filter(|point| point.scale == scale).map(|point| point.ratio);
     let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
     Comparison {
         benchmark: row.benchmark.clone(),
@@ -437,9 +438,9 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         role: role(row.metric.role).to_owned(),
         a: side(&row.a),
         b: side(&row.b),
-        ratio: ratio.map(|e| e.ratio).filter(|ratio| ratio.is_finite()),
+        ratio: point(comparison::Scale::Ratio).filter(|ratio| ratio.is_finite()),
         interval: ratio.and_then(|e| both(e.lo, e.hi)),
-        difference: points.map(|e| e.ratio.ln() * 100.0),
+        difference: point(comparison::Scale::Points).map(|ratio| ratio.ln() * 100.0),
         difference_interval: points.and_then(|e| both(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
         failed: row.failures.map(|of| Failed { a: of.a, b: of.b }),
         level: set.rules.level,
@@ -449,7 +450,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         p_adjusted: adjusted,
         adjusted_after: adjusted.map(|_| family.method().to_owned()),
         bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
-        rounds: estimate.map_or(0, |e| e.rounds),
+        rounds: row.point().map_or(0, |point| point.rounds),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
         no_verdict: row.no_verdict().map(comparison::NoVerdict::text),

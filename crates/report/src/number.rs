@@ -237,8 +237,11 @@ impl Change {
         }
     }
 
-    /// `[+3.1, +6.6]`.
+    /// `[+3.1, +6.6]`, or `[n/a]`.
     pub fn interval(&self, script: Script) -> String {
+        if self.lo.is_nan() {
+            return "[n/a]".to_owned();
+        }
         let sign = if self.form == Form::Times { "×" } else { "" };
         format!("[{sign}{}, {sign}{}]", self.value(self.lo, script), self.value(self.hi, script))
     }

@@ -13,7 +13,7 @@ use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
 use crate::number::{Script, median};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
-use crate::words::{change, families, verdict_words};
+use crate::words::{change, families, unfinished_above, verdict_words};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "pages";
@@ -474,5 +474,5 @@ pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) ->
     }
     text.push('\n');
     text.push_str(&wrapped(FOOTNOTE, width, 0));
-    (!sections.is_empty()).then_some(text)
+    (!sections.is_empty()).then(|| unfinished_above(evidence, width) + &text)
 }

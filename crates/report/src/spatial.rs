@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, points, views};
 use crate::number::{Script, count, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
-use crate::words::{absent, change, families, verdict_words};
+use crate::words::{absent, change, families, unfinished_above, verdict_words};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "spatial";
@@ -342,5 +342,5 @@ pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>) -> Option<String
     }
     text.push('\n');
     text.push_str(&wrapped(FOOTNOTE, WIDTH, 0));
-    (!sections.is_empty()).then_some(text)
+    (!sections.is_empty()).then(|| unfinished_above(evidence, WIDTH) + &text)
 }

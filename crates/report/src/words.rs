@@ -5,10 +5,10 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, DepthPoint, DiskGroup, Estimate, Family, HostRow, HostsGroup, NoVerdict, Outcome,
-    Pairing, SHARE_MARGIN, Scale, Side, Table, Warning,
+    ChangePoint, Comparison, ComparisonSet, DepthPoint, DiskGroup, Estimate, Family, HostRow, HostsGroup, NoVerdict,
+    Outcome, Pairing, SHARE_MARGIN, Scale, Side, Table, Warning,
 };
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
 use crate::text::wrapped;
 
@@ -47,7 +47,26 @@ pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
 }
 
 pub fn change(row: &Comparison) -> Option<Change> {
-    row.estimate.as_ref().map(change_of)
+    let so_far = |point: ChangePoint| match point.scale {
+        Scale::Ratio => Change::new(point.ratio, f64::NAN, f64::NAN),
+        Scale::Points => Change::points(point.ratio.ln(), f64::NAN, f64::NAN),
+    };
+    row.estimate.as_ref().map(change_of).or_else(|| row.so_far.map(so_far))
+}
+
+/// Above the tables of a family: empty at the experiment's end.
+pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
+    let note = |found: Unfinished| wrapped(&format!("note: {}.", unfinished(&found)), width, 6) + "\n";
+    evidence.unfinished().map_or_else(String::new, note)
+}
+
+/// Of an experiment that is under way or was stopped, without a full stop.
+pub fn unfinished(found: &Unfinished) -> String {
+    format!(
+        "the experiment is under way or was stopped: {}, so there are figures and changes, and no intervals and no verdicts; \
+         `etalon resume STORE` runs the rest",
+        found.text()
+    )
 }
 
 /// Percent, factor, or points between two shares.
@@ -255,7 +274,9 @@ pub fn design(set: &ComparisonSet) -> String {
         Order::Interleaved => "order randomised in each round",
         Order::Sequential => "one case after the other",
     };
-    let mut text = format!("{}, {order}", count(set.rounds as usize, "round"));
+    let of = set.rules.unfinished.map_or_else(String::new, |found| format!("{} of ", found.ended));
+    let (all, unit) = set.rules.unfinished.map_or((set.rounds as usize, "round"), |found| (found.of, found.unit));
+    let mut text = format!("{of}{}, {order}", count(all, unit));
     match set.lost() {
         0 => {}
         lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "run"))),

@@ -6,6 +6,7 @@ use serde_json::json;
 use store::Store;
 
 use super::report::{options, set_of, share};
+use super::run::resume_command;
 use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -34,8 +35,15 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Passed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
-        GateStatus::TooFewRows if args.inconclusive == OnInconclusive::Fail => Ok(Exit::Inconclusive),
+        GateStatus::TooFewRows | GateStatus::Unfinished if args.inconclusive == OnInconclusive::Fail => {
+            Ok(Exit::Inconclusive)
+        }
         GateStatus::TooFewRows => Err(too_few(&outcome)),
+        GateStatus::Unfinished => {
+            let how_far = outcome.unfinished.map_or_else(String::new, |found| found.text());
+            let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
+            Err(CliError::user(text).hint(format!("run the rest with `{}`", resume_command(&args.store))))
+        }
     }
 }
 
@@ -57,6 +65,7 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         GateStatus::Failed => "failed",
         GateStatus::Inconclusive => "inconclusive",
         GateStatus::TooFewRows => "too-few-rows",
+        GateStatus::Unfinished => "unfinished",
     };
     let rows: Vec<_> = outcome
         .lines

@@ -180,7 +180,7 @@ fn go_on(path: &Path) -> String {
 }
 
 /// Quoted for a shell.
-fn resume_command(path: &Path) -> String {
+pub fn resume_command(path: &Path) -> String {
     let path = path.to_string_lossy();
     format!("etalon resume {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
 }

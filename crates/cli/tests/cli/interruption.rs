@@ -34,6 +34,10 @@ fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
     assert!(!scene.path().join("wal.db").exists() && !scene.path().join("rollback.db").exists());
     let store = scene.store();
     let before = measured(&store);
+    let so_far = scene.etalon(&["compare", store.to_str().unwrap(), "--markdown"]);
+    assert!(so_far.stdout.contains("of 6 rounds have run"), "{}", so_far.stdout);
+    let gate = scene.etalon(&["gate", store.to_str().unwrap(), "--min-rows", "1"]);
+    gate.says(2, &["is under way or was stopped (", "hint: run the rest with `etalon resume "]);
     scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
     assert!(before < 24 && measured(&store) == 24);
 }

@@ -6,7 +6,9 @@ use stats::{RunValue, Sample, Verdict};
 use super::failures;
 use super::matching::{MatchedCases, matched};
 use super::options::Pairing;
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
+use super::row::{
+    ChangePoint, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of,
+};
 use super::set::Rules;
 use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
@@ -173,8 +175,6 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         warnings.extend((a + b > 0).then_some(Warning::Unpaired { a, b }));
     }
     warnings.extend(matched.left_out.clone());
-    warnings.extend(estimate.as_ref().and_then(disagreement));
-    fill_detectable(&mut warnings, estimate.as_ref());
     let repeated = match &estimate {
         Some(found) => survivors::repeated(index, cases, metric, &matched, (found, rules, seed)),
         None => Ok(None),
@@ -187,6 +187,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| missing_side(&side_a, &side_b))
+        .or_else(|| rules.unfinished.map(NoVerdict::Unfinished))
         .or_else(|| survivors::lacking(index, cases, metric))
         .or_else(|| index.conflict(evidence, cases, metric))
         .or(refusal)
@@ -198,6 +199,9 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         Some(NoVerdict::TooFewRounds { missing }) => Some(missing),
         _ => None,
     };
+    let (estimate, so_far) = at_the_end(estimate, rules);
+    warnings.extend(estimate.as_ref().and_then(disagreement));
+    fill_detectable(&mut warnings, estimate.as_ref());
     Comparison {
         benchmark: distinct(involved.iter().map(|case| case.benchmark.as_str())),
         case: common_point(&involved),
@@ -206,11 +210,22 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         a: side_a,
         b: side_b,
         estimate,
+        so_far,
         // Replaced by `families::judge` unless something prevents a verdict.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
         rounds_needed,
         warnings,
+    }
+}
+
+/// Before the end of an experiment only the change is left of an estimate.
+fn at_the_end(estimate: Option<Estimate>, rules: &Rules) -> (Option<Estimate>, Option<ChangePoint>) {
+    match estimate {
+        Some(Estimate { scale, ratio, rounds, .. }) if rules.unfinished.is_some() => {
+            (None, Some(ChangePoint { scale, ratio, rounds }))
+        }
+        ended => (ended, None),
     }
 }
 
@@ -300,7 +315,7 @@ pub fn side(
         system: distinct(systems),
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
-        half_width: stats::relative_half_width(&sample, rules.level),
+        half_width: stats::relative_half_width(&sample, rules.level).filter(|_| rules.unfinished.is_none()),
         runs: readings.points,
         unavailable: readings.unavailable,
     };

@@ -27,6 +27,6 @@ pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::measured_runs;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
-pub use row::{Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter};
+pub use row::{ChangePoint, Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter};
 pub use set::{ComparisonSet, DroppedRun, Note, NoteKind, Rules, Table, TimeOrder, Unmeasured, compare};
 pub use warning::{Warning, mark_name};

@@ -3,15 +3,16 @@
 use model::facts::{PUBLICATION, UNTRIED};
 
 use super::row::NoVerdict;
-use super::set::{Note, NoteKind, Table, TimeOrder};
+use super::set::{Note, NoteKind, Rules, Table, TimeOrder};
 use super::warning::Warning;
 use crate::evidence::{CLIENT, Evidence, IMPORTED};
 use crate::number::{Script, count, percent};
+use crate::words;
 
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
 
-pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Note> {
+pub fn notes(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
     if ![RELEASE, IMPORTED].contains(&evidence.header.build.as_str()) {
@@ -23,11 +24,14 @@ pub fn notes(evidence: &Evidence, tables: &[Table], order: TimeOrder) -> Vec<Not
             ),
         );
     }
-    if let Some(text) = sequential(order) {
+    if let Some(text) = sequential(rules.order) {
         add(NoteKind::SequentialOrder, text.to_owned());
     }
     if let Some(text) = incomplete(evidence) {
         add(NoteKind::Incomplete, text);
+    }
+    if let Some(found) = rules.unfinished {
+        add(NoteKind::Unfinished, words::unfinished(&found));
     }
     for table in tables {
         if let Some(text) = same_server(table) {

@@ -4,6 +4,7 @@ use model::{Direction, DurabilityTier, Metric, Point};
 use stats::Verdict;
 
 use super::warning::Warning;
+use crate::evidence::Unfinished;
 use crate::number::{count, failed_share};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,8 +97,20 @@ pub struct Estimate {
     pub detectable: Option<f64>,
 }
 
+/// A change without its interval: all there is of an experiment that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    pub scale: Scale,
+    /// As [`Estimate::ratio`].
+    pub ratio: f64,
+    /// As [`Estimate::rounds`].
+    pub rounds: u32,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoVerdict {
+    /// The plan is not at its end.
+    Unfinished(Unfinished),
     /// So many rounds are missing.
     TooFewRounds {
         /// How many to add.
@@ -158,6 +171,7 @@ impl NoVerdict {
     pub fn text(&self) -> String {
         let tier = |tier: &Option<DurabilityTier>| tier.map_or("unknown", DurabilityTier::as_str);
         match self {
+            NoVerdict::Unfinished(found) => found.text(),
             NoVerdict::TooFewRounds { missing: 1 } => "needs 1 more round".to_owned(),
             NoVerdict::TooFewRounds { missing } => format!("needs {missing} more rounds"),
             NoVerdict::UnequalDurability { a, b } => {
@@ -207,7 +221,7 @@ impl NoVerdict {
     /// For a column.
     pub fn short(&self) -> String {
         match self {
-            NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
+            NoVerdict::Unfinished(_) | NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
@@ -242,7 +256,9 @@ pub struct Comparison {
     pub metric: Metric,
     pub a: Side,
     pub b: Side,
+    /// `None` in an experiment that has not ended, which has [`Comparison::so_far`].
     pub estimate: Option<Estimate>,
+    pub so_far: Option<ChangePoint>,
     pub outcome: Outcome,
     /// If the sides differ in them.
     pub failures: Option<Failures>,
@@ -265,6 +281,11 @@ impl Comparison {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => Some(reason),
         }
+    }
+
+    pub fn point(&self) -> Option<ChangePoint> {
+        let of = |found: Estimate| ChangePoint { scale: found.scale, ratio: found.ratio, rounds: found.rounds };
+        self.estimate.map(of).or(self.so_far)
     }
 
     /// `None` for shares, which have a difference.

@@ -19,7 +19,7 @@ use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::row::Comparison;
 use super::steadiness;
-use crate::evidence::{Evidence, IMPORTED, RunCounts};
+use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
 
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +31,8 @@ pub struct Rules {
     /// Rounds of a sequential order are not paired.
     pub order: TimeOrder,
     pub min_rounds: u32,
+    /// No interval and no verdict is given before the end.
+    pub unfinished: Option<Unfinished>,
 }
 
 /// What is known of when the runs of the two sides ran.
@@ -104,6 +106,8 @@ pub enum NoteKind {
     SequentialOrder,
     /// Running, planned or dropped runs.
     Incomplete,
+    /// The plan is not at its end.
+    Unfinished,
     /// Both sides are one server.
     SameServer,
     /// The sides promise different things at commit.
@@ -124,6 +128,7 @@ impl NoteKind {
             NoteKind::DebugBuild => "debug-build",
             NoteKind::SequentialOrder => "sequential-order",
             NoteKind::Incomplete => "incomplete",
+            NoteKind::Unfinished => "unfinished",
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Missing => "missing",
@@ -204,6 +209,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         },
         order: TimeOrder::of(evidence, options.pairing),
         min_rounds: options.min_rounds,
+        unfinished: evidence.unfinished(),
     };
     Options::check(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
@@ -217,7 +223,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let families = judge_tables(&mut tables, &rules);
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
-    let notes = notes(evidence, &tables, rules.order);
+    let notes = notes(evidence, &tables, &rules);
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];

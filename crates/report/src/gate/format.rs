@@ -88,7 +88,7 @@ fn github_data(text: &str) -> String {
 fn junit(outcome: &GateOutcome) -> String {
     let failures = outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed);
     let skipped = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
-    let nothing = usize::from(outcome.status == GateStatus::TooFewRows);
+    let nothing = usize::from(matches!(outcome.status, GateStatus::TooFewRows | GateStatus::Unfinished));
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         out,

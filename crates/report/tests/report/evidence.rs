@@ -297,9 +297,14 @@ impl Made {
     }
 
     pub fn fail(&mut self, position: u32, reason: &str) {
+        self.evidence.runs[position as usize].reason = Some(reason.to_owned());
+        self.end(position, RunState::Failed);
+    }
+
+    /// Without a result.
+    pub fn end(&mut self, position: u32, state: RunState) {
         let run = &mut self.evidence.runs[position as usize];
-        run.state = RunState::Failed;
-        run.reason = Some(reason.to_owned());
+        run.state = state;
         let id = run.id;
         self.evidence.measurements.retain(|stored| stored.run_id != id);
         self.series.remove(&id);

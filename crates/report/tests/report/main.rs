@@ -17,3 +17,4 @@ mod json;
 mod pages;
 mod published;
 mod text;
+mod unfinished;
