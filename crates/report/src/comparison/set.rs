@@ -221,14 +221,19 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
     failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
+    let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
+    tables.retain(|table| is_asked(&table.b));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let notes = notes(evidence, &tables, &rules);
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];
-    let looked_at: Vec<String> =
-        if of_systems { others.iter().chain([&baseline]).cloned().collect() } else { Vec::new() };
+    let looked_at: Vec<String> = if of_systems {
+        others.iter().filter(|b| is_asked(b)).chain([&baseline]).cloned().collect()
+    } else {
+        Vec::new()
+    };
     let disk = disk::groups(evidence, &index, &looked_at, &rules);
     let clients = clients::groups(evidence, &index, &looked_at, &rules);
     let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
@@ -249,7 +254,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     })
 }
 
-/// Hidden rows are judged, too: looking at one metric does not reduce the questions.
+/// Hidden rows are judged, too: looking at one metric, or at one pair of sides, does not reduce the questions.
 fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
     steadiness::warn(&mut rows, rules);
@@ -294,7 +299,7 @@ fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
     tables.retain(|table| !table.rows.is_empty());
 }
 
-/// The baseline and what is compared with it.
+/// The baseline and all that may be compared with it.
 fn sides(
     evidence: &Evidence,
     projection: &Projection,
@@ -320,11 +325,12 @@ fn sides(
         (None, None) => return Err(CompareError::OneValue { key, value: "-".to_owned() }),
     };
     let alone = known.len() == 1 && options.cols.is_none() && options.a.is_none() && options.b.is_none();
-    let others: Vec<String> = match &options.b {
-        Some(b) if *b == a => return Err(CompareError::SameSide(a)),
-        Some(b) => vec![find(b)?],
-        None => known.into_iter().filter(|value| *value != a).collect(),
-    };
+    if let Some(b) = &options.b
+        && find(b)? == a
+    {
+        return Err(CompareError::SameSide(a));
+    }
+    let others: Vec<String> = known.into_iter().filter(|value| *value != a).collect();
     if others.is_empty() && !alone {
         return Err(CompareError::OneValue { key, value: a });
     }

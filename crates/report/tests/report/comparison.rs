@@ -405,3 +405,18 @@ fn runs_of_a_round_that_are_an_hour_apart_are_named() {
         );
     }
 }
+
+#[test]
+fn who_names_one_pair_has_not_asked_fewer_questions() {
+    let same = |_: i64| 1_000.0;
+    let systems = ["s0", "s1", "s2", "s3", "s4"].map(|name| (name.to_owned(), same as crate::evidence::Speed));
+    let made = Builder { systems: systems.into(), clients: vec![1], rounds: 6, ..Builder::default() }.build();
+    let whole = set(&made);
+    for b in ["s1", "s2", "s3", "s4"] {
+        let named = compare(&made.evidence, &Options { b: Some(b.to_owned()), ..Options::default() }).unwrap();
+        assert_eq!(named.families, whole.families);
+        let of_whole: Vec<&Comparison> = whole.tables.iter().filter(|t| t.b == b).flat_map(|t| &t.rows).collect();
+        assert_eq!(named.rows().collect::<Vec<_>>(), of_whole);
+        assert_eq!(named.tables.len(), 1);
+    }
+}
