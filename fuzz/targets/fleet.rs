@@ -1,11 +1,11 @@
 //! What conductor and agents read of each other.
 //!
-//! Seeds: crates/fleet/src/protocol.rs crates/model/src/run.rs crates/model/src/metric.rs crates/engine/src/crew.rs
-//! Seeds: crates/engine/src/worker/tally.rs
+//! Seeds: crates/fleet/src/protocol.rs crates/model/src/run.rs crates/model/src/metric.rs crates/engine/src/generator.rs
+//! Seeds: crates/engine/src/worker/counts.rs
 
 #![no_main]
 
-use engine::crew::Share;
+use engine::generator::HostLoad;
 use engine::series::Latencies;
 use engine::worker::TaskLog;
 use etalon_fuzz::{chosen, seed};
@@ -82,9 +82,9 @@ fn seeds() {
         Latencies { response: Default::default(), service: None, rates_per_s: vec![1.0], series: Vec::new() };
     plant(
         2,
-        &Outcome::Share(Box::new(Share {
+        &Outcome::HostLoad(Box::new(HostLoad {
             host: "h".into(),
-            tally: Default::default(),
+            counts: Default::default(),
             latencies,
             workers: 1,
             cores: 1,

@@ -97,7 +97,7 @@ struct Hopeless {
 
 impl Hopeless {
     /// A run was measured.
-    fn hope(&mut self) {
+    fn clear(&mut self) {
         self.is_refuted = true;
     }
 
@@ -142,7 +142,7 @@ impl ExperimentError {
     }
 }
 
-enum Runed {
+enum RunEnd {
     Measured,
     Aborted,
     Failed(Failure),
@@ -420,13 +420,13 @@ impl<'a> Conductor<'a> {
                 left: self.time_of_a_run() * (pending.len() - index) as u32,
             };
             match (self.run_patiently(*run, progress, observer)?, self.plan.schedule.on_error) {
-                (Runed::Measured, _) => hopeless.hope(),
-                (Runed::Aborted, _) => return Ok(Ended::Interrupted),
-                (Runed::Failed(failure), OnError::Continue) => {
+                (RunEnd::Measured, _) => hopeless.clear(),
+                (RunEnd::Aborted, _) => return Ok(Ended::Interrupted),
+                (RunEnd::Failed(failure), OnError::Continue) => {
                     failed += 1;
                     hopeless.take(*run, failure);
                 }
-                (Runed::Failed(failure), OnError::Stop) => {
+                (RunEnd::Failed(failure), OnError::Stop) => {
                     return Ok(Ended::Stopped { reason: self.why(*run, &failure), kind: failure.kind });
                 }
             }
@@ -464,10 +464,10 @@ impl<'a> Conductor<'a> {
         run: PlannedRun,
         progress: Progress,
         observer: &mut dyn Observer,
-    ) -> Result<Runed, ExperimentError> {
+    ) -> Result<RunEnd, ExperimentError> {
         for attempt in 1.. {
             let ended = self.run_unless_silent(run, progress, observer)?;
-            let Runed::Failed(failure) = &ended else { return Ok(ended) };
+            let RunEnd::Failed(failure) = &ended else { return Ok(ended) };
             let is_empty = failure.kind == FailureKind::NothingEnded;
             let is_last = attempt >= ATTEMPTS || self.options.interrupt.load(Ordering::Relaxed);
             if is_last || !(failure.may_pass() || is_empty) {
@@ -485,7 +485,7 @@ impl<'a> Conductor<'a> {
                 return Ok(ended);
             }
         }
-        Ok(Runed::Aborted)
+        Ok(RunEnd::Aborted)
     }
 
     /// Skips a run whose system is still silent.
@@ -494,7 +494,7 @@ impl<'a> Conductor<'a> {
         run: PlannedRun,
         progress: Progress,
         observer: &mut dyn Observer,
-    ) -> Result<Runed, ExperimentError> {
+    ) -> Result<RunEnd, ExperimentError> {
         let system = self.cases[run.case as usize].system.clone();
         if !self.silent.contains(self.name_of(&system)) || self.wait_for(&system)? {
             return self.run_one(run, progress, observer);
@@ -505,7 +505,7 @@ impl<'a> Conductor<'a> {
         let record = RunRecord::without_result(RunState::Failed, failure.to_string());
         self.store.finish_run(id, &record)?;
         observer.run_ended(&run, &self.cases[run.case as usize], &record);
-        Ok(Runed::Failed(failure))
+        Ok(RunEnd::Failed(failure))
     }
 
     /// `false` if it does not come back, or the user interrupts.
@@ -538,22 +538,22 @@ impl<'a> Conductor<'a> {
         run: PlannedRun,
         progress: Progress,
         observer: &mut dyn Observer,
-    ) -> Result<Runed, ExperimentError> {
+    ) -> Result<RunEnd, ExperimentError> {
         let case = self.cases[run.case as usize].clone();
         observer.run_started(&run, &case, progress);
         let id = self.store.begin_run(run, host::clock::unix_ms())?;
         let started = Instant::now();
         let (record, ended) = match self.prepare_and_run(run, &case, observer) {
-            Ok(record) if record.state == RunState::Aborted => (record, Runed::Aborted),
-            Ok(record) => (record, Runed::Measured),
+            Ok(record) if record.state == RunState::Aborted => (record, RunEnd::Aborted),
+            Ok(record) => (record, RunEnd::Measured),
             // Interrupted preparation has not failed.
             Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
                 let reason = format!("{}: {failure}", model::run::INTERRUPTED);
-                (RunRecord::without_result(RunState::Aborted, reason), Runed::Aborted)
+                (RunRecord::without_result(RunState::Aborted, reason), RunEnd::Aborted)
             }
             Err(failure) => {
                 let record = RunRecord::without_result(RunState::Failed, failure.to_string());
-                (record, Runed::Failed(failure))
+                (record, RunEnd::Failed(failure))
             }
         };
         self.store.finish_run(id, &record)?;
@@ -579,11 +579,11 @@ impl<'a> Conductor<'a> {
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error))?;
         let job = self.job(run, case);
         let places = self.options.places.as_ref();
-        let crew = places.map(|places| places.crew(&job, site)).transpose()?.flatten();
+        let generator = places.map(|places| places.generator(&job, site)).transpose()?.flatten();
         let started = Instant::now();
         site.prepare(&job)?;
         let prepared_s = started.elapsed().as_secs_f64();
-        let mut record = site.run(&job, crew.as_deref(), observer)?;
+        let mut record = site.run(&job, generator.as_deref(), observer)?;
         if record.state == RunState::Measured {
             // Making tables: in full where the engine makes them anew, else by a copy of the first.
             let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);

@@ -10,13 +10,13 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, Ru
 
 use stats::Steadiness;
 
-use crate::crew::MachineShare;
 use crate::durations::Durations;
+use crate::generator::MachineShare;
 use crate::lane::ErrorClass;
 use crate::series::Latencies;
 use crate::target::{Counters, Placement};
 use crate::traffic::Traffic;
-use crate::worker::{Pace, Tally};
+use crate::worker::{LoadCounts, Pace};
 
 pub use hosts::HostFigures;
 
@@ -28,7 +28,7 @@ const CHANCE: f64 = 2.0;
 const FEWEST_INTERVALS: usize = 8;
 
 pub struct Evidence<'a> {
-    pub tally: Tally,
+    pub counts: LoadCounts,
     pub latencies: Latencies,
     pub workers: usize,
     /// Usable by workers and helpers: one each, within the hosts'.
@@ -54,15 +54,15 @@ pub struct Evidence<'a> {
 }
 
 pub fn record(evidence: Evidence<'_>) -> RunRecord {
-    let window_s = evidence.tally.window_ns as f64 / 1e9;
-    let rate = evidence.tally.succeeded_in_window as f64 / window_s;
+    let window_s = evidence.counts.window_ns as f64 / 1e9;
+    let rate = evidence.counts.succeeded_in_window as f64 / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
     let what = "transactions in the run";
-    let stopped = evidence.tally.stopped();
+    let stopped = evidence.counts.stopped();
     latencies(what, "response", (&evidence.latencies.response, stopped), Role::Primary, &mut measurements);
     latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
     measurements.push(failed_share(&evidence));
-    errors(&evidence.tally, &mut measurements);
+    errors(&evidence.counts, &mut measurements);
     load::measurements(&evidence, &mut measurements);
     client::cost(&evidence, &mut measurements);
     server_cost(&evidence, &mut measurements);
@@ -78,7 +78,7 @@ pub fn record(evidence: Evidence<'_>) -> RunRecord {
     }
     let mut marks = evidence.marks.clone();
     marks.extend(hosts::slow(&evidence.hosts));
-    marks.extend(error_marks(&evidence.tally));
+    marks.extend(error_marks(&evidence.counts));
     marks.extend(load::marks(&evidence));
     marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, "transactions"));
@@ -120,26 +120,26 @@ fn failed_share(evidence: &Evidence<'_>) -> Measurement {
 /// Failed or skipped in the measured part. What was due at its very end and not begun has not failed, nor what would
 /// have been retried.
 fn failed(evidence: &Evidence<'_>) -> u64 {
-    evidence.latencies.response.failed().saturating_sub(evidence.tally.stopped())
+    evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
 }
 
-fn errors(tally: &Tally, into: &mut Vec<Measurement>) {
+fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let mut push = |id: &str, count: u64| {
         into.push(Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64));
     };
-    push("errors", tally.failures());
-    if tally.retries > 0 {
-        push("retried", tally.retried);
-        push("retries", tally.retries);
+    push("errors", counts.failures());
+    if counts.retries > 0 {
+        push("retried", counts.retried);
+        push("retries", counts.retries);
     }
-    for (class, count) in ErrorClass::ALL.iter().zip(tally.failed).filter(|(_, count)| *count > 0) {
+    for (class, count) in ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0) {
         push(&format!("errors_{}", class.as_str()), count);
     }
 }
 
 /// Server cost, and its counters.
 fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let transactions = evidence.tally.succeeded.max(1) as f64;
+    let transactions = evidence.counts.succeeded.max(1) as f64;
     let per_transaction = match &evidence.server_cpu_s {
         Ok(cpu_s) => Reading::Value(cpu_s * 1e6 / transactions),
         Err(reason) => Reading::Unavailable(reason.clone()),
@@ -157,12 +157,12 @@ fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// With the first message of each class.
-fn error_marks(tally: &Tally) -> Vec<Mark> {
+fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
     let of_class = |(class, count): (&ErrorClass, u64)| {
-        let message = tally.messages.iter().find(|error| error.class == *class).map_or("", |error| &error.message);
+        let message = counts.messages.iter().find(|error| error.class == *class).map_or("", |error| &error.message);
         Mark { kind: MarkKind::Errors, detail: format!("{count} × {}: {message}", class.as_str()) }
     };
-    ErrorClass::ALL.iter().zip(tally.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
+    ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
 }
 
 /// Whether the load fell behind: compared with what the rate made due in the measured part, since that number is
@@ -170,10 +170,10 @@ fn error_marks(tally: &Tally) -> Vec<Mark> {
 /// (Little's law: rate times response time).
 fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     let Pace::Rate(_) = evidence.pace else { return None };
-    let tally = &evidence.tally;
-    let (due, ended) = (tally.due_in_window as f64, (tally.succeeded_in_window + tally.failed_in_window) as f64);
+    let counts = &evidence.counts;
+    let (due, ended) = (counts.due_in_window as f64, (counts.succeeded_in_window + counts.failed_in_window) as f64);
     let mean_ns = evidence.latencies.response.mean_ns().unwrap_or_default();
-    let under_way = (due * mean_ns / tally.window_ns.max(1) as f64).min(due);
+    let under_way = (due * mean_ns / counts.window_ns.max(1) as f64).min(due);
     let is_met = due - ended <= (1.0 - RATE_MET) * due + CHANCE * (2.0 * under_way).sqrt();
     let detail = format!("of {due:.0} {what} that were due in the run, {ended:.0} ended in it");
     (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
@@ -226,7 +226,7 @@ mod tests {
         static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
         let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
         collector.response.record(1_000_000, transactions);
-        let tally = Tally {
+        let counts = LoadCounts {
             succeeded: transactions,
             succeeded_in_window: transactions,
             cpu_ns: Some(cpu_ns),
@@ -234,10 +234,10 @@ mod tests {
             over_limits: vec![0; 4],
             window_ns: 1_000_000_000,
             due_in_window: if let Pace::Rate(rate) = pace { rate as u64 } else { 0 },
-            ..Tally::default()
+            ..LoadCounts::default()
         };
         Evidence {
-            tally,
+            counts,
             latencies: collector.into_latencies("local", 1_000_000_000, 0),
             workers: 1,
             cores: 1,
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn one_thread_that_is_full_is_the_bottleneck_even_beside_idle_ones() {
         let mut two = evidence(5_000, 900_000_000, Pace::Closed);
-        two.tally.threads = vec![850_000_000, 50_000_000];
+        two.counts.threads = vec![850_000_000, 50_000_000];
         (two.workers, two.cores) = (2, host::cpu::available_cores().min(2));
         let record = record(two);
         let marks = &record.marks;
@@ -287,8 +287,8 @@ mod tests {
     fn logins_under_load_are_held_against_the_cores_that_they_run_on() {
         // One worker at 30 %, and eight reconnecting threads at 25 % each.
         let mut logins = evidence(5_000, 2_300_000_000, Pace::Closed);
-        logins.tally.threads = vec![300_000_000];
-        (logins.tally.helper_threads, logins.cores) = (8, 9);
+        logins.counts.threads = vec![300_000_000];
+        (logins.counts.helper_threads, logins.cores) = (8, 9);
         let with_cores = record(logins);
         assert_eq!(with_cores.marks, []);
         assert!(
@@ -296,8 +296,8 @@ mod tests {
         );
         // Too much for two cores together.
         let mut crowded = evidence(5_000, 1_900_000_000, Pace::Closed);
-        crowded.tally.threads = vec![300_000_000];
-        (crowded.tally.helper_threads, crowded.cores) = (8, 2);
+        crowded.counts.threads = vec![300_000_000];
+        (crowded.counts.helper_threads, crowded.cores) = (8, 2);
         let marks = record(crowded).marks;
         assert!(marks[0].detail.starts_with("the client's 9 threads were busy 95 %"), "{marks:?}");
     }
@@ -306,7 +306,7 @@ mod tests {
     fn a_client_that_turns_late_to_what_is_due_is_marked_only_if_that_is_its_own_doing() {
         let with_lag = |lag_ns: u64, cpu_ns: u64, pace| {
             let mut evidence = evidence(5_000, cpu_ns, pace);
-            (0..1_000).for_each(|_| evidence.tally.lag.record(lag_ns));
+            (0..1_000).for_each(|_| evidence.counts.lag.record(lag_ns));
             record(evidence).marks
         };
         // The median response is 1 ms.
@@ -324,11 +324,11 @@ mod tests {
             let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
             collector.response.record(1_000_000, 1_000);
             evidence.latencies = collector.into_latencies("local", 1_000_000_000, not_begun);
-            evidence.tally.not_begun = not_begun;
-            let mut kind = crate::recorder::KindTally::new("select".to_owned());
+            evidence.counts.not_begun = not_begun;
+            let mut kind = crate::recorder::KindCounts::new("select".to_owned());
             kind.response.record(1_000_000, 1_000);
             kind.response.record_failed(not_begun);
-            evidence.tally.kinds = vec![kind];
+            evidence.counts.kinds = vec![kind];
             record(evidence)
         };
         let (whole, cut) = (stopped(0), stopped(17));
@@ -351,14 +351,14 @@ mod tests {
         assert!(!has(&plain, "late") && !has(&plain, "backlog_max") && !has(&plain, "pool_wait_p50"));
         let traffic = Traffic { latency_limit_ns: Some(1), limits_ns: vec![1_500_000_000], ..Traffic::default() };
         let mut limited = Evidence { traffic: &traffic, ..evidence(1_000, 0, Pace::Rate(1_000.0)) };
-        limited.tally.over_limits = vec![7];
-        (limited.tally.late, limited.tally.skipped, limited.tally.backlog_max) = (3, 2, 9);
-        limited.tally.kernel_entries = Some(500);
-        limited.tally.pool_wait = Some(Durations::default());
-        limited.tally.connections.count(2_000_000);
+        limited.counts.over_limits = vec![7];
+        (limited.counts.late, limited.counts.skipped, limited.counts.backlog_max) = (3, 2, 9);
+        limited.counts.kernel_entries = Some(500);
+        limited.counts.pool_wait = Some(Durations::default());
+        limited.counts.connections.count(2_000_000);
         let missing = "it takes 1 connections and no more".to_owned();
-        limited.tally.connections.refuse(crate::error::FailureKind::Other, 2, missing);
-        limited.tally.connections.missing = 2;
+        limited.counts.connections.refuse(crate::error::FailureKind::Other, 2, missing);
+        limited.counts.connections.missing = 2;
         let record = record(limited);
         for (id, value) in [
             ("over_1s500ms", 7.0),
@@ -380,12 +380,12 @@ mod tests {
     #[test]
     fn kinds_have_throughput_and_response_of_their_own() {
         let mut mixed = evidence(1_000, 0, Pace::Closed);
-        let mut reads = crate::recorder::KindTally::new("reads".to_owned());
+        let mut reads = crate::recorder::KindCounts::new("reads".to_owned());
         for ns in 1..=1_000 {
             reads.record(1, ns * 1_000, crate::recorder::Inside::Window);
         }
         reads.record(1, 5_000_123, crate::recorder::Inside::Later);
-        mixed.tally.kinds = vec![reads, crate::recorder::KindTally::new("writes".to_owned())];
+        mixed.counts.kinds = vec![reads, crate::recorder::KindCounts::new("writes".to_owned())];
         let record = record(mixed);
         assert_eq!(reading(&record, "throughput_reads"), Reading::Value(1_000.0));
         assert_eq!(reading(&record, "response_min_reads"), Reading::Value(1.0));

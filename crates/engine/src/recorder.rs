@@ -35,7 +35,7 @@ pub enum Extent {
 
 /// One kind of transactions in the measured part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct KindTally {
+pub struct KindCounts {
     /// By the stream.
     pub name: String,
     /// Succeeded inside the measured part.
@@ -47,9 +47,9 @@ pub struct KindTally {
     pub response: Durations,
 }
 
-impl KindTally {
-    pub fn new(name: String) -> KindTally {
-        KindTally { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::default() }
+impl KindCounts {
+    pub fn new(name: String) -> KindCounts {
+        KindCounts { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::default() }
     }
 
     /// Successes that ended together.
@@ -58,7 +58,7 @@ impl KindTally {
         self.response.record(response_ns, count);
     }
 
-    pub fn merge(&mut self, other: &KindTally) {
+    pub fn merge(&mut self, other: &KindCounts) {
         self.in_window = self.in_window.saturating_add(other.in_window);
         self.failed = self.failed.saturating_add(other.failed);
         self.broken_off = self.broken_off.saturating_add(other.broken_off);

@@ -9,14 +9,14 @@ use std::time::Duration;
 use model::{Length, RunRecord, RunState, Schedule};
 
 use crate::beside::Beside;
-use crate::crew::{Crew, Loaded, Local, MachineShare, Order, Share};
 use crate::error::{Failure, FailureKind};
+use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, Local, MachineShare};
 use crate::lane::ErrorClass;
 use crate::measure::{self, Evidence, HostFigures};
 use crate::observer::Observer;
 use crate::series::Latencies;
 use crate::target::{Counters, Placement, Target};
-use crate::worker::{HOPELESS_FAILURES, Tally, TaskLog};
+use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
 use crate::workloads::transactions::Program;
 use crate::workloads::{StreamTask, Work};
 
@@ -51,10 +51,10 @@ impl RunTask<'_> {
         self.run_by(&Local::new(self.target).beside(beside), observer)
     }
 
-    fn run_by(&self, crew: &dyn Crew, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+    fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let RunTask { target, task, schedule, seed, interrupt } = *self;
-        let order = Order { task, schedule, seed, interrupt };
-        Run { ledger: &OfTarget(target), crew, order }.run(observer)
+        let order = LoadSpec { task, schedule, seed, interrupt };
+        Run { server: &OfTarget(target), generator, order }.run(observer)
     }
 }
 
@@ -68,7 +68,7 @@ impl Drop for EndOfLoad<'_> {
 }
 
 /// A system's own counts, asked before and after a run, maybe on another host.
-pub trait Ledger {
+pub trait ServerCounters {
     fn counters(&self) -> Result<Counters, Failure>;
 
     /// Of the server's processes.
@@ -82,7 +82,7 @@ pub trait Ledger {
 
 pub struct OfTarget<'a>(pub &'a dyn Target);
 
-impl Ledger for OfTarget<'_> {
+impl ServerCounters for OfTarget<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
         self.0.counters()
     }
@@ -104,48 +104,48 @@ impl Ledger for OfTarget<'_> {
 }
 
 pub struct Run<'a> {
-    pub ledger: &'a dyn Ledger,
-    pub crew: &'a dyn Crew,
-    pub order: Order<'a>,
+    pub server: &'a dyn ServerCounters,
+    pub generator: &'a dyn LoadGenerator,
+    pub order: LoadSpec<'a>,
 }
 
 impl Run<'_> {
     pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let before = self.ledger.counters()?;
-        let server_cpu_before = self.ledger.server_cpu_s();
+        let before = self.server.counters()?;
+        let server_cpu_before = self.server.server_cpu_s();
         let own_cpu_before = host::cpu::thread_cpu();
-        let shares = match self.crew.load(&self.order, observer)? {
+        let shares = match self.generator.load(&self.order, observer)? {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
                 tell_tasks(&tasks, observer);
                 return Ok(RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED));
             }
         };
-        let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.ledger.server_cpu_s()? - before));
+        let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.server.server_cpu_s()? - before));
         let own_cpu = own_cpu_before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
         let whole = Whole::of(shares)?;
-        let server_cpu_s = match self.ledger.placement() {
-            Placement::OwnThreads => beside_the_generator(server_cpu_s, &whole.tally, own_cpu),
+        let server_cpu_s = match self.server.placement() {
+            Placement::OwnThreads => beside_the_generator(server_cpu_s, &whole.counts, own_cpu),
             Placement::InProcess | Placement::Server => server_cpu_s,
         };
-        tell_tasks(&whole.tally.tasks, observer);
-        refuse_broken(&whole.tally)?;
+        tell_tasks(&whole.counts.tasks, observer);
+        refuse_broken(&whole.counts)?;
         let work = &self.order.task.work;
         let (counters, marks) = match work {
             Work::Statements(program) => {
-                let mut counters = self.counters_after(&before, program, &whole.tally)?;
-                let marks = self.check_counts(program, &whole.tally, &mut counters)?;
+                let mut counters = self.counters_after(&before, program, &whole.counts)?;
+                let marks = self.check_counts(program, &whole.counts, &mut counters)?;
                 (counters, marks)
             }
-            Work::Blocks(_) => (self.ledger.counters()?.since(&before), Vec::new()),
+            Work::Blocks(_) => (self.server.counters()?.since(&before), Vec::new()),
         };
         let evidence = Evidence {
-            tally: whole.tally,
+            counts: whole.counts,
             latencies: whole.latencies,
             workers: whole.workers,
             cores: whole.cores,
             hosts: whole.hosts,
-            placement: self.ledger.placement(),
+            placement: self.server.placement(),
             counters,
             server_cpu_s,
             machine: whole.machine,
@@ -162,11 +162,11 @@ impl Run<'_> {
     }
 
     /// Waits until they show everything committed; minus those before.
-    fn counters_after(&self, before: &Counters, program: &Program, tally: &Tally) -> Result<Counters, Failure> {
-        let claimed = counts::claimed_commits(program, tally) as f64;
+    fn counters_after(&self, before: &Counters, program: &Program, counts: &LoadCounts) -> Result<Counters, Failure> {
+        let claimed = counts::claimed_commits(program, counts) as f64;
         let started_ns = host::clock::now_ns();
         loop {
-            let since = self.ledger.counters()?.since(before);
+            let since = self.server.counters()?.since(before);
             let complete = counts::seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
             if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
                 return Ok(since);
@@ -179,16 +179,16 @@ impl Run<'_> {
 /// What of the process's CPU time an engine with threads of its own has used: all but the workers' and this thread's.
 fn beside_the_generator(
     process: Result<f64, String>,
-    tally: &Tally,
+    counts: &LoadCounts,
     own: Result<Duration, String>,
 ) -> Result<f64, String> {
-    let workers_ns = tally.generator_cpu_ns.ok_or("the operating system does not tell what the workers have used")?;
+    let workers_ns = counts.generator_cpu_ns.ok_or("the operating system does not tell what the workers have used")?;
     Ok((process? - own?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
 }
 
 /// All hosts together.
 struct Whole {
-    tally: Tally,
+    counts: LoadCounts,
     latencies: Latencies,
     workers: usize,
     cores: usize,
@@ -200,7 +200,7 @@ struct Whole {
 
 impl Whole {
     /// Sums counts and merges histograms; nothing is averaged.
-    fn of(shares: Vec<Share>) -> Result<Whole, Failure> {
+    fn of(shares: Vec<HostLoad>) -> Result<Whole, Failure> {
         let hosts = HostFigures::of(&shares);
         let machine = match &shares[..] {
             [one] => one.machine.clone(),
@@ -209,16 +209,16 @@ impl Whole {
         let start_skew_ns = shares.iter().filter_map(|share| share.start_skew_ns).max();
         let start_time_ns = shares.iter().filter_map(|share| share.start_time_ns).max();
         let mut shares = shares.into_iter();
-        let Some(Share { mut tally, mut latencies, mut workers, mut cores, .. }) = shares.next() else {
+        let Some(HostLoad { mut counts, mut latencies, mut workers, mut cores, .. }) = shares.next() else {
             return Err(Failure::new(FailureKind::Plan, "make the load", "no host takes part"));
         };
         for share in shares {
-            tally.merge(share.tally)?;
+            counts.merge(share.counts)?;
             latencies.merge(share.latencies);
             workers = workers.saturating_add(share.workers);
             cores = cores.saturating_add(share.cores);
         }
-        Ok(Whole { tally, latencies, workers, cores, hosts, machine, start_skew_ns, start_time_ns })
+        Ok(Whole { counts, latencies, workers, cores, hosts, machine, start_skew_ns, start_time_ns })
     }
 }
 
@@ -229,14 +229,14 @@ fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
 }
 
 /// Refuses unusable figures.
-pub(crate) fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
-    let said = |class: ErrorClass| tally.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
+pub(crate) fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
+    let said = |class: ErrorClass| counts.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
     let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the run", cause));
     if let Some(message) = said(ErrorClass::Unresponsive) {
-        let given_up = tally.failures_of(ErrorClass::Unresponsive);
+        let given_up = counts.failures_of(ErrorClass::Unresponsive);
         return refuse(FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up"));
     }
-    if tally.connection_lost {
+    if counts.connection_lost {
         let message = said(ErrorClass::ConnectionLost).unwrap_or("it did not say why");
         return refuse(FailureKind::ConnectionLost, format!("a connection was lost: {message}"));
     }
@@ -246,15 +246,15 @@ pub(crate) fn refuse_broken(tally: &Tally) -> Result<(), Failure> {
     if let Some(message) = said(ErrorClass::Script) {
         return refuse(FailureKind::Other, format!("the script failed: {message}"));
     }
-    if tally.hopeless || (tally.succeeded_in_window == 0 && tally.failures() > 0) {
-        let message = tally.messages.first().map_or("no message", |error| error.message.as_str());
-        let who = match tally.hopeless && tally.succeeded > 0 {
+    if counts.hopeless || (counts.succeeded_in_window == 0 && counts.failures() > 0) {
+        let message = counts.messages.first().map_or("no message", |error| error.message.as_str());
+        let who = match counts.hopeless && counts.succeeded > 0 {
             true => format!("of one thread's transactions the first {HOPELESS_FAILURES} failed"),
             false => "no transaction succeeded".to_owned(),
         };
         return refuse(FailureKind::Other, format!("{who}: {message}"));
     }
-    if tally.succeeded_in_window == 0 {
+    if counts.succeeded_in_window == 0 {
         let failed = refuse(FailureKind::NothingEnded, "nothing ended within the measured part".to_owned());
         return failed.map_err(|failure| failure.hint("write a longer `duration` under `[schedule]`"));
     }

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use model::{Case, Facts, RunRecord, Schedule, SystemPlan};
 
-use crate::crew::{Crew, Local, Order};
 use crate::dataset::Tables;
 use crate::error::Failure;
+use crate::generator::{LoadGenerator, LoadSpec, Local};
 use crate::observer::Observer;
 use crate::run::{OfTarget, Run};
 use crate::session::SessionKind;
@@ -27,8 +27,8 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub fn order(&self, task: &'a StreamTask) -> Order<'a> {
-        Order { task, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
+    pub fn order(&self, task: &'a StreamTask) -> LoadSpec<'a> {
+        LoadSpec { task, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
     }
 }
 
@@ -45,8 +45,13 @@ pub trait Site: Send + Sync {
     /// Makes the task's own tables, once for all hosts.
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
 
-    /// Settles the system and makes the run. `crew` makes a stream's load; without one the system's host does.
-    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure>;
+    /// Settles the system and makes the run. `generator` makes a stream's load; without one the system's host does.
+    fn run(
+        &self,
+        job: &Job<'_>,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure>;
 
     /// For other hosts; without a user's password.
     fn reach(&self) -> Result<SystemPlan, Failure>;
@@ -67,7 +72,11 @@ pub trait Places: Send + Sync {
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
 
     /// `None` if the system's host makes the load.
-    fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure>;
+    fn generator<'a>(
+        &'a self,
+        job: &Job<'a>,
+        site: &'a dyn Site,
+    ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure>;
 
     /// Of the load hosts, by subject.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
@@ -120,14 +129,19 @@ impl Site for Here {
         }
     }
 
-    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+    fn run(
+        &self,
+        job: &Job<'_>,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure> {
         let target = &*self.target;
         target.settle()?;
         match &job.task.action {
             Action::Stream(stream) => {
                 let own = Local::new(target);
-                let crew = crew.unwrap_or(&own);
-                Run { ledger: &OfTarget(target), crew, order: job.order(stream) }.run(observer)
+                let generator = generator.unwrap_or(&own);
+                Run { server: &OfTarget(target), generator, order: job.order(stream) }.run(observer)
             }
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);

@@ -18,7 +18,7 @@ use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
-use crate::worker::{Tally, WorkerContext};
+use crate::worker::{LoadCounts, WorkerContext};
 use crate::workloads::disk::{BlockLoad, Cursors};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
@@ -284,7 +284,7 @@ pub trait Target: Send + Sync {
     }
 
     /// Runs a worker's part of a run on this thread, by [`crate::worker::run`].
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure>;
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
 
     /// For single statements, in étalon's schema with the plan's settings. What its kind needs is installed if missing
     /// and permitted.

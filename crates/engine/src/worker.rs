@@ -1,7 +1,7 @@
 //! The one worker loop for every family and engine, on real and virtual time.
 
+mod counts;
 mod opening;
-mod tally;
 mod transaction;
 mod turn;
 
@@ -17,12 +17,12 @@ use crate::lag::Lag;
 use crate::lane::{Instants, Lane, OpError, SessionCounts, SyncPoint};
 use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
 use crate::pool::Pool;
-use crate::recorder::{Exchange, KindTally, Latencies, Recorder};
+use crate::recorder::{Exchange, KindCounts, Latencies, Recorder};
 use crate::stream::Stream;
 use crate::traffic::Traffic;
 
+pub use counts::{Connections, LoadCounts, TaskEnd, TaskLog};
 pub use opening::{LOGINS_AT_ONCE, shortfall};
-pub use tally::{Connections, Tally, TaskEnd, TaskLog};
 pub(crate) use transaction::HOPELESS_FAILURES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ enum Kinds {
 
 /// From the common start to the end. The lane must be connected, and is closed. Errors under load are counted, and
 /// judged by the conductor.
-pub fn run<L, S, C>(lane: L, stream: &S, clock: &C, context: WorkerContext<'_>) -> Result<Tally, Failure>
+pub fn run<L, S, C>(lane: L, stream: &S, clock: &C, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>
 where
     S: Stream,
     L: Lane<Op = S::Op>,
@@ -171,7 +171,7 @@ where
 {
     let Some(gate_ns) = context.gate.ready() else {
         lane.close();
-        return Ok(Tally::default());
+        return Ok(LoadCounts::default());
     };
     let start_ns = clock.start(gate_ns);
     let mut worker = Worker::new(lane, stream, clock, context, start_ns);
@@ -256,7 +256,7 @@ struct Worker<'a, L, S: Stream, C> {
     next_client: usize,
     /// Due and not ended.
     running: u32,
-    tally: Tally,
+    counts: LoadCounts,
     lag: Lag,
     now_ns: u64,
     /// Last completion.
@@ -311,20 +311,20 @@ where
         let states = stream.clients(context.seed, context.clients.clone());
         let slots: Vec<Slot<S>> =
             states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
-        let mut tally = Tally {
+        let mut counts = LoadCounts {
             over_limits: vec![0; traffic.limits_ns.len()],
             pool_wait: traffic.pool.map(|_| Durations::default()),
             connections: std::mem::take(&mut context.opened),
-            ..Tally::default()
+            ..LoadCounts::default()
         };
         if kinds == Kinds::ToldApart {
-            tally.kinds = names.into_iter().map(KindTally::new).collect();
+            counts.kinds = names.into_iter().map(KindCounts::new).collect();
         }
         if traffic.tasks.is_some() {
             let process = context.clients.start / (context.clients.len() as u32).max(1);
             let tasks = Vec::with_capacity(slots.len());
             // The coordinator knows the time of day.
-            tally.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
+            counts.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
         }
         Worker {
             lane,
@@ -343,7 +343,7 @@ where
             in_flight: 0,
             next_client: 0,
             running: 0,
-            tally,
+            counts,
             lag: Lag::default(),
             now_ns: start_ns,
             heard_ns: start_ns,
@@ -373,29 +373,29 @@ where
         }
     }
 
-    fn finish(mut self) -> Tally {
+    fn finish(mut self) -> LoadCounts {
         let used = |end: Option<u64>, start: Option<u64>| end.zip(start).map(|(end, start)| end.saturating_sub(start));
-        self.tally.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
-        self.tally.generator_cpu_ns = thread_cpu_ns().map(|own_ns| own_ns + self.lane.helpers_cpu_ns());
-        self.tally.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
-        self.tally.threads.extend(self.tally.cpu_ns);
+        self.counts.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
+        self.counts.generator_cpu_ns = thread_cpu_ns().map(|own_ns| own_ns + self.lane.helpers_cpu_ns());
+        self.counts.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
+        self.counts.threads.extend(self.counts.cpu_ns);
         let helpers_ns = self.lane.helpers_cpu_ns().saturating_sub(self.helpers_cpu_at_start_ns);
-        self.tally.cpu_ns = self.tally.cpu_ns.map(|own_ns| own_ns + helpers_ns);
+        self.counts.cpu_ns = self.counts.cpu_ns.map(|own_ns| own_ns + helpers_ns);
         self.heed_end();
         if self.rules.count.is_none() && self.rules.end_ns != u64::MAX {
-            self.tally.window_ns = self.rules.end_ns.saturating_sub(self.rules.measured_ns);
+            self.counts.window_ns = self.rules.end_ns.saturating_sub(self.rules.measured_ns);
         }
         self.count_due();
         // Their kind is unknown, so each kind may have lost them.
-        let never_begun = self.tally.skipped + self.tally.not_begun;
-        self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
-        self.tally.lag = std::mem::take(&mut self.lag);
-        self.tally.transfer = self.lane.transfer();
-        self.tally.helper_threads = self.lane.helper_threads();
-        self.tally.sessions = Some(self.session_counts());
+        let never_begun = self.counts.skipped + self.counts.not_begun;
+        self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
+        self.counts.lag = std::mem::take(&mut self.lag);
+        self.counts.transfer = self.lane.transfer();
+        self.counts.helper_threads = self.lane.helper_threads();
+        self.counts.sessions = Some(self.session_counts());
         self.recorder.finish();
         self.lane.close();
-        self.tally
+        self.counts
     }
 
     /// Skipped after an interrupted run, where a silent server would only be waited for.
@@ -412,21 +412,21 @@ impl<L, S: Stream, C> Worker<'_, L, S, C> {
     /// Under a rate: due in the measured part, and not begun because all clients were busy.
     fn count_due(&mut self) {
         let Pacer::Rate(schedule) = &self.pacer else { return };
-        let end_ns = self.rules.measured_ns + self.tally.window_ns;
+        let end_ns = self.rules.measured_ns + self.counts.window_ns;
         let before = schedule.until(self.rules.measured_ns);
         let due = schedule.until(end_ns);
         let batch = self.stream.batch();
-        self.tally.due_in_window = (due - before) * batch;
+        self.counts.due_in_window = (due - before) * batch;
         // A run by count has taken all.
         if self.rules.count.is_none() {
             let begun = schedule.taken().max(before);
             let not_begun = due.saturating_sub(begun) * batch;
-            self.tally.not_begun += not_begun;
+            self.counts.not_begun += not_begun;
             // Avoids iterating over the schedule in vain.
             if not_begun > 0 {
                 let waited_for =
                     |limit_ns| schedule.until(end_ns.saturating_sub(limit_ns)).saturating_sub(begun) * batch;
-                self.tally.count_over(&self.rules, waited_for);
+                self.counts.count_over(&self.rules, waited_for);
             }
         }
     }

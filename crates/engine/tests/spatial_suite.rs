@@ -18,7 +18,7 @@ use engine::session::{Session, SessionKind};
 use engine::step::{self, StepContext};
 use engine::systems::{mysql, postgres, sqlite, sqlserver};
 use engine::target::{Counters, Load, Placement, Target};
-use engine::worker::{Tally, WorkerContext};
+use engine::worker::{LoadCounts, WorkerContext};
 use engine::workloads::spatial::dialect::SpatialDialect;
 use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
 use engine::workloads::{Action, Grants, Task};
@@ -106,8 +106,8 @@ impl Target for Parrot {
     fn scalar(&self, _sql: &str) -> Result<i64, Failure> {
         Ok(0)
     }
-    fn drive(&self, _load: Load<'_>, _context: WorkerContext<'_>) -> Result<Tally, Failure> {
-        Ok(Tally::default())
+    fn drive(&self, _load: Load<'_>, _context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        Ok(LoadCounts::default())
     }
     fn session(&self, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(ParrotSession {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::crew::Crew;
 use engine::dataset::Tables;
+use engine::generator::LoadGenerator;
 use engine::site::{Job, Places, Site};
 use engine::target::OpenRequest;
 use engine::worker::TaskLog;
@@ -18,7 +18,7 @@ use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
-use crate::crew::FleetCrew;
+use crate::generator::FleetCrew;
 use crate::inbox::Inbox;
 use crate::link::Link;
 use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, Wanted, prefix};
@@ -90,7 +90,7 @@ impl Shared {
         }
         match self.inbox.take(agent, job, count, self.link.lease) {
             Ok(Outcome::Cut(tasks)) => tasks,
-            Ok(Outcome::Share(share)) => share.tally.tasks,
+            Ok(Outcome::HostLoad(share)) => share.counts.tasks,
             Ok(Outcome::Record(_)) | Err(_) => Vec::new(),
         }
     }
@@ -238,7 +238,11 @@ impl Places for Fleet {
         agents.iter().try_for_each(|agent| self.shared.link.call(agent, &ask).map(|_| ()))
     }
 
-    fn crew<'a>(&'a self, job: &Job<'a>, site: &'a dyn Site) -> Result<Option<Box<dyn Crew + 'a>>, Failure> {
+    fn generator<'a>(
+        &'a self,
+        job: &Job<'a>,
+        site: &'a dyn Site,
+    ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure> {
         let agents = clients_of(job.case);
         if agents.is_empty() || !matches!(job.task.action, Action::Stream(_)) {
             return Ok(None);

@@ -80,7 +80,7 @@ impl Inbox {
             match parts::join(&pieces) {
                 Ok(Outcome::Record(recorded)) => held.left.push(Left { agent, recorded: *recorded, deliveries }),
                 // A share is useless without the server's earlier counters, and so is a result with missing pieces.
-                Ok(Outcome::Share(_) | Outcome::Cut(_)) | Err(_) => held.deliveries.extend(deliveries),
+                Ok(Outcome::HostLoad(_) | Outcome::Cut(_)) | Err(_) => held.deliveries.extend(deliveries),
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::crew::Share;
+use engine::generator::HostLoad;
 use engine::target::{Counters, LoadKind, Placement};
 use engine::worker::TaskLog;
 use engine::{Failure, Tick};
@@ -83,7 +83,7 @@ pub enum Ask {
     /// The facts of the agent's machine.
     HostFacts,
     /// What a system has counted.
-    Ledger {
+    ServerCounters {
         system: String,
     },
     /// The number by which a case's work is verified. No other query is run.
@@ -124,7 +124,7 @@ pub enum Ask {
         seed: u64,
     },
     /// Connects a segment of a run's clients, waits for [`Ask::Start`], makes the load and publishes its share.
-    Share {
+    HostLoad {
         system: String,
         case: SentCase,
         schedule: Schedule,
@@ -152,9 +152,11 @@ pub enum Ask {
 impl Ask {
     pub fn verb(&self) -> &'static str {
         match self {
-            Ask::SystemFacts { .. } | Ask::HostFacts | Ask::Ledger { .. } | Ask::Scalar { .. } | Ask::Reach { .. } => {
-                "facts"
-            }
+            Ask::SystemFacts { .. }
+            | Ask::HostFacts
+            | Ask::ServerCounters { .. }
+            | Ask::Scalar { .. }
+            | Ask::Reach { .. } => "facts",
             Ask::Open { .. }
             | Ask::Lacking { .. }
             | Ask::Text(_)
@@ -163,7 +165,7 @@ impl Ask {
             | Ask::BeginRound { .. }
             | Ask::Revive { .. }
             | Ask::Whole { .. }
-            | Ask::Share { .. } => "prepare",
+            | Ask::HostLoad { .. } => "prepare",
             Ask::Start { .. } => "start",
             Ask::Stop { .. } | Ask::Close { .. } | Ask::Leave => "stop",
             Ask::Renew { .. } => "renew",
@@ -235,7 +237,7 @@ pub struct Account {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Outcome {
     Record(Box<Recorded>),
-    Share(Box<Share>),
+    HostLoad(Box<HostLoad>),
     /// Finished tasks of a stopped load.
     Cut(Vec<TaskLog>),
 }
@@ -246,7 +248,7 @@ impl Outcome {
     pub fn shift(&mut self, shift_ms: i64) {
         let tasks = match self {
             Outcome::Record(recorded) => &mut recorded.tasks,
-            Outcome::Share(share) => &mut share.tally.tasks,
+            Outcome::HostLoad(share) => &mut share.counts.tasks,
             Outcome::Cut(tasks) => tasks,
         };
         // An agent may have sent any number.

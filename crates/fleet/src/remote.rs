@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::crew::Crew;
-use engine::run::{Ledger, Run};
+use engine::generator::LoadGenerator;
+use engine::run::{Run, ServerCounters};
 use engine::site::{Job, Site};
 use engine::target::{Counters, LoadKind, Placement};
 use engine::workloads::{Action, Task, Work};
@@ -111,7 +111,7 @@ impl Remote {
                         }
                         Ok(recorded.record)
                     }
-                    Outcome::Share(_) | Outcome::Cut(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
+                    Outcome::HostLoad(_) | Outcome::Cut(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
                 }
             }
             Some(Answer::Stopped(count)) if job.interrupt.load(Ordering::Relaxed) => {
@@ -156,12 +156,17 @@ impl Site for Remote {
         self.simply(&Ask::Tables { system: self.name(), case: self.sent(job.case)? })
     }
 
-    fn run(&self, job: &Job<'_>, crew: Option<&dyn Crew>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        match (crew, &job.task.action) {
-            (Some(crew), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
+    fn run(
+        &self,
+        job: &Job<'_>,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure> {
+        match (generator, &job.task.action) {
+            (Some(generator), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
                 self.simply(&Ask::Settle { system: self.name() })?;
-                let ledger = RemoteLedger { remote: self, case: self.shared.sent(job.case)? };
-                Run { ledger: &ledger, crew, order: job.order(stream) }.run(observer)
+                let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
+                Run { server: &server, generator, order: job.order(stream) }.run(observer)
             }
             _ => self.run_whole(job, observer),
         }
@@ -189,21 +194,21 @@ impl Site for Remote {
     }
 }
 
-struct RemoteLedger<'a> {
+struct RemoteCounters<'a> {
     remote: &'a Remote,
     case: SentCase,
 }
 
-impl RemoteLedger<'_> {
+impl RemoteCounters<'_> {
     fn account(&self) -> Result<Account, Failure> {
-        match self.remote.call(&Ask::Ledger { system: self.remote.name() })? {
+        match self.remote.call(&Ask::ServerCounters { system: self.remote.name() })? {
             Answer::Account(account) => Ok(*account),
             other => Err(unexpected(&self.remote.agent, &other)),
         }
     }
 }
 
-impl Ledger for RemoteLedger<'_> {
+impl ServerCounters for RemoteCounters<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
         Ok(self.account()?.counters)
     }

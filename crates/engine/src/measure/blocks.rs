@@ -9,9 +9,9 @@ use super::{
 };
 use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
-use crate::recorder::KindTally;
+use crate::recorder::KindCounts;
 use crate::target::Devices;
-use crate::worker::{Pace, Tally};
+use crate::worker::{LoadCounts, Pace};
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
@@ -24,19 +24,19 @@ const WHAT: &str = "operations in the run";
 
 /// `before`: the devices at the start.
 pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
-    let window_s = evidence.tally.window_ns as f64 / 1e9;
-    let rate = evidence.tally.succeeded_in_window as f64 / window_s;
+    let window_s = evidence.counts.window_ns as f64 / 1e9;
+    let rate = evidence.counts.succeeded_in_window as f64 / window_s;
     let mut all = rates(load, rate);
-    let stopped = evidence.tally.stopped();
+    let stopped = evidence.counts.stopped();
     latencies(WHAT, "latency", (evidence.latencies.service(), stopped), Role::Secondary, &mut all);
     if evidence.pace != Pace::Closed {
         latencies(WHAT, "response", (&evidence.latencies.response, stopped), Role::Secondary, &mut all);
     }
-    for kind in &evidence.tally.kinds {
-        of_kind(kind, &evidence.tally, &mut all);
+    for kind in &evidence.counts.kinds {
+        of_kind(kind, &evidence.counts, &mut all);
     }
     all.push(failed_share(&evidence));
-    errors(&evidence.tally, &mut all);
+    errors(&evidence.counts, &mut all);
     cost(&evidence, &mut all);
     let steady = judged(&evidence.latencies.rates_per_s);
     all.push(steady.measurement());
@@ -44,13 +44,13 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     let reached = reached(&evidence, before);
     of_devices(&evidence, before, reached.as_ref(), &mut all);
     let mut marks = evidence.marks.clone();
-    marks.extend(error_marks(&evidence.tally));
+    marks.extend(error_marks(&evidence.counts));
     marks.extend(client::marks_of_blocks(&evidence));
     marks.extend(rate_not_met(&evidence, "operations"));
     marks.extend(steady.mark());
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));
-    marks.extend(done_without(evidence.tally.transfer.as_ref()));
-    let is_real = evidence.tally.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
+    marks.extend(done_without(evidence.counts.transfer.as_ref()));
+    let is_real = evidence.counts.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
     marks.extend(
         Some(evidence.latencies.service()).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)),
     );
@@ -83,11 +83,11 @@ fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
 }
 
 /// Of the reads or writes of a mixed load.
-fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
+fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
-    let rate = kind.in_window as f64 * 1e9 / tally.window_ns.max(1) as f64;
+    let rate = kind.in_window as f64 * 1e9 / counts.window_ns.max(1) as f64;
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
-    into.push(load::failed_share(kind, tally));
+    into.push(load::failed_share(kind, counts));
     for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
         let reading = kind.response.quantile(quantile, "operations of this kind");
         let id = format!("latency_{id}_{name}");
@@ -96,24 +96,24 @@ fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
 }
 
 fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let tally = &evidence.tally;
-    let operations = tally.succeeded_in_window.max(1) as f64;
+    let counts = &evidence.counts;
+    let operations = counts.succeeded_in_window.max(1) as f64;
     let unknown = |why: &str| Reading::Unavailable(why.to_owned());
-    let with_helpers = tally.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
-    let cpu = match tally.cpu_ns {
+    let with_helpers = counts.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
+    let cpu = match counts.cpu_ns {
         _ if with_helpers => unknown("threads of their own carry the operations out, and are not counted"),
         Some(cpu_ns) => Reading::Value(cpu_ns as f64 / 1e3 / operations),
         None => unknown("the operating system did not tell"),
     };
     into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
-    if let Some(transfer) = &tally.transfer {
+    if let Some(transfer) = &counts.transfer {
         let submission = (&transfer.submission, 0);
         latencies("hand-overs that were timed", "submission", submission, Role::Diagnostic, into);
         let syncs = transfer.syncs as f64;
         into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
     }
     client::shares(evidence, into);
-    let entries = match tally.kernel_entries {
+    let entries = match counts.kernel_entries {
         Some(entries) => Reading::Value(entries as f64 / operations),
         None => unknown("they are not counted"),
     };
@@ -129,7 +129,7 @@ fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 /// Device traffic compared with what was asked.
 fn reached(evidence: &Evidence<'_>, before: Option<&Devices>) -> Result<Reached, String> {
     let missing = || "the devices were not asked".to_owned();
-    let transfer = evidence.tally.transfer.as_ref().ok_or_else(missing)?;
+    let transfer = evidence.counts.transfer.as_ref().ok_or_else(missing)?;
     let then = before.ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
     let now = evidence.counters.devices.as_ref().ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
     let asked = Asked { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };

@@ -19,10 +19,10 @@ const IDLE_SHARE: f64 = 0.5;
 const MOST_THREADS: usize = 16;
 
 pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let tally = &evidence.tally;
+    let counts = &evidence.counts;
     let unavailable = || unavailable(evidence);
-    let transactions = tally.succeeded_in_window.max(1) as f64;
-    let cpu_ns = tally.cpu_ns.filter(|_| evidence.placement != Placement::InProcess);
+    let transactions = counts.succeeded_in_window.max(1) as f64;
+    let cpu_ns = counts.cpu_ns.filter(|_| evidence.placement != Placement::InProcess);
     let per_transaction = cpu_ns.map_or_else(unavailable, |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
     let id = "client_cpu_per_tx";
     into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, per_transaction));
@@ -30,10 +30,10 @@ pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let mut push = |id: &str, unit: &str, direction, reading| {
         into.push(Measurement::new(id, unit, direction, Role::Diagnostic, reading));
     };
-    if let (Placement::InProcess, Some(cpu)) = (evidence.placement, tally.cpu_ns) {
+    if let (Placement::InProcess, Some(cpu)) = (evidence.placement, counts.cpu_ns) {
         push("process_cpu_per_tx", "us", Direction::Lower, Reading::Value(cpu as f64 / 1e3 / transactions));
     }
-    let entries = match (evidence.placement, tally.kernel_entries) {
+    let entries = match (evidence.placement, counts.kernel_entries) {
         (Placement::InProcess, _) => unavailable(),
         (_, Some(entries)) => Reading::Value(entries as f64 / transactions),
         (_, None) => {
@@ -53,15 +53,15 @@ fn unavailable(evidence: &Evidence<'_>) -> Reading {
 }
 
 pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let tally = &evidence.tally;
+    let counts = &evidence.counts;
     let mut push = |id: &str, reading| {
         into.push(Measurement::new(id, "", Direction::Neither, Role::Diagnostic, reading));
     };
     push("client_busy_share", share_of_cores(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
     push("busiest_thread", busiest_thread(evidence).map_or_else(|| unavailable(evidence), Reading::Value));
-    if evidence.placement != Placement::InProcess && (2..=MOST_THREADS).contains(&tally.threads.len()) {
-        for (number, cpu_ns) in tally.threads.iter().enumerate() {
-            let share = Reading::Value(*cpu_ns as f64 / tally.window_ns.max(1) as f64);
+    if evidence.placement != Placement::InProcess && (2..=MOST_THREADS).contains(&counts.threads.len()) {
+        for (number, cpu_ns) in counts.threads.iter().enumerate() {
+            let share = Reading::Value(*cpu_ns as f64 / counts.window_ns.max(1) as f64);
             push(&format!("thread_{}_busy", number + 1), share);
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 
 /// How late the loop handled due work.
 pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let lag = &evidence.tally.lag;
+    let lag = &evidence.counts.lag;
     let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
     let quantile = |quantile| match stats::censored::rank(quantile, lag.count(), 0) {
@@ -90,13 +90,13 @@ pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 /// The share that the load generator's threads, those that make connections anew among them, were busy of the cores that
 /// they can use: one each, but no more than there are.
 fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
-    let cpu_ns = evidence.tally.cpu_ns.filter(|_| evidence.placement != Placement::InProcess)?;
-    Some(cpu_ns as f64 / evidence.tally.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
+    let cpu_ns = evidence.counts.cpu_ns.filter(|_| evidence.placement != Placement::InProcess)?;
+    Some(cpu_ns as f64 / evidence.counts.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
 }
 
 fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
-    let most_ns = evidence.tally.threads.iter().max().filter(|_| evidence.placement != Placement::InProcess)?;
-    Some(*most_ns as f64 / evidence.tally.window_ns.max(1) as f64)
+    let most_ns = evidence.counts.threads.iter().max().filter(|_| evidence.placement != Placement::InProcess)?;
+    Some(*most_ns as f64 / evidence.counts.window_ns.max(1) as f64)
 }
 
 /// Of a load generator that could not keep up.
@@ -127,7 +127,7 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
         ));
     }
     if let Some(share) = share_of_cores(evidence).filter(|share| *share > SATURATED_SHARE) {
-        let threads = evidence.workers + evidence.tally.helper_threads;
+        let threads = evidence.workers + evidence.counts.helper_threads;
         let share = percent(share);
         return Some(format!("the client's {threads} threads were busy {share:.0} % of the time of their cores"));
     }
@@ -150,7 +150,7 @@ fn late(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.pace == Pace::Closed && is_idle {
         return None;
     }
-    let (lag_ns, median_ns) = (evidence.tally.lag.quantile_ns(0.99)?, response.quantile_ns(0.5).ok()?);
+    let (lag_ns, median_ns) = (evidence.counts.lag.quantile_ns(0.99)?, response.quantile_ns(0.5).ok()?);
     let is_late = lag_ns >= LAG_FLOOR_NS && lag_ns as f64 > LAG_SHARE * median_ns as f64;
     is_late.then(|| {
         format!(

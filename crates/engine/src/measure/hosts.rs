@@ -2,7 +2,7 @@
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
-use crate::crew::{LOCAL_HOST, Share};
+use crate::generator::{HostLoad, LOCAL_HOST};
 
 /// A host at this multiple of the middle p99 is named.
 const SLOW: f64 = 2.0;
@@ -26,24 +26,24 @@ pub struct HostFigures {
 
 impl HostFigures {
     /// Of named hosts only.
-    pub fn of(shares: &[Share]) -> Vec<HostFigures> {
+    pub fn of(shares: &[HostLoad]) -> Vec<HostFigures> {
         shares.iter().filter(|share| share.host != LOCAL_HOST).map(HostFigures::of_one).collect()
     }
 
-    fn of_one(share: &Share) -> HostFigures {
-        let window_ns = share.tally.window_ns.max(1) as f64;
+    fn of_one(share: &HostLoad) -> HostFigures {
+        let window_ns = share.counts.window_ns.max(1) as f64;
         let quantile = |quantile| share.latencies.response.quantile(quantile, "transactions on this host");
-        let of_cpu = |figure: &dyn Fn(f64) -> f64| match share.tally.cpu_ns {
+        let of_cpu = |figure: &dyn Fn(f64) -> f64| match share.counts.cpu_ns {
             Some(cpu_ns) => Reading::Value(figure(cpu_ns as f64)),
             None => Reading::Unavailable("the operating system did not tell, or time is virtual".to_owned()),
         };
-        let transactions = share.tally.succeeded_in_window.max(1) as f64;
+        let transactions = share.counts.succeeded_in_window.max(1) as f64;
         HostFigures {
             host: share.host.clone(),
-            throughput: share.tally.succeeded_in_window as f64 * 1e9 / window_ns,
+            throughput: share.counts.succeeded_in_window as f64 * 1e9 / window_ns,
             p50_us: quantile(0.5),
             p99_us: quantile(0.99),
-            errors: share.tally.failures(),
+            errors: share.counts.failures(),
             cpu_us: of_cpu(&|cpu_ns| cpu_ns / 1e3 / transactions),
             busy_share: of_cpu(&|cpu_ns| cpu_ns / window_ns / share.cores.max(1) as f64),
         }

@@ -7,16 +7,16 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 
 use super::{Evidence, failed, latencies};
 use crate::lane::ErrorClass;
-use crate::recorder::KindTally;
-use crate::worker::{Pace, Tally, shortfall};
+use crate::recorder::KindCounts;
+use crate::worker::{LoadCounts, Pace, shortfall};
 
 pub(super) fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     limits(evidence, into);
     rate(evidence, into);
     pool(evidence, into);
     connections(evidence, into);
-    for kind in &evidence.tally.kinds {
-        of_kind(kind, &evidence.tally, into);
+    for kind in &evidence.counts.kinds {
+        of_kind(kind, &evidence.counts, into);
     }
 }
 
@@ -27,34 +27,34 @@ fn count(id: &str, count: u64) -> Measurement {
 /// Transactions beyond each limit, failures and skipped ones included.
 fn limits(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let failed = failed(evidence);
-    for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.tally.over_limits) {
+    for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.counts.over_limits) {
         into.push(count(&format!("over_{}", duration::format(Duration::from_nanos(*limit_ns))), over + failed));
     }
     if evidence.traffic.latency_limit_ns.is_some() {
-        into.push(count("late", evidence.tally.late + failed));
+        into.push(count("late", evidence.counts.late + failed));
     }
 }
 
 fn rate(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     if matches!(evidence.pace, Pace::Rate(_)) {
-        into.push(count("backlog_max", evidence.tally.backlog_max));
+        into.push(count("backlog_max", evidence.counts.backlog_max));
         if evidence.traffic.latency_limit_ns.is_some() {
-            into.push(count("skipped", evidence.tally.skipped));
+            into.push(count("skipped", evidence.counts.skipped));
         }
     }
 }
 
 fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let Some(waits) = &evidence.tally.pool_wait else { return };
+    let Some(waits) = &evidence.counts.pool_wait else { return };
     latencies("transactions in the run", "pool_wait", (waits, waits.failed()), Role::Secondary, into);
-    into.push(count("pool_timeouts", evidence.tally.failures_of(ErrorClass::PoolTimeout)));
-    let got = evidence.tally.connections.made - evidence.tally.connections.made_again;
+    into.push(count("pool_timeouts", evidence.counts.failures_of(ErrorClass::PoolTimeout)));
+    let got = evidence.counts.connections.made - evidence.counts.connections.made_again;
     into.push(Measurement::value("pool_connections", "", Direction::Neither, Role::Diagnostic, got as f64));
 }
 
 /// All connections, initial and by `reconnect`.
 fn connections(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
-    let connections = &evidence.tally.connections;
+    let connections = &evidence.counts.connections;
     if connections.made == 0 {
         return;
     }
@@ -73,19 +73,19 @@ fn connections(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// Throughput and response of one kind of transactions.
-fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
+fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
-    let rate = kind.in_window as f64 * 1e9 / tally.window_ns.max(1) as f64;
+    let rate = kind.in_window as f64 * 1e9 / counts.window_ns.max(1) as f64;
     let id = format!("throughput_{name}");
     into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
-    into.push(failed_share(kind, tally));
+    into.push(failed_share(kind, counts));
     let us = |ns: Option<f64>| match ns {
         Some(ns) => Reading::Value(ns / 1e3),
         None => Reading::Unavailable("no transaction of this kind succeeded".to_owned()),
     };
     let what = "transactions of this kind";
     for (id, reading) in [
-        ("mean", kind.response.mean(tally.not_begun + kind.broken_off)),
+        ("mean", kind.response.mean(counts.not_begun + kind.broken_off)),
         ("p50", kind.response.quantile(0.5, what)),
         ("p99", kind.response.quantile(0.99, what)),
         ("min", us(kind.response.min_ns().map(|ns| ns as f64))),
@@ -97,8 +97,8 @@ fn of_kind(kind: &KindTally, tally: &Tally, into: &mut Vec<Measurement>) {
 }
 
 /// Where the kind of every failure is known.
-pub(super) fn failed_share(kind: &KindTally, tally: &Tally) -> Measurement {
-    let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + tally.not_begun) {
+pub(super) fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
+    let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + counts.not_begun) {
         0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),
         unknown => {
             Reading::Unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))
@@ -110,6 +110,6 @@ pub(super) fn failed_share(kind: &KindTally, tally: &Tally) -> Measurement {
 
 /// Marks of how the load came.
 pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
-    let shortfall = shortfall(&evidence.tally).map(|detail| Mark { kind: MarkKind::Errors, detail });
+    let shortfall = shortfall(&evidence.counts).map(|detail| Mark { kind: MarkKind::Errors, detail });
     shortfall.into_iter().collect()
 }

@@ -9,7 +9,7 @@ use super::Run;
 use crate::error::{Failure, FailureKind};
 use crate::lane::SessionCounts;
 use crate::target::Counters;
-use crate::worker::Tally;
+use crate::worker::LoadCounts;
 use crate::workloads::transactions::{Countable, Program};
 
 /// Bounds of a count.
@@ -56,13 +56,13 @@ impl Run<'_> {
     pub(super) fn check_counts(
         &self,
         program: &Program,
-        tally: &Tally,
+        counts: &LoadCounts,
         counters: &mut Counters,
     ) -> Result<Vec<Mark>, Failure> {
-        let by_rows = self.check_rows(program, tally)?;
-        let by_sessions = check_sessions(program, tally, counters)?;
-        let by_database = check_database(program, tally, counters)?;
-        let mut marks: Vec<Mark> = rolled_back(program, tally, counters).into_iter().collect();
+        let by_rows = self.check_rows(program, counts)?;
+        let by_sessions = check_sessions(program, counts, counters)?;
+        let by_database = check_database(program, counts, counters)?;
+        let mut marks: Vec<Mark> = rolled_back(program, counts, counters).into_iter().collect();
         if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
             let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
             marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
@@ -71,10 +71,10 @@ impl Run<'_> {
     }
 
     /// Rows of a built-in script. `Err`: why not, empty for scripts without such rows.
-    fn check_rows(&self, program: &Program, tally: &Tally) -> Result<Result<(), Option<String>>, Failure> {
+    fn check_rows(&self, program: &Program, counts: &LoadCounts) -> Result<Result<(), Option<String>>, Failure> {
         let Some(check) = program.check else { return Ok(Err(None)) };
-        let claim = Claim { what: "transactions", least: tally.succeeded, most: tally.succeeded + tally.failures() };
-        match self.ledger.scalar(check.sql) {
+        let claim = Claim { what: "transactions", least: counts.succeeded, most: counts.succeeded + counts.failures() };
+        match self.server.scalar(check.sql) {
             Ok(seen) => {
                 claim.hold(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
                 Ok(Ok(()))
@@ -86,15 +86,19 @@ impl Run<'_> {
 }
 
 /// Counts of the load's own sessions, added to its counters. The inner `Err` is a limitation.
-fn check_sessions(program: &Program, tally: &Tally, counters: &mut Counters) -> Result<Result<(), String>, Failure> {
+fn check_sessions(
+    program: &Program,
+    counts: &LoadCounts,
+    counters: &mut Counters,
+) -> Result<Result<(), String>, Failure> {
     const WHERE: &str = " in the load's own sessions";
-    let seen = match &tally.sessions {
+    let seen = match &counts.sessions {
         Some(Ok(seen)) => *seen,
         Some(Err(reason)) => return Ok(Err(reason.clone())),
         None => return Ok(Err("nobody asked what the engine has counted of the sessions".to_owned())),
     };
     let SessionCounts { transactions, statements, twice, commits } = seen;
-    let (sure, in_vain) = (tally.asked, tally.asked_in_vain);
+    let (sure, in_vain) = (counts.asked, counts.asked_in_vain);
     let claim = |what, sure: u64, in_vain: u64| Claim { what, least: sure, most: sure + in_vain };
     let mut more: Option<String> = None;
     for (name, seen, claim) in [
@@ -113,7 +117,7 @@ fn check_sessions(program: &Program, tally: &Tally, counters: &mut Counters) -> 
     match program.countable() {
         Countable::Exactly => done(more.or(exact.hold_least(seen, WHERE)?)),
         Countable::AtLeast(why) => {
-            let least = sure.transactions.min(tally.succeeded * program.commits_per_transaction());
+            let least = sure.transactions.min(counts.succeeded * program.commits_per_transaction());
             Claim { least, most: u64::MAX, ..exact }.hold(seen, WHERE)?;
             Ok(Err(format!("{why}, and only that there were no fewer is known")))
         }
@@ -122,9 +126,9 @@ fn check_sessions(program: &Program, tally: &Tally, counters: &mut Counters) -> 
 }
 
 /// Database or server counters, which include other users and so can only be too small. Returns which, if any.
-fn check_database(program: &Program, tally: &Tally, counters: &Counters) -> Result<Option<String>, Failure> {
+fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -> Result<Option<String>, Failure> {
     let Some((what, seen)) = seen_by_server(counters) else { return Ok(None) };
-    let claimed = claimed_commits(program, tally);
+    let claimed = claimed_commits(program, counts);
     Claim { what: "commits", least: claimed, most: u64::MAX }.hold(seen as u64, what)?;
     Ok(Some(format!(
         "held against it: that {claimed} commits are no more than the {seen}{what} that the server counted in all"
@@ -132,9 +136,9 @@ fn check_database(program: &Program, tally: &Tally, counters: &Counters) -> Resu
 }
 
 /// Rollbacks beyond the load's own: other users', or supposed commits, since a session does not distinguish.
-fn rolled_back(program: &Program, tally: &Tally, counters: &Counters) -> Option<Mark> {
+fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     let seen = counters.get("rollbacks")? as u64;
-    let known = tally.asked.rollbacks + tally.asked_in_vain.rollbacks;
+    let known = counts.asked.rollbacks + counts.asked_in_vain.rollbacks;
     let detail = format!(
         "the database rolled back {seen} transactions, of which the load knows {known} at most: the others are other clients', \
          or were not committed as the load claims"
@@ -143,10 +147,10 @@ fn rolled_back(program: &Program, tally: &Tally, counters: &Counters) -> Option<
 }
 
 /// At least.
-pub(super) fn claimed_commits(program: &Program, tally: &Tally) -> u64 {
+pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
     match program.countable() {
         Countable::No(_) => 0,
-        Countable::Exactly | Countable::AtLeast(_) => tally.succeeded * program.commits_per_transaction(),
+        Countable::Exactly | Countable::AtLeast(_) => counts.succeeded * program.commits_per_transaction(),
     }
 }
 
@@ -166,9 +170,14 @@ mod tests {
         let program = compile(script, &[]).unwrap();
         let asked = Asked { transactions: 100, statements: 300, commits: 100, rollbacks: 0 };
         let in_vain = Asked { transactions: in_vain, statements: 2 * in_vain, commits: in_vain, rollbacks: in_vain };
-        let tally =
-            Tally { succeeded: 100, asked, asked_in_vain: in_vain, sessions: Some(Ok(seen)), ..Tally::default() };
-        check_sessions(&program, &tally, &mut Counters::default()).map_err(|failure| failure.cause)
+        let counts = LoadCounts {
+            succeeded: 100,
+            asked,
+            asked_in_vain: in_vain,
+            sessions: Some(Ok(seen)),
+            ..LoadCounts::default()
+        };
+        check_sessions(&program, &counts, &mut Counters::default()).map_err(|failure| failure.cause)
     }
 
     #[test]
@@ -208,7 +217,7 @@ mod tests {
             let mut counters = Counters::default();
             counters.set("rollbacks", "", seen);
             let asked_in_vain = Asked { rollbacks: failures, ..Asked::default() };
-            rolled_back(&program, &Tally { asked_in_vain, ..Tally::default() }, &counters)
+            rolled_back(&program, &LoadCounts { asked_in_vain, ..LoadCounts::default() }, &counters)
         };
         assert_eq!((rolled_back(0.0, 0), rolled_back(3.0, 3)), (None, None));
         assert!(rolled_back(3.0, 2).unwrap().detail.contains("rolled back 3 transactions, of which the load knows 2"));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Tally, WorkerContext};
+use super::{LoadCounts, WorkerContext};
 use crate::error::{Failure, FailureKind};
 
 /// Concurrent logins of a worker, for distant servers and process-per-connection ones.
@@ -116,8 +116,8 @@ impl<T> Opening<T> {
 }
 
 /// Of a pool, with counts by kind.
-pub fn shortfall(tally: &Tally) -> Option<String> {
-    let connections = &tally.connections;
+pub fn shortfall(counts: &LoadCounts) -> Option<String> {
+    let connections = &counts.connections;
     if connections.missing == 0 {
         return None;
     }

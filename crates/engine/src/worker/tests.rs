@@ -45,7 +45,7 @@ impl Load {
         lane: L,
         program: &Program,
         clock: &VirtualClock,
-    ) -> (Tally, Vec<Interval>) {
+    ) -> (LoadCounts, Vec<Interval>) {
         let gate = Gate::new(1);
         gate.open(0);
         let (full, intervals) = channel();
@@ -63,8 +63,8 @@ impl Load {
             exchange: Exchange { worker: 0, full, emptied },
             opened: self.opened.clone(),
         };
-        let tally = run(lane, program, clock, context).unwrap();
-        (tally, intervals.try_iter().collect())
+        let counts = run(lane, program, clock, context).unwrap();
+        (counts, intervals.try_iter().collect())
     }
 }
 
@@ -106,21 +106,21 @@ impl Lane for Flaky {
     fn close(self) {}
 }
 
-fn drive(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>) {
-    let (tally, seen, _) = drive_and_time(program, class, failures);
-    (tally, seen)
+fn drive(program: &Program, class: ErrorClass, failures: u32) -> (LoadCounts, Vec<Vec<Datum>>) {
+    let (counts, seen, _) = drive_and_time(program, class, failures);
+    (counts, seen)
 }
 
 /// With the longest response.
-fn drive_and_time(program: &Program, class: ErrorClass, failures: u32) -> (Tally, Vec<Vec<Datum>>, u64) {
+fn drive_and_time(program: &Program, class: ErrorClass, failures: u32) -> (LoadCounts, Vec<Vec<Datum>>, u64) {
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let lane = Flaky { class, failures, failed: 0, clock: clock.clone(), seen: seen.clone(), turns_away: false };
     let load = Load { length: RunLength::Count(5), ..Load::default() };
-    let (tally, intervals) = load.run(lane, program, &clock);
+    let (counts, intervals) = load.run(lane, program, &clock);
     let seen = seen.borrow().clone();
     let longest_ns = intervals.iter().map(|interval| interval.response.max_ns()).max().flatten().unwrap_or_default();
-    (tally, seen, longest_ns)
+    (counts, seen, longest_ns)
 }
 
 fn drawing(max_tries: u32) -> Program {
@@ -132,8 +132,8 @@ fn drawing(max_tries: u32) -> Program {
 #[test]
 fn a_retry_repeats_its_values_until_it_succeeds() {
     for (max_tries, class) in [(3, ErrorClass::Serialization), (0, ErrorClass::Deadlock)] {
-        let (tally, seen) = drive(&drawing(max_tries), class, 2);
-        assert_eq!((tally.succeeded, tally.failures(), tally.retried, tally.retries), (5, 0, 5, 10));
+        let (counts, seen) = drive(&drawing(max_tries), class, 2);
+        assert_eq!((counts.succeeded, counts.failures(), counts.retried, counts.retries), (5, 0, 5, 10));
         assert_eq!(seen.len(), 15);
         assert!(seen.chunks(3).all(|tries| tries.iter().all(|values| *values == tries[0])));
         assert_ne!(seen[0], seen[3]);
@@ -142,15 +142,15 @@ fn a_retry_repeats_its_values_until_it_succeeds() {
 
 #[test]
 fn tries_have_an_end() {
-    let (tally, seen) = drive(&drawing(2), ErrorClass::Deadlock, 1_000);
-    assert_eq!((tally.succeeded, tally.failures(), tally.retried, tally.retries), (0, 5, 5, 5));
+    let (counts, seen) = drive(&drawing(2), ErrorClass::Deadlock, 1_000);
+    assert_eq!((counts.succeeded, counts.failures(), counts.retried, counts.retries), (0, 5, 5, 5));
     assert_eq!(seen.len(), 10);
-    let (tally, _) = drive(&drawing(1), ErrorClass::Serialization, 2);
-    assert_eq!((tally.succeeded, tally.failures(), tally.retried), (1, 4, 0));
+    let (counts, _) = drive(&drawing(1), ErrorClass::Serialization, 2);
+    assert_eq!((counts.succeeded, counts.failures(), counts.retried), (1, 4, 0));
     let mut limited = drawing(0);
     limited.retry.within_ns = Some(3_000);
-    let (tally, seen) = drive(&limited, ErrorClass::Serialization, 1_000);
-    assert_eq!((tally.failures(), seen.len()), (5, 20), "three retries fit into three microseconds");
+    let (counts, seen) = drive(&limited, ErrorClass::Serialization, 1_000);
+    assert_eq!((counts.failures(), seen.len()), (5, 20), "three retries fit into three microseconds");
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn who_loses_to_others_for_long_has_not_met_a_broken_script() {
         let lane =
             Flaky { class, failures: 300, failed: 0, clock: clock.clone(), seen: Rc::default(), turns_away: false };
         let load = Load { length: RunLength::Count(301), ..Load::default() };
-        let (tally, _) = load.run(lane, &drawing(1), &clock);
-        (tally.succeeded, tally.failures(), tally.hopeless)
+        let (counts, _) = load.run(lane, &drawing(1), &clock);
+        (counts.succeeded, counts.failures(), counts.hopeless)
     };
     for class in [ErrorClass::Serialization, ErrorClass::Deadlock, ErrorClass::LockTimeout] {
         assert_eq!(run(class), (1, 300, false), "{class:?}");
@@ -171,16 +171,16 @@ fn who_loses_to_others_for_long_has_not_met_a_broken_script() {
 
 #[test]
 fn what_others_are_not_at_fault_for_is_not_retried() {
-    let (tally, _) = drive(&drawing(0), ErrorClass::Constraint, 1);
-    assert_eq!((tally.succeeded, tally.failures(), tally.retries), (2, 3, 0));
+    let (counts, _) = drive(&drawing(0), ErrorClass::Constraint, 1);
+    assert_eq!((counts.succeeded, counts.failures(), counts.retries), (2, 3, 0));
 }
 
 #[test]
 fn a_sleep_is_part_of_its_transaction() {
     let program = compile("\\sleep 5 ms\nSELECT 1;\n\\sleep 1 us", &[]).unwrap();
-    let (tally, seen) = drive(&program, ErrorClass::Statement, 0);
-    assert_eq!((tally.succeeded, seen.len()), (5, 5));
-    assert_eq!(tally.window_ns, 5 * (5_000_000 + 1_000 + 1_000));
+    let (counts, seen) = drive(&program, ErrorClass::Statement, 0);
+    assert_eq!((counts.succeeded, seen.len()), (5, 5));
+    assert_eq!(counts.window_ns, 5 * (5_000_000 + 1_000 + 1_000));
 }
 
 #[test]
@@ -193,17 +193,17 @@ fn a_pause_comes_before_its_transaction() {
         ..Parts::default()
     };
     let program = Program::of_turns(parts, &Options::default());
-    let (tally, seen, longest_ns) = drive_and_time(&program, ErrorClass::Statement, 0);
-    assert_eq!((tally.succeeded, seen.len()), (5, 5));
-    assert_eq!(tally.window_ns, 4 * 5_000_000 + 5 * 1_000);
+    let (counts, seen, longest_ns) = drive_and_time(&program, ErrorClass::Statement, 0);
+    assert_eq!((counts.succeeded, seen.len()), (5, 5));
+    assert_eq!(counts.window_ns, 4 * 5_000_000 + 5 * 1_000);
     assert!((1_000..1_010).contains(&longest_ns), "the longest response took {longest_ns} ns");
 }
 
 #[test]
 fn a_script_that_cannot_go_on_ends_the_run() {
     let program = compile("SELECT 1;\n\\set x 1 / 0", &[]).unwrap();
-    let (tally, seen) = drive(&program, ErrorClass::Statement, 0);
-    assert_eq!((tally.succeeded, tally.failures(), seen.len()), (0, 1, 1));
-    assert!(tally.hopeless);
-    assert_eq!(tally.messages[0].message, "line 2: division by zero");
+    let (counts, seen) = drive(&program, ErrorClass::Statement, 0);
+    assert_eq!((counts.succeeded, counts.failures(), seen.len()), (0, 1, 1));
+    assert!(counts.hopeless);
+    assert_eq!(counts.messages[0].message, "line 2: division by zero");
 }

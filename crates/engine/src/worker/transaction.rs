@@ -57,7 +57,7 @@ where
     }
 
     fn note_wait(&mut self, waited_ns: u64) {
-        if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
+        if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
             waits.record(waited_ns, 1);
         }
     }
@@ -105,8 +105,8 @@ where
             return self.end_unbegun(client, error);
         }
         let slot = &self.slots[client];
-        self.tally.connections.count(self.now_ns.saturating_sub(slot.sent_ns));
-        self.tally.connections.made_again += 1;
+        self.counts.connections.count(self.now_ns.saturating_sub(slot.sent_ns));
+        self.counts.connections.made_again += 1;
         self.carried[slot.connection] = 0;
         self.send_first(client);
     }
@@ -263,8 +263,8 @@ where
         self.end_transaction(client);
         self.failures_in_a_row = 0;
         let batch = self.stream.batch();
-        self.tally.succeeded += batch;
-        self.tally.asked += self.stream.asked(&self.slots[client].state);
+        self.counts.succeeded += batch;
+        self.counts.asked += self.stream.asked(&self.slots[client].state);
         let slot = &self.slots[client];
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
@@ -273,16 +273,16 @@ where
         if done_ns >= self.rules.measured_ns {
             self.recorder.record_batch(batch, slot.intended_ns, sent_ns, done_ns);
             let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
-            self.tally.succeeded_in_window += batch * u64::from(inside == Inside::Window);
+            self.counts.succeeded_in_window += batch * u64::from(inside == Inside::Window);
             if response_ns > self.rules.shortest_limit_ns {
                 self.count_limits(response_ns);
             }
             // Empty if kinds are not distinguished.
-            if let Some(kind) = self.tally.kinds.get_mut(kind) {
+            if let Some(kind) = self.counts.kinds.get_mut(kind) {
                 kind.record(batch, response_ns, inside);
             }
             if self.rules.count.is_some() {
-                self.tally.window_ns = done_ns - self.rules.measured_ns;
+                self.counts.window_ns = done_ns - self.rules.measured_ns;
             }
         }
         self.log_task(client, Some(response_ns));
@@ -293,13 +293,13 @@ where
     /// Limits exceeded by a response or wait.
     pub(super) fn count_limits(&mut self, response_ns: u64) {
         let batch = self.stream.batch();
-        self.tally.count_over(&self.rules, |limit_ns| batch * u64::from(response_ns > limit_ns));
+        self.counts.count_over(&self.rules, |limit_ns| batch * u64::from(response_ns > limit_ns));
     }
 
     /// `None` if it failed.
     pub(super) fn log_task(&mut self, client: usize, response_ns: Option<u64>) {
         if self.rules.tasks == Tasks::Logged
-            && let Some(log) = self.tally.tasks.last_mut()
+            && let Some(log) = self.counts.tasks.last_mut()
         {
             let ended_ns = self.now_ns.saturating_sub(self.rules.start_ns);
             self.running = self.running.saturating_sub(1);
@@ -311,15 +311,15 @@ where
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
         let retries = u64::from(slot.tries.saturating_sub(1));
-        self.tally.retries += retries;
-        self.tally.retried += u64::from(retries > 0);
+        self.counts.retries += retries;
+        self.counts.retried += u64::from(retries > 0);
     }
 
     /// Recovers a client after a failed try, which may take time.
     pub(super) fn fail(&mut self, client: usize, error: OpError) {
-        self.tally.asked_in_vain += self.stream.asked(&self.slots[client].state);
+        self.counts.asked_in_vain += self.stream.asked(&self.slots[client].state);
         // The open transaction, and its rollback.
-        self.tally.asked_in_vain += Asked { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
+        self.counts.asked_in_vain += Asked { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
         if error.class == ErrorClass::ConnectionLost {
             return self.end_try(client, error, Outcome::Ok);
         }
@@ -371,11 +371,11 @@ where
             return;
         }
         let batch = self.stream.batch();
-        self.tally.broken_off += batch;
+        self.counts.broken_off += batch;
         self.recorder.record_failed(batch, self.now_ns);
         self.count_limits(taken_ns);
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&self.slots[client].state) } else { 0 };
-        if let Some(kind) = self.tally.kinds.get_mut(kind) {
+        if let Some(kind) = self.counts.kinds.get_mut(kind) {
             kind.broken_off += batch;
             kind.response.record_failed(batch);
         }
@@ -385,13 +385,13 @@ where
     fn lose(&mut self, error: OpError) {
         self.gate.stop();
         // A full device is reported as such.
-        self.tally.connection_lost |= error.class != ErrorClass::DiskFull;
+        self.counts.connection_lost |= error.class != ErrorClass::DiskFull;
         let class = if error.class == ErrorClass::DiskFull { error.class } else { ErrorClass::ConnectionLost };
         let message = match error.class {
             ErrorClass::ConnectionLost | ErrorClass::DiskFull => error.message,
             _ => format!("it could not be brought back after a failed transaction: {}", error.message),
         };
-        self.tally.count_failure(OpError { class, message });
+        self.counts.count_failure(OpError { class, message });
     }
 
     /// After a wait in vain.
@@ -423,7 +423,7 @@ where
     fn note_failed_kind(&mut self, client: usize) {
         if self.rules.kinds == Kinds::ToldApart && self.now_ns >= self.rules.measured_ns {
             let kind = self.stream.kind(&self.slots[client].state);
-            if let Some(kind) = self.tally.kinds.get_mut(kind) {
+            if let Some(kind) = self.counts.kinds.get_mut(kind) {
                 kind.failed += self.stream.batch();
                 kind.response.record_failed(self.stream.batch());
             }
@@ -434,7 +434,7 @@ where
     pub(super) fn note_failed_unbegun(&mut self) {
         if self.now_ns >= self.rules.measured_ns {
             let batch = self.stream.batch();
-            self.tally.kinds.iter_mut().for_each(|kind| kind.response.record_failed(batch));
+            self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(batch));
         }
     }
 
@@ -443,22 +443,22 @@ where
         let batch = self.stream.batch();
         if self.now_ns >= self.rules.measured_ns {
             self.recorder.record_failed(batch, self.now_ns);
-            self.tally.failed_in_window += batch * u64::from(self.now_ns <= self.rules.end_ns);
+            self.counts.failed_in_window += batch * u64::from(self.now_ns <= self.rules.end_ns);
         }
         if self.rules.count.is_some() {
-            self.tally.window_ns = self.tally.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));
+            self.counts.window_ns = self.counts.window_ns.max(self.now_ns.saturating_sub(self.rules.measured_ns));
         }
         // Contention is not a broken script or server.
         self.failures_in_a_row += u64::from(!error.class.is_contention());
         if error.class == ErrorClass::ConnectionLost {
-            self.tally.connection_lost = true;
+            self.counts.connection_lost = true;
             self.gate.stop();
         }
         // A script error ends a client in pgbench, too, and voids the run.
         let broken = error.class == ErrorClass::Script;
-        self.tally.count_failures(error, batch);
-        if broken || (self.tally.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
-            self.tally.hopeless = true;
+        self.counts.count_failures(error, batch);
+        if broken || (self.counts.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
+            self.counts.hopeless = true;
             self.gate.stop();
         }
     }

@@ -156,13 +156,13 @@ where
                 // An early client cannot be behind.
                 if instant_ns < self.now_ns && self.now_ns >= self.rules.measured_ns {
                     let backlog = schedule.backlog(self.now_ns) + waiting;
-                    self.tally.backlog_max = self.tally.backlog_max.max(backlog);
+                    self.counts.backlog_max = self.counts.backlog_max.max(backlog);
                     self.recorder.record_backlog(self.now_ns, backlog);
                 }
                 return Some(instant_ns);
             }
             if instant_ns >= self.rules.measured_ns {
-                self.tally.skipped += self.stream.batch();
+                self.counts.skipped += self.stream.batch();
                 slot.counted += self.stream.batch();
                 if self.rules.count.is_some_and(|count| slot.counted >= count) {
                     return None;
@@ -178,7 +178,7 @@ where
             let Some(waiting) = pool.give_up(self.now_ns) else { return };
             let waited = duration::rounded(Duration::from_nanos(self.now_ns - waiting.since_ns));
             let message = format!("no connection of the pool became free within {waited}");
-            if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
+            if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);
             }
             self.end_without_connection(waiting.client, OpError { class: ErrorClass::PoolTimeout, message });
@@ -220,10 +220,10 @@ where
             if self.rules.starts == Starts::WhenFree && waited_ns < self.longest_response_ns {
                 continue;
             }
-            self.tally.not_begun += batch;
+            self.counts.not_begun += batch;
             let late_ns = self.now_ns.saturating_sub(self.slots[waiting.client].intended_ns);
-            self.tally.count_over(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
-            if let (Some(waits), Measuring::Begun) = (&mut self.tally.pool_wait, self.measuring) {
+            self.counts.count_over(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
+            if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);
             }
         }
@@ -252,7 +252,7 @@ where
         for client in 0..self.slots.len() {
             if self.slots[client].stage.is_with_lane() {
                 self.log_task(client, None);
-                self.tally.count_failure(OpError { class: ErrorClass::Unresponsive, message: message.clone() });
+                self.counts.count_failure(OpError { class: ErrorClass::Unresponsive, message: message.clone() });
             }
         }
         self.in_flight = 0;

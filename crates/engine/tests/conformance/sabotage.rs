@@ -10,7 +10,7 @@ use engine::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Sess
 use engine::session::{Session, SessionKind};
 use engine::systems::embedded;
 use engine::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads};
-use engine::worker::{self, Tally, WorkerContext};
+use engine::worker::{self, LoadCounts, WorkerContext};
 use engine::workloads::pages::account::{FileClass, IoAccount};
 use engine::workloads::pages::dialect::PagesDialect;
 use engine::workloads::transactions::StatementOp;
@@ -262,7 +262,7 @@ impl Target for Sabotaged {
         self.target.workers(first..clients.end, threads)
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         if !matches!(self.sabotage, Sabotage::Pipeline | Sabotage::Reconnect) {
             embedded::refuse_what_needs_a_server("Example", program, context.traffic)?;

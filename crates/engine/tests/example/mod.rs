@@ -14,7 +14,7 @@ use engine::dataset::{Dataset, Datum, Dialect, Table};
 use engine::session::{Session, SessionKind};
 use engine::systems::embedded::{self, EmbeddedFile, FileShape, Marker};
 use engine::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
-use engine::worker::{self, Tally, WorkerContext};
+use engine::worker::{self, LoadCounts, WorkerContext};
 use engine::workloads::pages::dialect::PagesDialect;
 use engine::{Failure, FailureKind};
 use lane::{ExampleLane, from_sql, to_sql};
@@ -206,7 +206,7 @@ impl Target for ExampleTarget {
         })
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         embedded::refuse_what_needs_a_server("this engine", program, context.traffic)?;
         let connections = context.connect(1, |_| self.connect())?;

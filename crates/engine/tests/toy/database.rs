@@ -9,7 +9,7 @@ use engine::clock::RealClock;
 use engine::dataset::{Dataset, Dialect};
 use engine::lane::{Completion, Lane, Outcome, Submitted};
 use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
-use engine::worker::{self, Tally, WorkerContext};
+use engine::worker::{self, LoadCounts, WorkerContext};
 use engine::workloads::transactions::StatementOp;
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
@@ -90,7 +90,7 @@ impl Target for ToyTarget {
         let count = self.count.load(Ordering::SeqCst);
         Ok(count - count / self.forget_every)
     }
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         let lane = ToyLane { count: &self.count, is_drowsy: &self.is_drowsy, placement: self.placement };
         worker::run(lane, program, &RealClock, context)

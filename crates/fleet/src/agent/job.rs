@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::crew::Starter;
+use engine::generator::Starter;
 use engine::worker::TaskLog;
 use engine::{Failure, Observer, Tick};
 

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::crew::{Crew as _, Loaded, Local, Order};
 use engine::dataset::Tables;
+use engine::generator::{LoadGenerator as _, LoadSpec, Loaded, Local};
 use engine::site::{Here, Job as SiteJob, Site as _};
 use engine::target::{Consent, OpenRequest, Part};
 use engine::worker::TaskLog;
@@ -45,7 +45,7 @@ impl Work {
             Ask::Text(piece) => self.texts.take_in(piece).map(nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
             Ask::SystemFacts { system, cases } => self.facts(system, cases).map(Answer::Facts),
-            Ask::Ledger { system } => self.account(system),
+            Ask::ServerCounters { system } => self.account(system),
             Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
                 let opened = self.whole(system)?;
@@ -64,7 +64,7 @@ impl Work {
             Ask::Revive { system } => self.whole(system)?.target.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
             Ask::Whole { system, case, schedule, seed } => self.run_whole(system, case, schedule, *seed),
-            Ask::Share { system, case, schedule, seed, segment } => {
+            Ask::HostLoad { system, case, schedule, seed, segment } => {
                 self.run_share(system, case, schedule, *seed, *segment)
             }
             Ask::Start { .. } | Ask::Stop { .. } | Ask::Leave | Ask::Renew { .. } => Ok(Answer::Nothing),
@@ -163,7 +163,7 @@ impl Work {
         }
         // This host is "local" only to itself.
         for series in &mut record.series {
-            if series.host == engine::crew::LOCAL_HOST {
+            if series.host == engine::generator::LOCAL_HOST {
                 series.host.clone_from(&self.shared.options.name);
             }
         }
@@ -199,12 +199,13 @@ impl Work {
             let cause = format!("the clients {} to {} are not all of them among its own", segment.0, segment.1);
             return Err(Failure::new(FailureKind::Plan, "make a share of the load", cause));
         }
-        let crew = Local::new(&*opened.target).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
-        let order = Order { task: stream, schedule, seed, interrupt: &self.job.stopped };
-        match crew.load(&order, &mut Watching(Arc::clone(&self.job)))? {
+        let generator =
+            Local::new(&*opened.target).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
+        let order = LoadSpec { task: stream, schedule, seed, interrupt: &self.job.stopped };
+        match generator.load(&order, &mut Watching(Arc::clone(&self.job)))? {
             Loaded::Interrupted(tasks) => Ok(self.stopped(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
-                Some(share) => self.publish(Outcome::Share(Box::new(share))).map(Answer::Published),
+                Some(share) => self.publish(Outcome::HostLoad(Box::new(share))).map(Answer::Published),
                 None => Err(Failure::new(FailureKind::Other, "make a share of the load", "nothing was done")),
             },
         }

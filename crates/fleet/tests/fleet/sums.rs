@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::crew::{AtOnce, Crew as _, Loaded, Local, Order, segments};
+use engine::generator::{AtOnce, LoadGenerator as _, LoadSpec, Loaded, Local, segments};
 use engine::permits::Named;
 use engine::series::Latencies;
 use engine::target::OpenRequest;
@@ -147,11 +147,11 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let interrupt = AtomicBool::new(false);
     let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    let order = Order { task: stream, schedule: &plan.schedule, seed, interrupt: &interrupt };
+    let order = LoadSpec { task: stream, schedule: &plan.schedule, seed, interrupt: &interrupt };
     let mut whole: Option<Latencies> = None;
     for (name, segment) in names.iter().zip(segments(stream, AGENTS).unwrap()) {
-        let crew = Local::new(&*target).of_several(name, segment, &AtOnce);
-        let Loaded::Done(shares) = crew.load(&order, &mut Silent).unwrap() else { panic!() };
+        let generator = Local::new(&*target).of_several(name, segment, &AtOnce);
+        let Loaded::Done(shares) = generator.load(&order, &mut Silent).unwrap() else { panic!() };
         for share in shares {
             match &mut whole {
                 Some(whole) => whole.merge(share.latencies),

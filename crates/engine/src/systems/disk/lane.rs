@@ -8,7 +8,7 @@ use crate::error::{Failure, FailureKind};
 use crate::lane::Helpers;
 use crate::rng::Rng;
 use crate::systems::disk::blocks::BlockLane;
-use crate::worker::{self, Tally, WorkerContext};
+use crate::worker::{self, LoadCounts, WorkerContext};
 use crate::workloads::disk::{Affinity, BlockLoad, BlockStream, Cursors};
 
 /// Separates written bytes from the load's random draws.
@@ -20,7 +20,7 @@ pub(super) fn drive(
     cursors: &Cursors,
     files: &[File],
     context: WorkerContext<'_>,
-) -> Result<Tally, Failure> {
+) -> Result<LoadCounts, Failure> {
     let thread = context.clients.start / load.clients_per_thread().max(1);
     bind(load, thread)?;
     let opened = files.iter().map(|file| open(file, load)).collect::<Result<Vec<_>, _>>()?;

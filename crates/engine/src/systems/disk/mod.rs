@@ -23,7 +23,7 @@ use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::permits::Permits;
 use crate::target::{Consent, Counters, Engine, Load, LoadKind, OpenRequest, Placement, Target};
-use crate::worker::{Tally, WorkerContext};
+use crate::worker::{LoadCounts, WorkerContext};
 
 use self::files::{File, Files};
 use self::place::Place;
@@ -208,7 +208,7 @@ impl Target for DiskTarget {
         Err(Failure::new(FailureKind::Unsupported, "count rows", "files of blocks have none"))
     }
 
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let Load::Blocks { load, cursors } = load else {
             let cause = "files of blocks answer no statements";
             return Err(Failure::new(FailureKind::Unsupported, "carry the load", cause));

@@ -43,7 +43,7 @@ use crate::systems::server;
 use crate::systems::server::counted::{Counted, Question};
 use crate::systems::server::url::process_environment;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
-use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol};
@@ -223,7 +223,7 @@ impl MySqlTarget {
         }
     }
 
-    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         server::dialogue::refuse_pipeline("MySQL", program)?;
         let (statements, question) = self.asking(program)?;
         let session = self.session_on(program.tables);
@@ -301,7 +301,7 @@ impl Target for MySqlTarget {
         server::reactor_workers(clients, threads)
     }
 
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         self.drive_program(program, context)
     }

@@ -40,7 +40,7 @@ use crate::systems::server;
 use crate::systems::server::counted::Counted;
 use crate::systems::server::url::process_environment;
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
-use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol, Statement};
@@ -345,7 +345,7 @@ impl Target for PostgresTarget {
         server::reactor_workers(clients, threads)
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         let lane = self.lane(program, &mut context)?;
         let lane = Counted::new(lane, counters::OF_SESSION, program, &context)?;

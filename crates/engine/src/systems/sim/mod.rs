@@ -13,7 +13,7 @@ use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::systems::sim::lane::{Dies, Model, SimLane, VirtualClock};
 use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target, Threads};
-use crate::worker::{self, Tally, WorkerContext};
+use crate::worker::{self, LoadCounts, WorkerContext};
 
 pub struct Sim;
 
@@ -151,7 +151,7 @@ impl Target for SimTarget {
         0
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let clock = VirtualClock::default();
         let program = load.statements()?;
         // A block's systems draw equal keys but need their own randomness.
@@ -163,7 +163,11 @@ impl Target for SimTarget {
         context.opened.assume((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // CPU and connection times are not virtual.
-        worker::run(lane, program, &clock, context).map(|tally| Tally { cpu_ns: None, threads: Vec::new(), ..tally })
+        worker::run(lane, program, &clock, context).map(|counts| LoadCounts {
+            cpu_ns: None,
+            threads: Vec::new(),
+            ..counts
+        })
     }
 
     fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {

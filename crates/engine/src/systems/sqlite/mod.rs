@@ -29,7 +29,7 @@ use crate::session::{Session, SessionKind};
 use crate::systems::embedded::{self, EmbeddedFile, FileShape, Marker};
 use crate::systems::sqlite::lane::{SqliteLane, to_sql};
 use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
-use crate::worker::{self, Tally, WorkerContext};
+use crate::worker::{self, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 
@@ -286,7 +286,7 @@ impl Target for SqliteTarget {
         read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         embedded::refuse_what_needs_a_server("SQLite", program, context.traffic)?;
         let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;

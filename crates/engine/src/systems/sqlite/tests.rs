@@ -251,7 +251,7 @@ struct Lies<'a>(&'a dyn Target, PathBuf);
 impl Target for Lies<'_> {
     crate::run::suite::delegate_to_target!();
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         let connections: Vec<Connection> = context.connect(1, |_| {
             let connection = Connection::open(&self.1).unwrap();

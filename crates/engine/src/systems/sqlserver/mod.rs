@@ -38,7 +38,7 @@ use crate::systems::server;
 use crate::systems::server::url::process_environment;
 use crate::systems::sqlserver::lane::{AskError, Client, Mode, NativeLane, Typed};
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
-use crate::worker::{self, LOGINS_AT_ONCE, Tally, WorkerContext};
+use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
@@ -204,7 +204,7 @@ impl Target for SqlServerTarget {
         server::reactor_workers(clients, threads)
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         server::dialogue::refuse_pipeline("SQL Server", program)?;
         let session = self.session_on(program.tables);

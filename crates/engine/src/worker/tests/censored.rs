@@ -20,14 +20,14 @@ fn record(model: Model, script: &str, load: &Load) -> RunRecord {
 }
 
 fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load, clock: &VirtualClock) -> RunRecord {
-    let (tally, intervals) = load.run(lane, program, clock);
+    let (counts, intervals) = load.run(lane, program, clock);
     let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);
     intervals.iter().for_each(|interval| {
         collector.take(interval);
     });
-    let latencies = collector.into_latencies("local", tally.window_ns, tally.skipped + tally.not_begun);
+    let latencies = collector.into_latencies("local", counts.window_ns, counts.skipped + counts.not_begun);
     measure::record(Evidence {
-        tally,
+        counts,
         latencies,
         workers: 1,
         cores: 1,
@@ -161,8 +161,8 @@ fn a_transaction_that_succeeded_in_the_end_took_all_of_its_tries() {
     let class = ErrorClass::Serialization;
     let lane = Flaky { class, failures: 4, failed: 0, clock: clock.clone(), seen, turns_away: false };
     let load = Load { length: RunLength::Count(30), ..Load::default() };
-    let (tally, intervals) = load.run(lane, &drawing(5), &clock);
-    assert_eq!((tally.succeeded, tally.failures(), tally.retries), (30, 0, 120));
+    let (counts, intervals) = load.run(lane, &drawing(5), &clock);
+    assert_eq!((counts.succeeded, counts.failures(), counts.retries), (30, 0, 120));
     let shortest = intervals.iter().filter_map(|interval| interval.response.min_ns()).min().unwrap();
     assert!(shortest >= 5_000, "five tries of a microsecond: {shortest}");
 }

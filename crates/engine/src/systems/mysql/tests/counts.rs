@@ -9,7 +9,7 @@ struct Lies<'a>(&'a MySqlTarget);
 impl Target for Lies<'_> {
     delegate_to_target!();
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let MySqlTarget { session, endpoint, reactor, .. } = self.0;
         let (session, endpoint) = (session.clone(), endpoint.clone());
         let program = load.statements()?;

@@ -16,7 +16,7 @@ struct Lies<'a>(&'a PostgresTarget);
 impl Target for Lies<'_> {
     delegate_to_target!();
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<Tally, Failure> {
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         let lane = Lying::new(self.0.lane(program, &mut context)?, 30);
         let lane = Counted::new(lane, counters::OF_SESSION, program, &context)?;

@@ -54,7 +54,7 @@ fn serve(listener: &TcpListener, most: usize) {
 
 struct Ran {
     opened_in: Duration,
-    tally: Tally,
+    counts: LoadCounts,
 }
 
 fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
@@ -94,9 +94,9 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
                     let reopen = || Err(crate::lane::lost("nobody connects anew"));
                     let lane = NativeLane::new(Choice::Auto, opened, &Statements::Simple, Arc::new(reopen)).unwrap();
                     ready.wait();
-                    let tally = worker::run(lane, program, &RealClock, context).unwrap();
+                    let counts = worker::run(lane, program, &RealClock, context).unwrap();
                     drop(intervals);
-                    tally
+                    counts
                 })
             })
             .collect();
@@ -105,9 +105,9 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
         assert!(gate.wait_for_workers());
         gate.open(host::clock::now_ns());
         let mut tallies = handles.into_iter().map(|handle| handle.join().unwrap());
-        let mut tally = tallies.next().unwrap();
-        tallies.for_each(|other| tally.merge(other).unwrap());
-        Ran { opened_in, tally }
+        let mut counts = tallies.next().unwrap();
+        tallies.for_each(|other| counts.merge(other).unwrap());
+        Ran { opened_in, counts }
     })
 }
 
@@ -120,8 +120,8 @@ fn two_thousand_clients_of_one_process() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || serve(&listener, 2_100));
-    let Ran { opened_in, tally } = drive(port, 2_000, Duration::from_millis(500), 2);
-    assert_eq!(tally.failures(), 0, "{:?}", tally.messages);
-    assert!(tally.succeeded >= 2_000, "{}", tally.succeeded);
+    let Ran { opened_in, counts } = drive(port, 2_000, Duration::from_millis(500), 2);
+    assert_eq!(counts.failures(), 0, "{:?}", counts.messages);
+    assert!(counts.succeeded >= 2_000, "{}", counts.succeeded);
     assert!(opened_in < Duration::from_secs(30), "{opened_in:?}");
 }

@@ -42,7 +42,7 @@ impl Progress {
 }
 
 /// Two clients on one thread.
-fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> Tally {
+fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> LoadCounts {
     let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
     let session = Session { options: String::new(), sql: String::new() };
     let options = Options { protocol: Protocol::Simple, ..Options::default() };
@@ -114,9 +114,9 @@ fn a_rollback_delays_no_other_client() {
                 }
             });
         });
-        let tally = drive_two(port, way, &Traffic::default(), 10);
-        assert!(!tally.connection_lost, "the rollback was answered too late: {:?}", tally.messages);
-        assert_eq!((tally.succeeded, tally.failures_of(ErrorClass::Serialization), tally.failures()), (19, 1, 1));
+        let counts = drive_two(port, way, &Traffic::default(), 10);
+        assert!(!counts.connection_lost, "the rollback was answered too late: {:?}", counts.messages);
+        assert_eq!((counts.succeeded, counts.failures_of(ErrorClass::Serialization), counts.failures()), (19, 1, 1));
     }
 }
 
@@ -139,9 +139,9 @@ fn a_login_delays_no_other_client() {
             });
         });
         let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
-        let tally = drive_two(port, way, &traffic, 10);
-        assert_eq!((tally.succeeded, tally.failures()), (20, 0), "{:?}", tally.messages);
-        assert_eq!(tally.connections.made_again, 18);
-        assert!(tally.helper_threads > 0, "somebody else has made them");
+        let counts = drive_two(port, way, &traffic, 10);
+        assert_eq!((counts.succeeded, counts.failures()), (20, 0), "{:?}", counts.messages);
+        assert_eq!(counts.connections.made_again, 18);
+        assert!(counts.helper_threads > 0, "somebody else has made them");
     }
 }

@@ -5,11 +5,11 @@ use crate::durations::Durations;
 use crate::error::{Failure, FailureKind};
 use crate::lag::Lag;
 use crate::lane::{ErrorClass, OpError, SessionCounts, Transfer};
-use crate::recorder::KindTally;
+use crate::recorder::KindCounts;
 use crate::stream::Asked;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Tally {
+pub struct LoadCounts {
     /// Including warm-up: what the server must have seen.
     pub succeeded: u64,
     /// Ended inside the measured part.
@@ -60,7 +60,7 @@ pub struct Tally {
     /// Of lanes in the measured part, if counted.
     pub kernel_entries: Option<u64>,
     /// If distinguished.
-    pub kinds: Vec<KindTally>,
+    pub kinds: Vec<KindCounts>,
     /// In order of their ends.
     pub tasks: Vec<TaskLog>,
     /// Of lanes of blocks.
@@ -149,7 +149,7 @@ pub struct TaskEnd {
     pub ended_ns: u64,
 }
 
-impl Tally {
+impl LoadCounts {
     /// Stopped only by the end of the run, and slower than all successes.
     pub fn stopped(&self) -> u64 {
         self.not_begun.saturating_add(self.broken_off)
@@ -175,11 +175,11 @@ impl Tally {
         self.late += rules.latency_limit_ns.map_or(0, over);
     }
 
-    /// Takes in another worker's tally, which may come from another host: no sum wraps.
+    /// Takes in another worker's counts, which may come from another host: no sum wraps.
     ///
     /// # Errors
     /// It tells other kinds of transactions apart: it is of another load, or of another build of étalon.
-    pub fn merge(&mut self, other: Tally) -> Result<(), Failure> {
+    pub fn merge(&mut self, other: LoadCounts) -> Result<(), Failure> {
         self.merge_kinds(&other.kinds)?;
         add(&mut self.succeeded, other.succeeded);
         add(&mut self.succeeded_in_window, other.succeeded_in_window);
@@ -236,8 +236,8 @@ impl Tally {
         Ok(())
     }
 
-    fn merge_kinds(&mut self, others: &[KindTally]) -> Result<(), Failure> {
-        let names = |kinds: &[KindTally]| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>();
+    fn merge_kinds(&mut self, others: &[KindCounts]) -> Result<(), Failure> {
+        let names = |kinds: &[KindCounts]| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>();
         let (mine, theirs) = (names(&self.kinds), names(others));
         if mine != theirs {
             let cause = format!(
@@ -265,9 +265,9 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn of_kinds(names: &[&str]) -> Tally {
-        let kinds = names.iter().map(|name| KindTally::new((*name).to_owned())).collect();
-        Tally { kinds, ..Tally::default() }
+    fn of_kinds(names: &[&str]) -> LoadCounts {
+        let kinds = names.iter().map(|name| KindCounts::new((*name).to_owned())).collect();
+        LoadCounts { kinds, ..LoadCounts::default() }
     }
 
     #[test]
@@ -285,18 +285,18 @@ mod tests {
     #[test]
     fn no_sum_of_what_a_host_claims_wraps() {
         let claims = || {
-            let mut tally = of_kinds(&["read"]);
-            tally.kinds[0].in_window = u64::MAX;
-            tally.kinds[0].response.record_failed(u64::MAX);
-            (tally.succeeded, tally.succeeded_in_window, tally.failed_in_window) = (u64::MAX, u64::MAX, u64::MAX);
-            (tally.not_begun, tally.broken_off, tally.backlog_max) = (u64::MAX, u64::MAX, u64::MAX);
-            (tally.failed[0], tally.failed[1]) = (u64::MAX, u64::MAX);
-            (tally.cpu_ns, tally.helper_threads, tally.over_limits) = (Some(u64::MAX), usize::MAX, vec![u64::MAX]);
-            tally.asked.commits = u64::MAX;
-            tally.connections = Connections { made: u64::MAX, sum_ns: u64::MAX, ..Connections::default() };
-            tally.connections.refuse(FailureKind::Login, u64::MAX, "no".to_owned());
-            tally.sessions = Some(Ok(SessionCounts { twice: u64::MAX, ..SessionCounts::default() }));
-            tally
+            let mut counts = of_kinds(&["read"]);
+            counts.kinds[0].in_window = u64::MAX;
+            counts.kinds[0].response.record_failed(u64::MAX);
+            (counts.succeeded, counts.succeeded_in_window, counts.failed_in_window) = (u64::MAX, u64::MAX, u64::MAX);
+            (counts.not_begun, counts.broken_off, counts.backlog_max) = (u64::MAX, u64::MAX, u64::MAX);
+            (counts.failed[0], counts.failed[1]) = (u64::MAX, u64::MAX);
+            (counts.cpu_ns, counts.helper_threads, counts.over_limits) = (Some(u64::MAX), usize::MAX, vec![u64::MAX]);
+            counts.asked.commits = u64::MAX;
+            counts.connections = Connections { made: u64::MAX, sum_ns: u64::MAX, ..Connections::default() };
+            counts.connections.refuse(FailureKind::Login, u64::MAX, "no".to_owned());
+            counts.sessions = Some(Ok(SessionCounts { twice: u64::MAX, ..SessionCounts::default() }));
+            counts
         };
         let mut all = claims();
         all.merge(claims()).unwrap();
@@ -308,9 +308,9 @@ mod tests {
 
     #[test]
     fn a_share_that_leaves_out_what_this_build_counts_is_not_read() {
-        let mut told = serde_json::to_value(Tally::default()).unwrap();
-        assert!(serde_json::from_value::<Tally>(told.clone()).is_ok());
+        let mut told = serde_json::to_value(LoadCounts::default()).unwrap();
+        assert!(serde_json::from_value::<LoadCounts>(told.clone()).is_ok());
         told.as_object_mut().unwrap().remove("broken_off");
-        assert!(serde_json::from_value::<Tally>(told).unwrap_err().to_string().contains("broken_off"));
+        assert!(serde_json::from_value::<LoadCounts>(told).unwrap_err().to_string().contains("broken_off"));
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{Failure, FailureKind};
 use crate::observer::Observer;
 use crate::series::Latencies;
 use crate::target::shares;
-use crate::worker::{Tally, TaskLog};
+use crate::worker::{LoadCounts, TaskLog};
 use crate::workloads::StreamTask;
 
 pub use local::{AtOnce, Local, Starter};
@@ -24,7 +24,7 @@ pub use local::{AtOnce, Local, Starter};
 pub const LOCAL_HOST: &str = "local";
 
 #[derive(Clone, Copy)]
-pub struct Order<'a> {
+pub struct LoadSpec<'a> {
     /// Of all hosts together.
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
@@ -34,9 +34,9 @@ pub struct Order<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Share {
+pub struct HostLoad {
     pub host: String,
-    pub tally: Tally,
+    pub counts: LoadCounts,
     pub latencies: Latencies,
     /// Load threads.
     pub workers: usize,
@@ -63,14 +63,14 @@ pub struct MachineShare {
 #[derive(Clone, Debug)]
 pub enum Loaded {
     /// One per host.
-    Done(Vec<Share>),
+    Done(Vec<HostLoad>),
     /// With the tasks that had finished.
     Interrupted(Vec<TaskLog>),
 }
 
-pub trait Crew {
+pub trait LoadGenerator {
     /// From connecting to the last answer. The tables must be prepared and settled.
-    fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
+    fn load(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
 }
 
 /// Clients per host, as even as possible. Loads of processes keep a process on one host.

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::crew::{Crew, Loaded, Order, Share, segments};
+use engine::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, segments};
 use engine::worker::TaskLog;
 use engine::{Failure, FailureKind, Observer, Tick};
 use model::{Case, SystemPlan};
@@ -66,8 +66,8 @@ fn each<T: Send>(
     results.into_iter().collect()
 }
 
-impl Crew for FleetCrew<'_> {
-    fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+impl LoadGenerator for FleetCrew<'_> {
+    fn load(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let case = self.shared.sent(self.case)?;
         let members = self.members(order, &case)?;
         let asked_ns = host::clock::now_ns();
@@ -102,11 +102,11 @@ impl Crew for FleetCrew<'_> {
 }
 
 impl FleetCrew<'_> {
-    fn members(&self, order: &Order<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
+    fn members(&self, order: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(order.task, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
         for (agent, part) in self.agents.iter().zip(parts) {
-            let ask = Ask::Share {
+            let ask = Ask::HostLoad {
                 system: self.system.name.clone(),
                 case: case.clone(),
                 schedule: order.schedule.clone(),
@@ -190,10 +190,10 @@ impl FleetCrew<'_> {
         })
     }
 
-    fn share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<Share, Failure> {
+    fn share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<HostLoad, Failure> {
         let patience = self.shared.link.patience;
         match self.shared.inbox.take(member.agent, member.job, count, patience)? {
-            Outcome::Share(mut share) => {
+            Outcome::HostLoad(mut share) => {
                 // Each offset is known within half of its round trip, so two within the longer one.
                 share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + began.slowest_ns);
                 share.start_time_ns = Some(began.took_ns);

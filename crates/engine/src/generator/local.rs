@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::Length;
 
-use super::{Crew, LOCAL_HOST, Loaded, MachineShare, Order, Share};
+use super::{HostLoad, LOCAL_HOST, LoadGenerator, LoadSpec, Loaded, MachineShare};
 use crate::beside::Beside;
 use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
@@ -17,7 +17,7 @@ use crate::recorder::{Exchange, Interval};
 use crate::run::interval_ns;
 use crate::series::{Collector, Gauge};
 use crate::target::{Load, Target};
-use crate::worker::{Connections, Pace, RunLength, Tally, WorkerContext};
+use crate::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext};
 use crate::workloads::disk::Cursors;
 use crate::workloads::{StreamTask, Work};
 
@@ -43,7 +43,7 @@ impl Starter for AtOnce {
     }
 }
 
-/// This process as a crew.
+/// This process as a generator.
 pub struct Local<'a> {
     target: &'a dyn Target,
     host: String,
@@ -54,7 +54,7 @@ pub struct Local<'a> {
 }
 
 struct Ran {
-    tally: Tally,
+    counts: LoadCounts,
     collector: Collector,
     workers: usize,
     /// How late the workers were told of their start.
@@ -94,7 +94,7 @@ impl<'a> Local<'a> {
         Local { host: host.to_owned(), segment: Some(segment), starter, ..self }
     }
 
-    fn run_workers(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
+    fn run_workers(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
         let shares = self.shares(order.task);
         let workers = shares.len();
         let gate = Gate::new(workers);
@@ -112,9 +112,9 @@ impl<'a> Local<'a> {
                 let context = self.context(order, clients, &gate, interval_ns, exchange);
                 let drive = move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
-                    let tally = self.target.drive(load, context);
-                    waiting.ran = tally.is_ok();
-                    tally
+                    let counts = self.target.drive(load, context);
+                    waiting.ran = counts.is_ok();
+                    counts
                 };
                 let thread = thread::Builder::new().name(format!("etalon-work-{worker}"));
                 handles.push(thread.spawn_scoped(scope, drive).map_err(|error| {
@@ -143,9 +143,9 @@ impl<'a> Local<'a> {
                     }
                 }
             }
-            let mut tally = joined(handles)?;
-            tally.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
-            Ok(Ran { tally, collector, workers, late_ns, interrupted })
+            let mut counts = joined(handles)?;
+            counts.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
+            Ok(Ran { counts, collector, workers, late_ns, interrupted })
         })
     }
 
@@ -161,7 +161,7 @@ impl<'a> Local<'a> {
 
     fn context<'g>(
         &self,
-        order: &Order<'g>,
+        order: &LoadSpec<'g>,
         clients: Range<u32>,
         gate: &'g Gate,
         interval_ns: u64,
@@ -192,7 +192,7 @@ impl<'a> Local<'a> {
     /// Merges intervals until the last worker ends. `true` if stopped.
     fn coordinate(
         &self,
-        order: &Order<'_>,
+        order: &LoadSpec<'_>,
         intervals: &Receiver<Interval>,
         returns: &[Sender<Interval>],
         gate: &Gate,
@@ -245,20 +245,20 @@ impl<'a> Local<'a> {
     }
 }
 
-impl Crew for Local<'_> {
-    fn load(&self, order: &Order<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+impl LoadGenerator for Local<'_> {
+    fn load(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let before = host::cpu::CpuSample::take();
         let ran = self.run_workers(order, observer)?;
         let machine = host::cpu::CpuSample::between(&before, &host::cpu::CpuSample::take());
         if ran.interrupted {
-            return Ok(Loaded::Interrupted(ran.tally.tasks));
+            return Ok(Loaded::Interrupted(ran.counts.tasks));
         }
-        let window_ns = ran.tally.window_ns;
-        let never_begun = ran.tally.skipped + ran.tally.not_begun;
-        Ok(Loaded::Done(vec![Share {
+        let window_ns = ran.counts.window_ns;
+        let never_begun = ran.counts.skipped + ran.counts.not_begun;
+        Ok(Loaded::Done(vec![HostLoad {
             host: self.host.clone(),
-            cores: cores(ran.workers, ran.tally.helper_threads, host::cpu::available_cores()),
-            tally: ran.tally,
+            cores: cores(ran.workers, ran.counts.helper_threads, host::cpu::available_cores()),
+            counts: ran.counts,
             latencies: ran.collector.into_latencies(&self.host, window_ns, never_begun),
             workers: ran.workers,
             machine: machine.map(|cpu| MachineShare { busy: cpu.busy_share, steal: cpu.steal_share }),
@@ -274,33 +274,33 @@ fn cores(workers: usize, helpers: usize, available: usize) -> usize {
 }
 
 /// Merges the workers' counts.
-fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<Tally, Failure>>>) -> Result<Tally, Failure> {
-    let mut tally: Option<Tally> = None;
+fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<LoadCounts, Failure>>>) -> Result<LoadCounts, Failure> {
+    let mut counts: Option<LoadCounts> = None;
     let mut first_failure = None;
     for handle in handles {
         match handle.join() {
-            Ok(Ok(one)) => match &mut tally {
+            Ok(Ok(one)) => match &mut counts {
                 Some(all) => first_failure = first_failure.or(all.merge(one).err()),
-                None => tally = Some(one),
+                None => counts = Some(one),
             },
             Ok(Err(failure)) => first_failure = first_failure.or(Some(failure)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
-    match (first_failure, tally) {
+    match (first_failure, counts) {
         (Some(failure), _) => Err(failure),
-        (None, Some(tally)) => Ok(tally),
+        (None, Some(counts)) => Ok(counts),
         (None, None) => Err(Failure::new(FailureKind::Plan, "make the load", "it has no clients")),
     }
 }
 
 /// The workload's own, else the schedule's.
-fn length(order: &Order<'_>) -> Length {
+fn length(order: &LoadSpec<'_>) -> Length {
     order.task.traffic.transactions.map_or(order.schedule.length, Length::Transactions)
 }
 
 /// When the load ends.
-fn run_length(order: &Order<'_>, beside: Option<&Beside>) -> RunLength {
+fn run_length(order: &LoadSpec<'_>, beside: Option<&Beside>) -> RunLength {
     match length(order) {
         _ if order.task.traffic.tasks.is_some() => RunLength::Count(1),
         _ if beside.is_some() => RunLength::UntilEnded,
