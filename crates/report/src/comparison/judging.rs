@@ -4,7 +4,7 @@ use model::{Case, Length, MarkKind, Metric, Quantity, Reading, Role, RunState};
 use stats::{RunValue, Sample, Verdict};
 
 use super::failures;
-use super::matching::{MatchedCases, matched};
+use super::matching::{Matched, MatchedCases, matched};
 use super::options::Pairing;
 use super::row::{
     ChangePoint, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of,
@@ -27,8 +27,8 @@ pub struct Readings {
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
     pub ends: BTreeMap<u32, Ends>,
-    /// Metrics of a benchmark that runs tell in other units or turn another way: the two, in words.
-    conflicts: BTreeMap<(String, String), String>,
+    /// Metrics of a benchmark that runs tell in other units or turn another way: as the first such run has it.
+    conflicts: BTreeMap<(String, String), Metric>,
     /// By benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
 }
@@ -50,11 +50,7 @@ impl Index {
                 metric
             });
             if (&first.unit, first.direction) != (&metric.unit, metric.direction) {
-                let why = match first.unit == metric.unit {
-                    true => "its runs do not agree which way is better".to_owned(),
-                    false => format!("its runs tell it in `{}` and in `{}`", first.unit, metric.unit),
-                };
-                index.conflicts.insert((case.benchmark.clone(), metric.id.clone()), why);
+                index.conflicts.entry((case.benchmark.clone(), metric.id.clone())).or_insert_with(|| metric.clone());
             }
             let readings = index.readings.entry((stored.case, metric.id.clone())).or_default();
             match &stored.measurement.reading {
@@ -79,11 +75,18 @@ impl Index {
         self.readings.contains_key(&(case, metric.to_owned()))
     }
 
-    /// Why the values of a metric cannot be held against each other.
-    fn conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+    /// Another unit or direction in which runs of these cases, of one benchmark or of several, tell a metric.
+    fn conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<Conflict> {
         let benchmarks = cases.a.iter().chain(cases.b).filter_map(|case| evidence.case(*case)).map(|c| &c.benchmark);
-        let mut found = benchmarks.filter_map(|name| self.conflicts.get(&(name.clone(), metric.id.clone())));
-        found.next().map(|why| NoVerdict::NotComparable(why.clone()))
+        let mut told = benchmarks.flat_map(|name| {
+            let first = self.metrics.get(name).into_iter().flatten().find(|own| own.id == metric.id);
+            first.into_iter().chain(self.conflicts.get(&(name.clone(), metric.id.clone())))
+        });
+        let other = told.find(|other| (&other.unit, other.direction) != (&metric.unit, metric.direction))?;
+        Some(match other.unit == metric.unit {
+            true => Conflict::Direction,
+            false => Conflict::Units(format!("its runs tell it in `{}` and in `{}`", metric.unit, other.unit)),
+        })
     }
 
     /// In run order, for the requested rounds.
@@ -122,6 +125,22 @@ impl Index {
     }
 }
 
+/// Why the values of a metric cannot be held against each other.
+enum Conflict {
+    /// In words.
+    Units(String),
+    Direction,
+}
+
+impl Conflict {
+    fn text(self) -> String {
+        match self {
+            Conflict::Units(why) => why,
+            Conflict::Direction => "its runs do not agree which way is better".to_owned(),
+        }
+    }
+}
+
 impl Readings {
     fn refuse(&mut self, reason: String, runs: usize) {
         match self.unavailable.iter_mut().find(|(known, _)| *known == reason) {
@@ -149,13 +168,21 @@ pub struct RowCases<'a> {
 
 /// Without verdict, which needs all rows.
 pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
-    let (side_a, sample_a) = side(evidence, index, cases.labels.0, cases.a, metric, rules);
-    let (side_b, sample_b) = side(evidence, index, cases.labels.1, cases.b, metric, rules);
+    let conflict = index.conflict(evidence, cases, metric);
+    let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &conflict) {
+        ((mut side, sample), Some(Conflict::Units(why))) => {
+            let runs = std::mem::take(&mut side.runs).len();
+            (side.without_figures(why, runs), sample)
+        }
+        (found, _) => found,
+    };
+    let ((side_a, sample_a), (side_b, sample_b)) = (side(cases.labels.0, cases.a), side(cases.labels.1, cases.b));
     let matched = matched(index, &cases.matched, metric, rules.pairing);
     let seed = evidence.header.plan.schedule.seed;
-    let (estimate, refusal) = match failures::is_share(metric) {
-        true => share_estimate(&matched.a, &matched.b, rules, seed),
-        false => estimate(&matched.a, &matched.b, rules, seed),
+    let (estimate, refusal) = match (&conflict, failures::is_share(metric)) {
+        (Some(Conflict::Units(_)), _) => (None, None),
+        (_, true) => share_estimate(&matched.a, &matched.b, rules, seed),
+        (_, false) => estimate(&matched.a, &matched.b, rules, seed),
     };
     let failures = failures::of(evidence, index, (cases.a, cases.b), metric, (rules, seed));
     let mut warnings = cases.warnings.clone();
@@ -165,15 +192,8 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let step = [clock, rounding_step(evidence, metric, &sample_a, &sample_b)].into_iter().flatten().reduce(f64::max);
-    let estimate = match (estimate, step) {
-        (Some(estimate), Some(step)) => Some(widened(estimate, step, &side_a, &side_b)),
-        (estimate, _) => estimate,
-    };
-    if rules.pairing == Pairing::Paired {
-        let pairs = stats::paired(&matched.a, &matched.b);
-        let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
-        warnings.extend((a + b > 0).then_some(Warning::Unpaired { a, b }));
-    }
+    let estimate = estimate.map(|found| step.map_or(found, |step| widened(found, step, &side_a, &side_b)));
+    warnings.extend(unpaired(&matched, rules));
     warnings.extend(matched.left_out.clone());
     let repeated = match &estimate {
         Some(found) => survivors::repeated(index, cases, metric, &matched, (found, rules, seed)),
@@ -186,10 +206,10 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     let no_verdict = failures
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
+        .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or_else(|| missing_side(&side_a, &side_b))
         .or_else(|| rules.unfinished.map(NoVerdict::Unfinished))
         .or_else(|| survivors::lacking(index, cases, metric))
-        .or_else(|| index.conflict(evidence, cases, metric))
         .or(refusal)
         .or_else(|| repeated.err())
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
@@ -327,10 +347,7 @@ pub fn point(evidence: &Evidence, index: &Index, system: &str, case: u32, metric
     let (side, _) = side(evidence, index, system, &[case], metric, rules);
     match evidence.failed(case) {
         0 => side,
-        failed => {
-            let unavailable = vec![(format!("{} failed", count(failed, "run")), failed)];
-            Side { summary: None, estimate: None, half_width: None, unavailable, ..side }
-        }
+        failed => side.without_figures(&format!("{} failed", count(failed, "run")), failed),
     }
 }
 
@@ -410,6 +427,12 @@ fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
     let missing =
         |(reason, runs): &(String, usize)| Warning::Missing { side: letter, runs: *runs, reason: reason.clone() };
     if side.summary.is_some() { side.unavailable.iter().map(missing).collect() } else { Vec::new() }
+}
+
+fn unpaired(matched: &Matched, rules: &Rules) -> Option<Warning> {
+    let pairs = (rules.pairing == Pairing::Paired).then(|| stats::paired(&matched.a, &matched.b))?;
+    let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
+    (a + b > 0).then_some(Warning::Unpaired { a, b })
 }
 
 /// When only one of the two tests finds a difference.

@@ -44,6 +44,13 @@ pub struct Side {
     pub unavailable: Vec<(String, usize)>,
 }
 
+impl Side {
+    /// With the reason instead of figures, of so many runs.
+    pub fn without_figures(self, why: &str, runs: usize) -> Side {
+        Side { summary: None, estimate: None, half_width: None, unavailable: vec![(why.to_owned(), runs)], ..self }
+    }
+}
+
 /// Form of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {

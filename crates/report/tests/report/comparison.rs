@@ -1,7 +1,8 @@
 //! Which rows there are, what they say, and when they say nothing.
 
-use model::{DurabilityTier, MarkKind, Order};
+use model::{Direction, DurabilityTier, MarkKind, Order};
 use report::comparison::{Families, Family, NoVerdict, NoteKind, Warning};
+use report::gate::{GateRules, GateStatus, gate};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 use stats::Verdict;
 
@@ -419,4 +420,45 @@ fn who_names_one_pair_has_not_asked_fewer_questions() {
         assert_eq!(named.rows().collect::<Vec<_>>(), of_whole);
         assert_eq!(named.tables.len(), 1);
     }
+}
+
+#[test]
+fn benchmarks_that_turn_another_way_or_have_other_units_are_not_pooled() {
+    let pooled = |unit: &'static str, direction| {
+        let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
+        let mut other = made.evidence.cases.clone();
+        other.iter_mut().for_each(|case| case.benchmark = "other".to_owned());
+        made.evidence.cases.extend(other);
+        let again = made.evidence.measurements.clone().into_iter().map(|mut stored| {
+            (stored.case, stored.run_id, stored.position) =
+                (stored.case + 2, stored.run_id + 100, stored.position + 20);
+            if stored.measurement.metric.id == "throughput" {
+                (stored.measurement.metric.unit, stored.measurement.metric.direction) = (unit.to_owned(), direction);
+            }
+            stored
+        });
+        made.evidence.measurements.extend(again.collect::<Vec<_>>());
+        let runs = made.evidence.runs.clone().into_iter().map(|mut run| {
+            (run.id, run.planned.case, run.planned.position) =
+                (run.id + 100, run.planned.case + 2, run.planned.position + 20);
+            run
+        });
+        made.evidence.runs.extend(runs.collect::<Vec<_>>());
+        let keys = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+        let options = Options { by: keys(&["clients"]), rows: keys(&[]), ..Options::default() };
+        let set = compare(&made.evidence, &options).unwrap();
+        let outcome = gate(&set, &GateRules::default());
+        (set.rows().find(|row| row.metric.id == "throughput").unwrap().clone(), outcome.status)
+    };
+    let (alike, passed) = pooled("tx/s", Direction::Higher);
+    assert_eq!((alike.verdict(), passed), (Some(Verdict::Faster), GateStatus::Passed), "{alike:?}");
+    let (opposed, not_passed) = pooled("tx/s", Direction::Lower);
+    let why = NoVerdict::NotComparable("its runs do not agree which way is better".to_owned());
+    assert_eq!((opposed.no_verdict(), not_passed), (Some(&why), GateStatus::TooFewRows));
+    let (units, not_passed) = pooled("ktx/s", Direction::Higher);
+    let why = NoVerdict::NotComparable("its runs tell it in `tx/s` and in `ktx/s`".to_owned());
+    assert_eq!((units.no_verdict(), not_passed), (Some(&why), GateStatus::TooFewRows));
+    let figures = [&units.a, &units.b].map(|side| (side.estimate, side.summary.is_some(), side.runs.len()));
+    assert_eq!(figures, [(None, false, 0); 2], "sums of both are no figure");
+    assert!(units.estimate.is_none());
 }
