@@ -12,6 +12,13 @@ pub const INTERRUPTED: &str = "interrupted by the user";
 /// Reason of a run that ended with the process.
 pub const PROCESS_ENDED: &str = "the process ended in mid-run";
 
+/// Whether étalon's own end is the reason of a run without result.
+pub fn is_own_end(reason: &str) -> bool {
+    // What stores of before 0.1.0 say.
+    const FORMERLY: &str = "the process ended in mid-trial";
+    [INTERRUPTED, PROCESS_ENDED, FORMERLY].iter().any(|own| reason.starts_with(own))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {

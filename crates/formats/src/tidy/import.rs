@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::FAILED_SHARE;
-use model::run::{INTERRUPTED, PROCESS_ENDED};
+use model::run::is_own_end;
 use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, RunState};
 
 use super::{
@@ -291,7 +291,7 @@ fn is_state(metric: &str, state: RunState) -> bool {
 /// State and reason of an attempt. What another's run was aborted for is not known, so it failed; étalon's own was stopped by
 /// its user, or with its process, which tells nothing of the system.
 fn without_result(row: &Row, is_ours: bool) -> (RunState, String) {
-    let was_stopped = [INTERRUPTED, PROCESS_ENDED].iter().any(|why| row.written.starts_with(why));
+    let was_stopped = is_own_end(&row.written);
     let is_failed = is_state(&row.metric, RunState::Failed);
     let state = if is_ours && was_stopped && !is_failed { RunState::Aborted } else { RunState::Failed };
     (state, row.written.clone())

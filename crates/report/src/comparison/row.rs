@@ -207,7 +207,7 @@ impl NoVerdict {
                 side.as_str()
             ),
             NoVerdict::Repeated { side, runs } => format!(
-                "{} of {} failed at first: those that were measured when repeated are no fair choice",
+                "{} of {} failed or were cut off at first: those that were measured when repeated are no fair choice",
                 count(*runs, "run"),
                 side.as_str()
             ),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::run::{INTERRUPTED, PROCESS_ENDED};
+use model::run::is_own_end;
 use model::{Direction, Metric, RunState};
 use stats::{RunValue, Sample};
 
@@ -20,8 +20,17 @@ pub struct Ends {
     pub measured: usize,
     /// Places of which no attempt was measured.
     failed: usize,
-    /// Rounds whose run was measured after an attempt that was lost.
-    repeated: BTreeSet<u32>,
+    /// Rounds whose run was measured after an attempt that failed.
+    failed_first: BTreeSet<u32>,
+    /// Rounds whose run was measured after one in which étalon ended, by a user or by whatever kills it: an engine that runs
+    /// inside it, too.
+    cut_off_first: BTreeSet<u32>,
+}
+
+impl Ends {
+    fn repeated(&self) -> impl Iterator<Item = u32> {
+        self.failed_first.union(&self.cut_off_first).copied()
+    }
 }
 
 pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
@@ -30,20 +39,17 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     for last in evidence.last_attempts() {
         let of_case = ends.entry(last.planned.case).or_default();
         of_case.measured += usize::from(last.state == RunState::Measured);
-        of_case.failed += usize::from(last.state == RunState::Failed);
+        of_case.failed += usize::from(matches!(last.state, RunState::Failed | RunState::Aborted));
         measured.extend((last.state == RunState::Measured).then_some(last.planned.position));
     }
     for run in evidence.runs.iter().filter(|run| measured.contains(&run.planned.position)) {
-        // Étalon's own end is no doing of the system's.
-        let is_own = |reason: &String| [INTERRUPTED, PROCESS_ENDED].iter().any(|own| reason.starts_with(own));
-        let is_lost = match run.state {
-            RunState::Failed => true,
-            RunState::Aborted => !run.reason.as_ref().is_some_and(is_own),
-            _ => false,
+        let of_case = ends.entry(run.planned.case).or_default();
+        let first = match run.state {
+            RunState::Aborted if run.reason.as_deref().is_some_and(is_own_end) => &mut of_case.cut_off_first,
+            RunState::Failed | RunState::Aborted => &mut of_case.failed_first,
+            _ => continue,
         };
-        if is_lost {
-            ends.entry(run.planned.case).or_default().repeated.insert(run.planned.round);
-        }
+        first.insert(run.planned.round);
     }
     ends
 }
@@ -89,20 +95,22 @@ pub fn repeated(
     matched: &Matched,
     (found, rules, seed): (&Estimate, &Rules, u64),
 ) -> Result<Option<f64>, NoVerdict> {
-    let rounds = |cases: &[u32]| -> BTreeSet<u32> {
-        cases.iter().filter_map(|case| index.ends.get(case)).flat_map(|ends| &ends.repeated).copied().collect()
-    };
-    let (of_a, of_b) = (rounds(cases.a), rounds(cases.b));
-    if of_a.is_empty() && of_b.is_empty() {
-        return Ok(None);
-    }
-    let (side, runs, beyond) = match of_b.len() >= of_a.len() {
-        true => (SideLetter::B, of_b.len(), of_b.len() - of_a.len()),
-        false => (SideLetter::A, of_a.len(), of_a.len() - of_b.len()),
-    };
+    let ends = |cases: &[u32]| -> Vec<&Ends> { cases.iter().filter_map(|case| index.ends.get(case)).collect() };
+    let (of_a, of_b) = (ends(cases.a), ends(cases.b));
+    let repeated = |ends: &[&Ends]| ends.iter().flat_map(|ends| ends.repeated()).collect::<BTreeSet<u32>>().len();
+    let (a, b) = (repeated(&of_a), repeated(&of_b));
+    let (side, runs) = if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) };
+    let beyond = a.abs_diff(b);
     let no_verdict = NoVerdict::Repeated { side, runs };
     if beyond > (found.rounds as usize / MOST_REPEATED).max(1) {
         return Err(no_verdict);
+    }
+    // What étalon's end cut off may have been as good as any.
+    let failed =
+        |ends: &[&Ends]| -> BTreeSet<u32> { ends.iter().flat_map(|ends| &ends.failed_first).copied().collect() };
+    let (of_a, of_b) = (failed(&of_a), failed(&of_b));
+    if of_a.is_empty() && of_b.is_empty() {
+        return Ok(None);
     }
     let values = matched.a.values().iter().chain(matched.b.values()).copied();
     let worst = match metric.direction {

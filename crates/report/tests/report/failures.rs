@@ -170,14 +170,39 @@ fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
 }
 
 #[test]
-fn what_ended_with_etalon_is_no_failure_of_its_system() {
-    let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_300.0)];
-    let mut made = Builder { systems, clients: vec![4], rounds: 6, ..Builder::default() }.build();
-    made.repeat("b", 2, model::run::PROCESS_ENDED);
-    for run in made.evidence.runs.iter_mut().filter(|run| run.state == model::RunState::Failed) {
-        run.state = model::RunState::Aborted;
+fn what_ended_with_etalon_counts_as_repeated_where_it_hits_one_side() {
+    let cut_off = |of_a, of_b, reason: &str| {
+        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_020.0)];
+        let mut made = Builder { systems, clients: vec![4], rounds: 10, noise: 0.003, ..Builder::default() }.build();
+        made.repeat("a", of_a, reason);
+        made.repeat("b", of_b, reason);
+        for run in made.evidence.runs.iter_mut().filter(|run| run.state == model::RunState::Failed) {
+            run.state = model::RunState::Aborted;
+        }
+        set(&made)
+    };
+    for reason in [model::run::PROCESS_ENDED, "the process ended in mid-trial", model::run::INTERRUPTED] {
+        // One is no choice, nor what hits both sides alike; and nothing tells that it was as bad as the worst.
+        for (of_a, of_b) in [(0, 1), (3, 3)] {
+            assert!(cut_off(of_a, of_b, reason).rows().all(|row| row.verdict().is_some()), "{of_a} {of_b} {reason}");
+        }
+        let all = cut_off(0, 10, reason);
+        let why = NoVerdict::Repeated { side: SideLetter::B, runs: 10 };
+        assert!(all.rows().all(|row| row.no_verdict() == Some(&why)), "{reason}");
+        let gate = gate(&all, &GateRules::default());
+        assert_eq!(gate.status, GateStatus::Failed, "{reason}");
     }
-    assert!(set(&made).rows().all(|row| row.verdict().is_some()));
+}
+
+#[test]
+fn what_was_aborted_for_good_is_lacking_in_an_import() {
+    let mut made = Builder { clients: vec![4], ..Builder::default() }.build();
+    made.evidence.header.build = report::evidence::IMPORTED.to_owned();
+    let of_wal: Vec<u32> =
+        made.evidence.runs.iter().filter(|r| r.planned.case == 1).map(|r| r.planned.position).collect();
+    of_wal[..4].iter().for_each(|position| made.end(*position, model::RunState::Aborted));
+    let why = NoVerdict::Lacking { side: SideLetter::B, runs: 4, of: 10 };
+    assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&why));
 }
 
 #[test]
