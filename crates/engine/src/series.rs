@@ -145,8 +145,8 @@ impl Collector {
             histogram,
         };
         let whole = |kind, of: &Durations| series(kind, None, window_ms, of.failed(), of.serialised());
-        let service = self.service.as_ref().unwrap_or(&self.response);
-        let mut all = vec![whole(SeriesKind::Response, &self.response), whole(SeriesKind::Service, service)];
+        let mut all = vec![whole(SeriesKind::Response, &self.response)];
+        all.extend(self.service.as_ref().map(|service| whole(SeriesKind::Service, service)));
         if self.gauge == Gauge::Backlog {
             let mut of_all = histogram();
             self.whole.iter().for_each(|interval| of_all.saturating_record(interval.backlog));

@@ -154,7 +154,7 @@ pub struct Mark {
 pub enum SeriesKind {
     /// From intended start to end.
     Response,
-    /// From send to end.
+    /// From send to end. None in a closed loop, which sends when it is due: the response is the service there.
     Service,
     /// No latency: per interval, the most transactions that were due and not begun. Only with a rate.
     Backlog,
