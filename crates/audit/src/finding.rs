@@ -139,6 +139,8 @@ pub struct Audit {
     pub figures: Vec<Checked>,
     /// What is wrong with the table as a whole.
     pub remarks: Vec<Remark>,
+    /// How the rows were compared.
+    pub method: String,
     pub supports: Vec<Support>,
     /// Of the facts file: its source.
     pub notes: Vec<String>,

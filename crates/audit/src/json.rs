@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::finding::{Audit, Status};
-use crate::support::Ground;
+use crate::support::{Ground, Judged};
 
 /// The version of the document's form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -19,15 +19,17 @@ pub fn document(audit: &Audit) -> Value {
     });
     let remarks = audit.remarks.iter().map(|remark| json!({ "kind": remark.kind.as_str(), "text": remark.text }));
     let supports = audit.supports.iter().map(|support| {
-        let (verdict, reason) = match &support.ground {
-            Ground::Verdict(verdict) => (Some(verdict.as_str()), None),
+        let Judged { n, estimate, ground } = &support.judged;
+        let (verdict, reason) = match ground {
+            Ground::Verdict(verdict, _) => (Some(verdict.as_str()), None),
             Ground::None(reason) => (None, Some(reason.as_str())),
         };
-        let estimate = support
-            .estimate
-            .map(|e| json!({ "ratio": e.ratio, "low": e.lo, "high": e.hi, "p": e.p, "p_holm": e.p_holm }));
+        let estimate = estimate.map(|e| {
+            let (p_holm, p_adjusted) = (e.p_holm, e.p_adjusted);
+            json!({ "ratio": e.ratio, "low": e.lo, "high": e.hi, "p": e.p, "p_holm": p_holm, "p_adjusted": p_adjusted })
+        });
         json!({
-            "what": support.what, "a": support.a, "b": support.b, "n_a": support.n.0, "n_b": support.n.1,
+            "what": support.what, "a": support.a, "b": support.b, "n_a": n.0, "n_b": n.1,
             "estimate": estimate, "verdict": verdict, "no_verdict": reason,
         })
     });

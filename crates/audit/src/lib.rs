@@ -4,7 +4,8 @@
 //! `measured` is a fact; one of kind `printed` is a figure as somebody published it, with what its label says it is; one of
 //! kind `factor` says in what a side differs. Each printed figure is recomputed by the reading that its label names, then
 //! by the others that the field uses, then without some rows; what that gives is a [`Status`] with the arithmetic beside
-//! it. [`Remark`]s are about the table as a whole, and [`Support`] says what its rows allow to conclude.
+//! it. [`Remark`]s are about the table as a whole, and [`Support`] says what its rows allow to conclude: a caller compares
+//! the [`comparable`] rows like any import, and hands the [`Judgements`] in.
 
 #![forbid(unsafe_code)]
 
@@ -27,15 +28,16 @@ pub use expression::Expression;
 pub use figure::{Match, Printed, Relation};
 pub use finding::{Audit, Checked, Remark, RemarkKind, Status};
 pub use statistic::{Comparing, Estimate, Statistic};
-pub use support::{Ground, Support};
+pub use support::{Estimated, Ground, Judged, Judgements, Place, Support, comparable};
 pub use table::{Claim, Factor, Facts, Keys, Measured};
 
 /// Figures come in the order of their rows.
-pub fn audit(facts: &Facts, source: &str) -> Audit {
+pub fn audit(facts: &Facts, source: &str, judgements: &Judgements) -> Audit {
     let figures: Vec<Checked> = facts.claims.iter().map(|claim| check(facts, claim)).collect();
-    let supports = support::supports(facts);
+    let supports = support::supports(facts, judgements);
     let remarks = detect::remarks(facts);
-    Audit { source: source.to_owned(), figures, remarks, supports, notes: facts.remarks.clone() }
+    let method = judgements.method.clone();
+    Audit { source: source.to_owned(), figures, remarks, method, supports, notes: facts.remarks.clone() }
 }
 
 fn check(facts: &Facts, claim: &Claim) -> Checked {

@@ -1,7 +1,7 @@
 //! An audit as Markdown, for a comment under an article.
 
 use crate::finding::{Audit, Checked};
-use crate::text::{summary, support_lines};
+use crate::text::{summary, support_lines, support_method};
 
 pub fn render(audit: &Audit) -> String {
     let mut text = String::new();
@@ -20,7 +20,7 @@ pub fn render(audit: &Audit) -> String {
         }
     }
     if !audit.supports.is_empty() {
-        text.push_str("\nWhat the rows support (Welch on logarithms, 95 %, p by Holm):\n\n");
+        text.push_str(&format!("\nWhat the rows support ({}):\n\n", escaped(&support_method(audit))));
         for line in support_lines(&audit.supports) {
             text.push_str(&format!("- {}\n", escaped(&line)));
         }

@@ -1,30 +1,28 @@
-//! What the rows of a table allow to conclude.
+//! What the rows of a table allow to conclude: what `etalon compare` says of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Direction;
-use stats::{Ratio, RunValue, Sample, Verdict};
+use formats::experiment::UNKNOWN;
+use formats::tidy::{self, Row, Table};
+use model::{Direction, Point, Reading};
+use stats::Verdict;
 
 use crate::expression::Expression;
 use crate::level::{Level, LevelKind, levels};
 use crate::statistic::{Estimate, Statistic};
-use crate::table::{Claim, Facts, Keys};
-
-/// Level of the intervals.
-pub const LEVEL: f64 = 0.95;
+use crate::table::{self, Claim, Facts, Keys};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
-    Verdict(Verdict),
+    /// And how `compare` words it of B.
+    Verdict(Verdict, String),
     None(String),
 }
 
-/// One metric of one cell, of two sides.
+/// What a comparison says of one metric of one case.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Support {
-    pub what: String,
-    pub a: String,
-    pub b: String,
+pub struct Judged {
+    /// Runs of A and B.
     pub n: (u64, u64),
     /// With enough rows.
     pub estimate: Option<Estimated>,
@@ -37,40 +35,164 @@ pub struct Estimated {
     pub ratio: f64,
     pub lo: f64,
     pub hi: f64,
-    /// p of Welch's test on logarithms.
     pub p: f64,
-    /// Holm-adjusted over the table's metrics.
-    pub p_holm: f64,
+    /// Of a primary row; `None` if no verdict was to rest on it.
+    pub p_holm: Option<f64>,
+    /// Of any row: by Benjamini and Hochberg where it is not primary.
+    pub p_adjusted: Option<f64>,
 }
 
-/// For each metric with a printed figure.
-pub fn supports(facts: &Facts) -> Vec<Support> {
-    let mut systems = facts.systems();
-    let Some(first) = systems.next() else { return Vec::new() };
-    let others: Vec<&str> = systems.collect();
-    let mut formulas: BTreeMap<(&Keys, &str), &Expression> = BTreeMap::new();
-    for claim in &facts.claims {
-        if let Some(formula) = &claim.formula {
-            formulas.entry((&claim.keys, &claim.metric)).or_insert(formula);
+/// A case's keys without the system, its metric, and B.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    keys: Keys,
+    metric: String,
+    b: String,
+}
+
+impl Place {
+    /// In an experiment that was made of [`comparable`] rows.
+    pub fn of(benchmark: &str, point: &Point, metric: &str, b: &str) -> Place {
+        Place::new(table::keys_of(Some(benchmark), point), metric, b)
+    }
+
+    /// As an import has them: what a row lacks is unknown there, and one without a benchmark is of [`tidy::BENCHMARK`].
+    fn new(mut keys: Keys, metric: &str, b: &str) -> Place {
+        keys.retain(|_, value| value != UNKNOWN);
+        keys.entry(table::BENCHMARK.to_owned()).or_insert_with(|| tidy::BENCHMARK.to_owned());
+        Place { keys, metric: metric.to_owned(), b: b.to_owned() }
+    }
+}
+
+/// All that a comparison says of the rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgements {
+    /// The baseline, if there are rows.
+    pub a: Option<String>,
+    /// By which intervals and tests.
+    pub method: String,
+    pub found: BTreeMap<Place, Judged>,
+    /// Why the rows cannot be compared.
+    pub refused: Option<String>,
+}
+
+/// One metric of one case, of two sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Support {
+    pub what: String,
+    pub a: String,
+    pub b: String,
+    pub judged: Judged,
+}
+
+/// What is compared of a table: its rows, and for a metric that has none what its formula or the printed table's cells
+/// give. `None` without any.
+pub fn comparable(facts: &Facts, table: &Table) -> Option<Table> {
+    let mut told: BTreeMap<_, Direction> = BTreeMap::new();
+    for row in &table.rows {
+        // A printed figure's row may tell it for the measured ones.
+        if let Some(direction) = row.direction {
+            told.entry((&row.benchmark, &row.metric)).or_insert(direction);
         }
     }
-    let mut supports = Vec::new();
-    let mut directions = Vec::new();
-    let mut seen = BTreeSet::new();
-    for claim in facts.claims.iter().filter(|claim| claim.statistic.is_some_and(judges)) {
-        if !seen.insert((claim.keys.clone(), claim.metric.clone())) {
-            continue;
+    let compared = |row: &Row| {
+        let direction = row.direction.or_else(|| told.get(&(&row.benchmark, &row.metric)).copied());
+        Row { direction, ..table::without_own_columns(row) }
+    };
+    // Executions of one run are no repetitions.
+    let is_kept = |row: &&Row| match tidy::is_measured(row) {
+        true => !table::is_condensed(row),
+        false => !row.kind.eq_ignore_ascii_case(table::PRINTED),
+    };
+    let mut rows: Vec<Row> = table.rows.iter().filter(is_kept).map(&compared).collect();
+    let questions = Questions::new(facts);
+    let lines: BTreeMap<u64, &Row> = table.rows.iter().map(|row| (row.line, row)).collect();
+    for claim in questions.asked() {
+        for system in facts.systems() {
+            rows.extend(questions.made_rows(&lines, system, claim).iter().map(&compared));
         }
-        let formula = formulas.get(&(&claim.keys, claim.metric.as_str())).copied();
-        for other in &others {
-            if let Some(support) = one(facts, claim, formula, first, other) {
-                supports.push(support);
-                directions.push(crate::estimate::direction(facts, claim));
+    }
+    rows.iter().any(tidy::is_measured).then(|| Table { rows, ..table.clone() })
+}
+
+struct Questions<'a> {
+    facts: &'a Facts,
+    formulas: BTreeMap<(&'a Keys, &'a str), &'a Expression>,
+}
+
+impl<'a> Questions<'a> {
+    fn new(facts: &'a Facts) -> Questions<'a> {
+        let mut formulas = BTreeMap::new();
+        for claim in &facts.claims {
+            if let Some(formula) = &claim.formula {
+                formulas.entry((&claim.keys, claim.metric.as_str())).or_insert(formula);
             }
         }
+        Questions { facts, formulas }
     }
-    judge(&mut supports, &directions);
-    supports
+
+    /// The first printed figure of each metric in each case that a verdict would be about.
+    fn asked(&self) -> impl Iterator<Item = &'a Claim> {
+        let mut seen = BTreeSet::new();
+        let claims = self.facts.claims.iter().filter(|claim| claim.statistic.is_some_and(judges));
+        claims.filter(move |claim| seen.insert((&claim.keys, &claim.metric)))
+    }
+
+    /// The rows, else the printed table's cells.
+    fn level(&self, system: &str, claim: &Claim) -> Option<Level> {
+        let Claim { keys, metric, .. } = claim;
+        let formula = self.formulas.get(&(keys, metric.as_str())).copied();
+        let mut levels = levels(self.facts, system, keys, metric, formula).into_iter();
+        levels.find(|level| level.kind != LevelKind::Sums)
+    }
+
+    /// Of a metric without measured rows.
+    fn made_rows(&self, lines: &BTreeMap<u64, &Row>, system: &str, claim: &Claim) -> Vec<Row> {
+        let Claim { keys, metric, .. } = claim;
+        if self.facts.rows(system, keys, metric).next().is_some() {
+            return Vec::new();
+        }
+        let Some(level) = self.level(system, claim) else { return Vec::new() };
+        let printed = || self.facts.printed(system, keys, metric);
+        let made = |line: u64, repetition: u32, value: f64, unit: &str| {
+            Some(Row {
+                system: system.to_owned(),
+                kind: tidy::MEASURED.to_owned(),
+                repetition: (repetition > 0).then_some(repetition),
+                value: Reading::Value(value),
+                unit: unit.to_owned(),
+                ..(*lines.get(&line)?).clone()
+            })
+        };
+        if level.kind == LevelKind::Rows {
+            // What compares has a unit of its own.
+            let unit = printed().next().map_or("", |one| one.unit.as_str());
+            return level.values.iter().filter_map(|one| made(claim.line, one.repetition, one.value, unit)).collect();
+        }
+        printed().filter_map(|cell| made(cell.line, cell.repetition?, cell.printed.value?, &cell.unit)).collect()
+    }
+
+    fn support(&self, claim: &Claim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
+        let Claim { keys, metric, .. } = claim;
+        let printed = |system| self.facts.printed(system, keys, metric).any(|claim| claim.printed.value.is_some());
+        let sides = [a, b].map(|system| self.level(system, claim));
+        if [a, b].into_iter().zip(&sides).any(|(system, level)| level.is_none() && !printed(system)) {
+            return None;
+        }
+        let words: Vec<&str> = keys.values().map(String::as_str).chain([metric.as_str()]).collect();
+        let [n_a, n_b] = sides.each_ref().map(|level| level.as_ref().map_or(0, Level::n));
+        let none = |why: &str| Judged { n: (n_a, n_b), estimate: None, ground: Ground::None(why.to_owned()) };
+        let judged = if sides.iter().any(Option::is_none) {
+            none("the rows are not published, only their summary")
+        } else if sides.iter().flatten().any(|level| level.are_executions) {
+            none("these are executions of one run a side; the run is the unit, and there is one")
+        } else {
+            let why = judgements.refused.as_deref().unwrap_or("the sides have no case in common");
+            let found = judgements.found.get(&Place::new(keys.clone(), metric, b));
+            found.cloned().unwrap_or_else(|| none(why))
+        };
+        Some(Support { what: words.join(" "), a: a.to_owned(), b: b.to_owned(), judged })
+    }
 }
 
 /// Whether a verdict would rest on it.
@@ -79,90 +201,11 @@ fn judges(statistic: Statistic) -> bool {
     matches!(statistic.estimate, Mean | Trimmed | Median | Best | Min | Max)
 }
 
-/// The rows, else the printed table's cells.
-fn level(facts: &Facts, system: &str, claim: &Claim, formula: Option<&Expression>) -> Option<Level> {
-    levels(facts, system, &claim.keys, &claim.metric, formula).into_iter().find(|level| level.kind != LevelKind::Sums)
-}
-
-fn one(facts: &Facts, claim: &Claim, formula: Option<&Expression>, a: &str, b: &str) -> Option<Support> {
-    let Claim { keys, metric, .. } = claim;
-    let printed = |system| facts.printed(system, keys, metric).any(|claim| claim.printed.value.is_some());
-    let (side_a, side_b) = (level(facts, a, claim, formula), level(facts, b, claim, formula));
-    let exists = |side: &Option<Level>, system| side.is_some() || printed(system);
-    if !exists(&side_a, a) || !exists(&side_b, b) {
-        return None;
-    }
-    let count = |side: &Option<Level>| side.as_ref().map_or(0, Level::n);
-    let words: Vec<&str> = keys.values().map(String::as_str).chain([metric.as_str()]).collect();
-    let mut support = Support {
-        what: words.join(" "),
-        a: a.to_owned(),
-        b: b.to_owned(),
-        n: (count(&side_a), count(&side_b)),
-        estimate: None,
-        ground: Ground::None("the rows are not published, only their summary".to_owned()),
-    };
-    let (Some(side_a), Some(side_b)) = (side_a, side_b) else { return Some(support) };
-    if side_a.are_executions || side_b.are_executions {
-        support.ground =
-            Ground::None("these are executions of one run a side; the run is the unit, and there is one".to_owned());
-        return Some(support);
-    }
-    if support.n == (1, 1) {
-        support.ground = Ground::None("one run a side: nothing tells its spread".to_owned());
-        return Some(support);
-    }
-    match stats::welch_ratio(&sample(&side_a), &sample(&side_b), LEVEL) {
-        Err(error) => support.ground = Ground::None(error.to_string()),
-        Ok(found) => {
-            support.estimate =
-                Some(Estimated { ratio: found.ratio, lo: found.lo, hi: found.hi, p: found.p, p_holm: found.p });
-        }
-    }
-    Some(support)
-}
-
-/// Each repetition is a run.
-fn sample(level: &Level) -> Sample {
-    Sample::from_runs((0..).zip(&level.values).map(|(round, v)| RunValue { round, value: v.value }))
-}
-
-fn judge(supports: &mut [Support], directions: &[Option<Direction>]) {
-    let family: Vec<usize> = (0..supports.len()).filter(|i| supports[*i].estimate.is_some()).collect();
-    let p: Vec<f64> = family.iter().filter_map(|i| supports[*i].estimate.map(|e| e.p)).collect();
-    for (i, p_holm) in family.into_iter().zip(stats::holm(&p)) {
-        let support = &mut supports[i];
-        let Some(estimate) = &mut support.estimate else { continue };
-        estimate.p_holm = p_holm;
-        support.ground = ground(estimate, support.n, directions[i]);
-    }
-}
-
-fn ground(estimate: &Estimated, n: (u64, u64), direction: Option<Direction>) -> Ground {
-    let smaller = u32::try_from(n.0.min(n.1)).unwrap_or(u32::MAX);
-    let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
-    let t = stats::special::student_t_quantile(f64::midpoint(1.0, LEVEL), f64::from(smaller.max(2)) - 1.0);
-    let ratio = Ratio {
-        ratio: estimate.ratio,
-        lo: estimate.lo,
-        hi: estimate.hi,
-        level: LEVEL,
-        pairs: smaller,
-        log_sd: half_width * f64::from(smaller).sqrt() / t,
-        p_t: estimate.p,
-    };
-    let direction = match direction {
-        Some(Direction::Higher) => stats::Direction::Higher,
-        Some(Direction::Lower) => stats::Direction::Lower,
-        _ => stats::Direction::Neither,
-    };
-    let judged = stats::judge(&ratio, estimate.p_holm, direction, stats::DEFAULT_MARGIN, stats::MIN_ROUNDS);
-    match (judged.verdict, judged.rounds_needed) {
-        (Some(verdict), _) => Ground::Verdict(verdict),
-        (None, Some(missing)) => {
-            let minimum = stats::MIN_ROUNDS;
-            Ground::None(format!("{smaller} repetitions on a side, and a verdict needs {minimum}: {missing} more"))
-        }
-        (None, None) => Ground::None("they differ, and nothing tells which way is better".to_owned()),
-    }
+/// For each metric with a printed figure.
+pub fn supports(facts: &Facts, judgements: &Judgements) -> Vec<Support> {
+    let Some(a) = judgements.a.as_deref().or_else(|| facts.systems().next()) else { return Vec::new() };
+    let others: Vec<&str> = facts.systems().filter(|system| *system != a).collect();
+    let questions = Questions::new(facts);
+    let of = |claim| others.iter().filter_map(|b| questions.support(claim, judgements, a, b)).collect::<Vec<_>>();
+    questions.asked().flat_map(of).collect()
 }

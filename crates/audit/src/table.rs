@@ -6,7 +6,7 @@ use formats::FormatError;
 use formats::imported::direction_of;
 use formats::tidy::{Row, Table};
 use indexmap::{IndexMap, IndexSet};
-use model::{Direction, Reading};
+use model::{Direction, Point, Reading};
 
 use crate::expression::Expression;
 use crate::figure::{Printed, decimals_of};
@@ -15,6 +15,10 @@ use crate::statistic::{Estimate, Statistic};
 /// Without the system.
 pub type Keys = BTreeMap<String, String>;
 
+/// Kind of rows with a figure as it was published.
+pub(crate) const PRINTED: &str = "printed";
+/// Key of a row that names its benchmark.
+pub(crate) const BENCHMARK: &str = "benchmark";
 const STATISTIC: &str = "statistic";
 const AGAINST: &str = "against";
 const FORMULA: &str = "formula";
@@ -135,7 +139,7 @@ impl Facts {
         for row in &table.rows {
             match row.kind.to_lowercase().as_str() {
                 "" | "measured" => facts.measured.extend(measured(row)?),
-                "printed" => facts.claims.push(claim(row)?),
+                PRINTED => facts.claims.push(claim(row)?),
                 "factor" => facts.factors.push(Factor {
                     system: row.system.clone(),
                     name: row.metric.clone(),
@@ -212,10 +216,25 @@ fn text<'a>(row: &'a Row, name: &str) -> Option<std::borrow::Cow<'a, str>> {
 }
 
 fn keys(row: &Row) -> Keys {
-    let kept = row.point.iter().filter(|(key, _)| !RESERVED.contains(&key.as_str()));
-    let mut keys: Keys = kept.map(|(key, value)| (key.clone(), value.to_string())).collect();
-    keys.extend(row.benchmark.clone().map(|benchmark| ("benchmark".to_owned(), benchmark)));
+    keys_of(row.benchmark.as_deref(), &without_own_columns(row).point)
+}
+
+pub(crate) fn keys_of(benchmark: Option<&str>, point: &Point) -> Keys {
+    let mut keys: Keys = point.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+    keys.extend(benchmark.map(|benchmark| (BENCHMARK.to_owned(), benchmark.to_owned())));
     keys
+}
+
+/// As an import takes it, whose every other column is a key of the case.
+pub(crate) fn without_own_columns(row: &Row) -> Row {
+    let mut row = row.clone();
+    row.point.retain(|key, _| !RESERVED.contains(&key.as_str()));
+    row
+}
+
+/// Whether it stands for executions of one run.
+pub(crate) fn is_condensed(row: &Row) -> bool {
+    row.point.contains_key(COUNT)
 }
 
 fn whole(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::finding::{Audit, Checked, Status};
-use crate::support::{Ground, Support};
+use crate::support::{Ground, Judged, Support};
 
 const PRINTED: usize = 12;
 const RIGHT: usize = 12;
@@ -32,7 +32,8 @@ pub fn render(audit: &Audit, width: usize) -> String {
         }
     }
     if !audit.supports.is_empty() {
-        text.push_str("\nwhat the rows support (Welch on logarithms, 95 %, p by Holm)\n");
+        let head = format!("what the rows support ({})", support_method(audit));
+        text.push_str(&format!("\n{}", wrapped(&head, width, 0)));
         for line in support_lines(&audit.supports) {
             text.push_str(&wrapped(&line, width, INDENT));
         }
@@ -74,15 +75,25 @@ pub(crate) fn summary(audit: &Audit) -> String {
     format!("{} figures: {}", audit.figures.len(), words.join(", "))
 }
 
+/// Which side is A, and how both were compared.
+pub(crate) fn support_method(audit: &Audit) -> String {
+    let a = audit.supports.first().map(|support| format!("A is {}", support.a));
+    a.into_iter().chain([audit.method.clone()]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
 /// One line each; those without figures grouped by reason.
 pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
-    let mut lines: Vec<String> = supports.iter().filter(|s| s.estimate.is_some()).map(support_line).collect();
+    let mut lines = Vec::new();
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for support in supports.iter().filter(|support| support.estimate.is_none()) {
-        let Ground::None(why) = &support.ground else { continue };
-        match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, what)) => what.push(&support.what),
-            None => reasons.push((why, vec![&support.what])),
+    for support in supports {
+        match &support.judged {
+            Judged { estimate: None, ground: Ground::None(why), .. } => {
+                match reasons.iter_mut().find(|(known, _)| known == why) {
+                    Some((_, what)) => what.push(&support.what),
+                    None => reasons.push((why, vec![&support.what])),
+                }
+            }
+            _ => lines.push(support_line(support)),
         }
     }
     lines.extend(reasons.into_iter().map(|(why, what)| format!("{}: no verdict: {why}", what.join(", "))));
@@ -90,16 +101,18 @@ pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
 }
 
 fn support_line(support: &Support) -> String {
-    let sides = format!("{}: {} / {}", support.what, support.b, support.a);
-    let ground = match &support.ground {
-        Ground::Verdict(verdict) => format!("{} {verdict}", support.b),
+    let Support { what, a, b, judged: Judged { n, estimate, ground } } = support;
+    let sides = format!("{what}: {b} / {a}");
+    let ground = match ground {
+        Ground::Verdict(_, words) => format!("{b} {words}"),
         Ground::None(why) => format!("no verdict: {why}"),
     };
-    match &support.estimate {
+    match estimate {
         None => format!("{sides}: {ground}"),
         Some(e) => {
-            let n = format!("n = {} and {}", support.n.1, support.n.0);
-            format!("{sides} = {:.3} ({:.3} to {:.3}), p {}, {n}: {ground}", e.ratio, e.lo, e.hi, p_words(e.p_holm))
+            let p = e.p_adjusted.map_or_else(|| format!("{} alone", p_words(e.p)), p_words);
+            let n = format!("n = {} and {}", n.1, n.0);
+            format!("{sides} = {:.3} ({:.3} to {:.3}), p {p}, {n}: {ground}", e.ratio, e.lo, e.hi)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail the test")]
 
-use audit::Facts;
+use audit::{Facts, Judgements};
 use proptest::prelude::*;
 
 const TABLE: &str = include_str!("../../../docs/audits/sqlserver-2008-backup-compression.csv");
@@ -11,7 +11,10 @@ const TABLE: &str = include_str!("../../../docs/audits/sqlserver-2008-backup-com
 fn whole_audit(text: &str) {
     let Ok(table) = formats::tidy::parse(text) else { return };
     let Ok(facts) = Facts::read(&table) else { return };
-    let audit = audit::audit(&facts, "file");
+    if let Some(Ok(import)) = audit::comparable(&facts, &table).map(|table| formats::tidy::import(&table, "file")) {
+        let _ = formats::into_experiment("file", &[import]);
+    }
+    let audit = audit::audit(&facts, "file", &Judgements::default());
     let _ = (audit::text::render(&audit, 80), audit::markdown::render(&audit), audit::json::document(&audit));
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use audit::{Audit, Facts, RemarkKind, Status};
+use audit::{Audit, Facts, Judgements, RemarkKind, Status};
 use stats::Rng;
 
 /// At most one false finding in so many figures.
@@ -133,7 +133,7 @@ impl Text {
     fn audit(&self) -> Audit {
         let text = format!("{HEAD}{}", self.rows);
         let table = formats::tidy::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        audit::audit(&Facts::read(&table).unwrap(), "random")
+        audit::audit(&Facts::read(&table).unwrap(), "random", &Judgements::default())
     }
 }
 

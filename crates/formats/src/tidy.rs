@@ -452,7 +452,8 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-fn is_measured(row: &Row) -> bool {
+/// Whether it is a measurement, and no other kind of row.
+pub fn is_measured(row: &Row) -> bool {
     is_measurement(&row.kind)
 }
 

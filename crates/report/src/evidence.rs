@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Case, Facts, Mark, Order, RunState, Series};
+use model::{Case, Facts, Mark, Order, PlannedRun, RunRecord, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 use crate::number::count;
@@ -73,18 +73,50 @@ impl SeriesSource for BTreeMap<i64, Vec<Series>> {
 
 impl Evidence {
     pub fn read(store: &Store) -> Result<Evidence, StoreError> {
-        let mut measurements = store.measurements()?;
-        crate::older::put_failures_back(&mut measurements, store);
-        let mut marks = store.marks()?;
-        crate::motion::keep_believed(&measurements, &mut marks);
-        Ok(Evidence {
+        let found = Evidence {
             header: store.header().clone(),
             cases: store.cases().to_vec(),
             runs: store.runs()?,
-            measurements,
-            marks,
+            measurements: store.measurements()?,
+            marks: store.marks()?,
             facts: store.facts()?,
-        })
+        };
+        Ok(found.completed(store))
+    }
+
+    /// Of runs that no store holds; the attempts at one place in their order.
+    pub fn of(header: Header, mut runs: Vec<(PlannedRun, RunRecord)>, facts: BTreeMap<String, Facts>) -> Evidence {
+        runs.sort_by_key(|(planned, _)| planned.position);
+        let cases = header.plan.cases();
+        let (runs_of, measurements, marks) = (Vec::with_capacity(runs.len()), Vec::new(), Vec::new());
+        let mut found = Evidence { header, cases, runs: runs_of, measurements, marks, facts };
+        let mut series = BTreeMap::new();
+        for (id, (planned, record)) in (1..).zip(runs) {
+            let before = found.runs.last().filter(|run| run.planned.position == planned.position);
+            let RunRecord { state, reason, began_unix_ms, elapsed_s, .. } = record;
+            found.runs.push(StoredRun {
+                id,
+                planned,
+                attempt: 1 + before.map_or(0, |run| run.attempt),
+                state,
+                reason,
+                started_unix_ms: began_unix_ms.or(Some(found.header.created_unix_ms)),
+                elapsed_s,
+            });
+            found.marks.extend(record.marks.into_iter().map(|mark| (id, mark)));
+            series.insert(id, record.series);
+            let PlannedRun { position, round, case } = planned;
+            let stored = |measurement| StoredMeasurement { run_id: id, round, case, position, measurement };
+            let measured = record.measurements.into_iter().filter(|_| state == RunState::Measured);
+            found.measurements.extend(measured.map(stored));
+        }
+        found.completed(&series)
+    }
+
+    fn completed(mut self, source: &dyn SeriesSource) -> Evidence {
+        crate::older::put_failures_back(&mut self.measurements, source);
+        crate::motion::keep_believed(&self.measurements, &mut self.marks);
+        self
     }
 
     pub fn case(&self, index: u32) -> Option<&Case> {

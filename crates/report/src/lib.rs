@@ -25,3 +25,4 @@ mod words;
 
 pub use comparison::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 pub use evidence::{Evidence, SeriesSource};
+pub use words::verdict_words;

@@ -4,11 +4,15 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use audit::{Facts, Keys, Measured};
-use formats::{task_log, tidy};
+use audit::{Estimated, Facts, Ground, Judged, Judgements, Keys, Measured, Place};
+use formats::task_log;
+use formats::tidy::{self, Table};
 use model::Direction;
+use report::comparison::{Estimate, Family, Outcome};
+use report::{Comparison, ComparisonSet, MetricFilter, Options, Pairing};
 
-use super::import::{in_file, table_text, unreadable};
+use super::import::{evidence, in_file, table_text, unreadable};
+use super::report::set_of;
 use crate::args::{AuditArgs, AuditFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -16,12 +20,15 @@ use crate::printer::Printer;
 
 pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     let bytes = std::fs::read(&args.file).map_err(|error| unreadable(&args.file, &error))?;
-    let read = tidy::parse(&table_text(&args.file, &bytes)?).and_then(|table| Facts::read(&table));
-    let mut facts = read.map_err(|error| in_file(&args.file, &error))?;
+    let wrong = |error| in_file(&args.file, &error);
+    let table = tidy::parse(&table_text(&args.file, &bytes)?).map_err(wrong)?;
+    let mut facts = Facts::read(&table).map_err(wrong)?;
     for log in &args.task_log {
         add_log(&mut facts, log)?;
     }
-    let audit = audit::audit(&facts, &args.file.display().to_string());
+    let source = args.file.display().to_string();
+    let judgements = audit::comparable(&facts, &table).map(|table| judgements(&table, &source)).unwrap_or_default();
+    let audit = audit::audit(&facts, &source, &judgements);
     if printer.json {
         printer.out(&audit::json::document(&audit).to_string());
     } else {
@@ -31,6 +38,49 @@ pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
         });
     }
     Ok(if audit.is_bad() { Exit::BadAnswer } else { Exit::Done })
+}
+
+/// What `compare` says of the rows once they are imported.
+fn judgements(table: &Table, source: &str) -> Judgements {
+    compared(table, source).unwrap_or_else(|error| {
+        let refused = Some(format!("`etalon compare` cannot take the rows: {}", error.message));
+        Judgements { refused, ..Judgements::default() }
+    })
+}
+
+fn compared(table: &Table, source: &str) -> Result<Judgements, CliError> {
+    let experiment = tidy::import(table, source).and_then(|import| formats::into_experiment(source, &[import]));
+    let evidence = evidence(experiment.map_err(|error| CliError::user(error.to_string()))?);
+    let set = set_of(&evidence, &Options { metrics: MetricFilter::All, ..Options::default() })?;
+    let found = set.rows().map(|row| {
+        let place = Place::of(&row.benchmark, &row.case, &row.metric.id, &row.b.label);
+        (place, judged(row, &set))
+    });
+    let method = match set.rules.pairing {
+        Pairing::Paired => "paired by round",
+        Pairing::Unpaired => "Welch",
+    };
+    let family = if set.families.exploratory > 0 { "Holm, or Benjamini and Hochberg" } else { "Holm" };
+    let method = format!("{method} on logarithms, {} %, p by {family}", 100.0 * set.rules.level);
+    let a = Some(evidence.header.plan.comparison.baseline.clone());
+    Ok(Judgements { a, method, found: found.collect(), refused: None })
+}
+
+fn judged(row: &Comparison, set: &ComparisonSet) -> Judged {
+    let ground = match &row.outcome {
+        Outcome::None(reason) => Ground::None(reason.text()),
+        Outcome::Verdict(verdict) => {
+            let (word, rest) = report::verdict_words(row, set);
+            let rest = if rest.is_empty() { rest } else { format!(", {rest}") };
+            Ground::Verdict(*verdict, format!("{word}{rest}"))
+        }
+    };
+    let estimate = row.ratio().map(|e| {
+        let Estimate { ratio, lo, hi, p_t: p, adjusted: p_adjusted, .. } = *e;
+        let p_holm = p_adjusted.filter(|_| Family::of(row.metric.role) == Family::Primary);
+        Estimated { ratio, lo, hi, p, p_holm, p_adjusted }
+    });
+    Judged { n: (row.a.runs.len() as u64, row.b.runs.len() as u64), estimate, ground }
 }
 
 /// Replaces a system's condensed rows by the executions of a log: `duration` in seconds for successes, `failed` for

@@ -8,6 +8,8 @@ use formats::pgbench::{AggregateRun, AggregateSummary, LogSummary, SeventhColumn
 use formats::{
     Experiment, FormatError, Imported, NotUnderstood, fio, hammerdb, pgbench, sqlio, sysbench, task_log, tidy,
 };
+use model::Plan;
+use report::Evidence;
 use report::number::count;
 use store::{EXTENSION, Header, Store};
 
@@ -284,18 +286,28 @@ fn with_extension(path: &Path) -> PathBuf {
     }
 }
 
-/// On failure no file is left.
-fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
-    let header = Header {
+fn header(plan: &Plan) -> Header {
+    Header {
         etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
         build: BUILD.to_owned(),
         created_unix_ms: host::clock::unix_ms(),
-        plan: experiment.plan.clone(),
+        plan: plan.clone(),
         plan_text: String::new(),
         plan_path: None,
-        plan_hash: experiment.plan.hash(),
+        plan_hash: plan.hash(),
         command: command_line(),
-    };
+    }
+}
+
+/// What a store of it would hold.
+pub fn evidence(experiment: Experiment) -> Evidence {
+    let runs = experiment.repeated.into_iter().chain(experiment.runs).collect();
+    Evidence::of(header(&experiment.plan), runs, experiment.facts)
+}
+
+/// On failure no file is left.
+fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
+    let header = header(&experiment.plan);
     let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
     let mut store = Store::create(path, &header, &order)?;
     if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {

@@ -43,17 +43,109 @@ fn the_exit_code_and_the_json_tell_what_was_found() {
 #[test]
 fn measured_rows_in_whole_units_are_rounded_and_counts_are_exact() {
     let scene = Scene::new();
-    for (unit, grain, status, code) in
-        [("ms", "", "rounding", 0), ("rows", "", "impossible", 1), ("ms", "1", "impossible", 1)]
-    {
-        let rows = (1..).zip([12, 13, 12, 14, 12]).map(|(i, v)| format!("a,{i},m,{unit},,{v},,{grain}\n"));
+    for (metric, unit, grain, status, code) in [
+        ("m", "ms", "", "rounding", 0),
+        ("m", "rows", "", "impossible", 1),
+        ("m", "ms", "1", "impossible", 1),
+        ("reads", "", "", "impossible", 1),
+    ] {
+        let rows = (1..).zip([12, 13, 12, 14, 12]).map(|(i, v)| format!("a,{i},{metric},{unit},,{v},,{grain}\n"));
         let head = "system,repetition,metric,unit,kind,value,statistic,grain\n";
-        let table = format!("{head}{}a,,m,{unit},printed,12.71,mean,\n", rows.collect::<String>());
+        let table = format!("{head}{}a,,{metric},{unit},printed,12.71,mean,\n", rows.collect::<String>());
         scene.write("t.csv", &table);
         let found = scene.etalon(&["--json", "audit", "t.csv"]);
         let told: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
-        assert_eq!((told["figures"][0]["status"].as_str(), found.code), (Some(status), code), "{unit} {grain}: {told}");
+        assert_eq!(
+            (told["figures"][0]["status"].as_str(), found.code),
+            (Some(status), code),
+            "{metric} {unit} {grain}: {told}"
+        );
     }
+}
+
+/// Eight repetitions around a value, 1 % up and down.
+fn eight(value: f64) -> Vec<String> {
+    [0.99, 1.0, 1.01, 1.005, 0.995, 1.002, 0.998, 1.0].iter().map(|by| format!("{:.4}", value * by)).collect()
+}
+
+fn measured(system: &str, metric: &str, unit: &str, values: &[String]) -> String {
+    (1..).zip(values).map(|(i, value)| format!("{system},{i},{metric},{unit},,{value},,\n")).collect()
+}
+
+/// Tables of one metric, which `old` and `new` measured, with what must keep or give the verdict.
+fn tables() -> Vec<(&'static str, &'static str, String, Option<&'static str>)> {
+    let both = |metric, unit, a: &[String], b: &[String]| {
+        format!("{}{}", measured("old", metric, unit, a), measured("new", metric, unit, b))
+    };
+    let tps = |rest: &str| both("tps", "tx/s", &eight(100.0), &eight(120.0)) + rest;
+    let six = |rest: &str| both("tps", "tx/s", &eight(100.0), &eight(120.0)[..6]) + rest;
+    let (twelve, thirteen) = (vec!["12".to_owned(); 8], vec!["13".to_owned(); 8]);
+    let shares = |share: &str| measured("new", "failed_share", "%", &vec![share.to_owned(); 8]);
+    let no_failure = measured("old", "failed_share", "%", &vec!["0".to_owned(); 8]);
+    let p99 = both("p99", "ms", &eight(100.0), &eight(50.0));
+    let units = measured("old", "latency", "s", &eight(0.1)) + &measured("new", "latency", "ms", &eight(100.0));
+    let tiers = "old,,durability.tier,,factor,durable,,\nnew,,durability.tier,,factor,unsafe,,\n";
+    let cells = (1..=8).map(|i| format!("old,{i},wait,ms,printed,12,value,\nnew,{i},wait,ms,printed,13,value,\n"));
+    let parts = ["old", "new"].map(|system| {
+        measured(system, "busy", "ms", &eight(if system == "old" { 300.0 } else { 600.0 }))
+            + &measured(system, "done", "calls", &vec!["30".to_owned(); 8])
+    });
+    vec![
+        ("tps", "tx/s", tps(""), Some("faster")),
+        ("latency", "ms", both("latency", "ms", &twelve, &thirteen), None),
+        ("tps", "tx/s", six("new,7,tps,tx/s,,n/a,,\nnew,8,tps,tx/s,,n/a,,\n"), None),
+        ("tps", "tx/s", six("new,7,failed,,run,out of memory,,\nnew,8,failed,,run,out of memory,,\n"), None),
+        ("p99", "ms", p99.clone() + &no_failure + &shares("40"), None),
+        ("p99", "ms", p99 + &no_failure + &shares("0"), Some("faster")),
+        ("latency", "ms", units, Some("equivalent")),
+        ("tps", "tx/s", tps("new,1,client-saturated,,mark,busy,,\n"), None),
+        ("tps", "tx/s", tps(tiers), None),
+        ("tps", "tx/s", both("tps", "tx/s", &eight(100.0)[..5], &eight(120.0)[..5]), None),
+        ("wait", "ms", cells.collect(), None),
+        ("wait", "ms", parts.concat(), Some("slower")),
+    ]
+}
+
+#[test]
+fn the_rows_support_what_compare_says_of_them() {
+    let scene = Scene::new();
+    let head = "system,repetition,metric,unit,kind,value,statistic,formula\n";
+    for (number, (metric, unit, rows, verdict)) in tables().into_iter().enumerate() {
+        let formula = if rows.contains("busy") { "busy / done" } else { "" };
+        let printed = ["old", "new"].map(|side| format!("{side},,{metric},{unit},printed,1,mean,{formula}\n"));
+        scene.write("t.csv", &format!("{head}{rows}{}", printed.concat()));
+        let audited = scene.etalon(&["--json", "audit", "t.csv"]);
+        let told: serde_json::Value = serde_json::from_str(&audited.stdout).unwrap();
+        let support = &told["supports"][0];
+        assert_eq!((support["what"].as_str(), support["verdict"].as_str()), (Some(metric), verdict), "{rows}{told}");
+        // Étalon knows of formulas and printed cells in an audit alone.
+        if rows.contains("busy") || rows.contains("printed") {
+            continue;
+        }
+        let store = format!("{number}.etalon");
+        scene.etalon(&["import", "tidy", "t.csv", "-o", &store]).says(0, &[]);
+        let compared = scene.etalon(&["--json", "compare", &store]);
+        let told: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+        let row = told["comparisons"].as_array().unwrap().iter().find(|row| row["metric"] == metric).unwrap();
+        for (ours, theirs) in [("verdict", "verdict"), ("no_verdict", "no_verdict")] {
+            assert_eq!(support[ours], row[theirs], "{rows}");
+        }
+        let of_audit = ["ratio", "low", "high", "p", "p_holm", "p_adjusted"].map(|key| &support["estimate"][key]);
+        let [low, high] = [&row["interval"][0], &row["interval"][1]];
+        let of_compare = [&row["ratio"], low, high, &row["p_t"], &row["p_holm"], &row["p_adjusted"]];
+        assert_eq!(of_audit, of_compare, "{rows}");
+    }
+}
+
+#[test]
+fn rows_that_no_import_takes_support_nothing() {
+    let scene = Scene::new();
+    let twice =
+        measured("old", "tps", "tx/s", &eight(100.0)).repeat(2) + &measured("new", "tps", "tx/s", &eight(120.0));
+    let printed = "old,,tps,tx/s,printed,100,mean,\nnew,,tps,tx/s,printed,120,mean,\n";
+    scene.write("t.csv", &format!("system,repetition,metric,unit,kind,value,statistic,formula\n{twice}{printed}"));
+    let found = scene.etalon(&["audit", "t.csv", "--format", "markdown"]);
+    assert!(found.stdout.contains("cannot take the rows: line 10: tps stands here again"), "{}", found.stdout);
 }
 
 #[test]
