@@ -1,5 +1,6 @@
 //! Checks a figure that sets two sides against each other.
 
+use formats::dimension::Ratio;
 use model::Direction;
 
 use crate::estimate::{Found, direction, of_estimate};
@@ -81,7 +82,7 @@ pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
 }
 
 fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direction: Option<Direction>) -> Vec<Base> {
-    let of = |system: &str| levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
+    let of = |system: &str| levels(facts, system, claim, claim.formula.as_ref());
     let theirs = of(against);
     let mut bases = Vec::new();
     for ours in of(&claim.system) {
@@ -106,7 +107,11 @@ fn printed_estimate(facts: &Facts, claim: &Claim, system: &str, estimate: Estima
     let mut printed = facts.printed(system, &claim.keys, &claim.metric).filter(|other| {
         other.repetition.is_none() && other.statistic.is_some_and(|statistic| statistic.estimate == estimate)
     });
-    printed.next().map(|claim| claim.printed.clone())
+    let unit = facts.unit(claim);
+    printed.next().map(|other| match Ratio::between(&other.unit, unit) {
+        Some(ratio) if other.unit != unit => other.printed.converted(ratio, &other.unit),
+        _ => other.printed.clone(),
+    })
 }
 
 fn winner(claim: &Claim, against: &str, base: &Base, direction: Option<Direction>) -> Found {
@@ -237,7 +242,7 @@ impl Question<'_> {
     }
 
     fn of_cells(&self, system: &str) -> Option<f64> {
-        let levels = levels(self.facts, system, &self.claim.keys, &self.claim.metric, self.claim.formula.as_ref());
+        let levels = levels(self.facts, system, self.claim, self.claim.formula.as_ref());
         let cells = levels.iter().find(|level| level.kind == LevelKind::Cells)?;
         cells.estimate(self.estimate, self.direction)
     }

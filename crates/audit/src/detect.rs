@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::figure::shown;
 use crate::finding::{Remark, RemarkKind};
-use crate::level::{Level, LevelKind, levels};
+use crate::level::{Level, LevelKind, in_unit, levels};
 use crate::statistic::{Comparing, Estimate, Statistic};
 use crate::table::{Claim, Facts, Keys, Measured};
 
@@ -69,7 +69,7 @@ fn repetitions(facts: &Facts) -> Vec<Remark> {
     }
     let mut stated: BTreeMap<(String, u64, u64), usize> = BTreeMap::new();
     for claim in plain(facts) {
-        let own = levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref());
+        let own = levels(facts, &claim.system, claim, claim.formula.as_ref());
         if let (Some(n), Some(level)) = (claim.n, own.first())
             && n != level.n()
         {
@@ -83,9 +83,7 @@ fn repetitions(facts: &Facts) -> Vec<Remark> {
     let unstated = plain(facts).filter(|claim| {
         let averages =
             matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best));
-        averages
-            && claim.n.is_none()
-            && levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref()).is_empty()
+        averages && claim.n.is_none() && levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty()
     });
     let labels: BTreeSet<String> = unstated.map(|claim| claim.label.clone()).collect();
     if !labels.is_empty() {
@@ -135,8 +133,7 @@ fn spreads(facts: &Facts) -> Option<Remark> {
             of_metric.filter(|other| matches!(estimate(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)));
         spreads.next().is_some()
     };
-    let rows =
-        |claim: &Claim| !levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref()).is_empty();
+    let rows = |claim: &Claim| !levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty();
     let without: Vec<&Claim> = averages.filter(|claim| !has_spread(claim)).collect();
     let hidden = without.iter().filter(|claim| !rows(claim)).count();
     (!without.is_empty()).then(|| {
@@ -177,7 +174,7 @@ fn totals(facts: &Facts) -> Vec<Remark> {
         let mut rows: Vec<&Measured> =
             rows.into_iter().filter(|row| row.repetition.is_some() && row.count.is_none()).collect();
         rows.sort_by_key(|row| row.repetition);
-        if rows.len() < MIN_TOTALS || rows.iter().any(|row| row.decimals > 0) {
+        if rows.len() < MIN_TOTALS || rows.iter().any(|row| row.digit < 1.0) {
             continue;
         }
         let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
@@ -245,7 +242,7 @@ fn clocks(facts: &Facts) -> Vec<Remark> {
         let single: Vec<f64> = rows.iter().filter(|row| row.count.unwrap_or(1) == 1).map(|row| row.value).collect();
         let found = (single.len() >= MIN_CLOCK_VALUES).then(|| stats::clock_step(&single)).flatten();
         // The written digits are no clock.
-        let digit = rows.iter().map(|row| 10_f64.powi(-row.decimals)).fold(f64::INFINITY, f64::min);
+        let digit = rows.iter().map(|row| row.digit).fold(f64::INFINITY, f64::min);
         let Some(step) = found.filter(|step| *step > WRITTEN_STEP * digit) else { continue };
         let text = format!("{} of {system}: steps of {} {}", called(keys, metric), four(step), rows[0].unit);
         remarks.push(remark(RemarkKind::QuantisedClock, text));
@@ -253,8 +250,10 @@ fn clocks(facts: &Facts) -> Vec<Remark> {
         known.0 = known.0.max(step);
     }
     for claim in &facts.claims {
-        if let Some((step, unit)) = steps.get(&(&claim.keys, claim.metric.as_str()))
-            && let Some(difference) = difference(facts, claim).filter(|difference| *difference <= ONE_STEP * step)
+        let unit = facts.unit(claim);
+        if let Some((step, of_rows)) = steps.get(&(&claim.keys, claim.metric.as_str()))
+            && let Some(difference) = difference(facts, claim)
+            && difference <= ONE_STEP * in_unit(*step, of_rows, unit)
         {
             let text = format!(
                 "{}: refused, the sides differ by {} {unit}, one step of the clock or less",
@@ -283,7 +282,7 @@ fn difference(facts: &Facts, claim: &Claim) -> Option<f64> {
         return None;
     }
     let of = |system: &str| {
-        let levels = levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
+        let levels = levels(facts, system, claim, claim.formula.as_ref());
         let rows = levels.into_iter().find(|level: &Level| level.kind == LevelKind::Rows)?;
         rows.estimate(statistic.estimate, crate::estimate::direction(facts, claim))
     };

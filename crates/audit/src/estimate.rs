@@ -1,6 +1,6 @@
 //! Checks a figure of one side.
 
-use model::Direction;
+use model::{Direction, Quantity};
 
 use crate::figure::{Match, Printed, shown};
 use crate::finding::{Checked, Status};
@@ -59,7 +59,7 @@ fn found(facts: &Facts, claim: &Claim) -> Found {
 
 /// For a cell of the printed table only its own repetition.
 fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
-    let mut levels = levels(facts, &claim.system, &claim.keys, &claim.metric, claim.formula.as_ref());
+    let mut levels = levels(facts, &claim.system, claim, claim.formula.as_ref());
     if let Some(repetition) = claim.repetition {
         levels.retain(|level| level.kind == LevelKind::Rows);
         for level in &mut levels {
@@ -169,13 +169,16 @@ fn by_other_reading(
         }
     }
     for other in facts.others(claim) {
-        for level in self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()) {
+        for level in self::levels(facts, other, claim, claim.formula.as_ref()) {
             if level.estimate(estimate, direction).is_some_and(fits) {
                 return mislabelled(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
             }
         }
     }
-    for scale in [1e3, 1e-3, 1e6, 1e-6, 1024.0, 1.0 / 1024.0, 1_048_576.0, 1.0 / 1_048_576.0] {
+    // What is MB and meant MiB, too.
+    let binary = [1.024, 1.048_576, 1.073_741_824].into_iter().filter(|_| Quantity::of(&claim.unit) == Quantity::Size);
+    let scales = [1e3, 1e6, 1024.0, 1_048_576.0].into_iter().chain(binary).flat_map(|scale| [scale, 1.0 / scale]);
+    for scale in scales {
         if fits(right * scale) {
             return mislabelled(format!("it is the {estimate} in another unit ({} times)", scale_words(scale)));
         }
@@ -184,7 +187,8 @@ fn by_other_reading(
 }
 
 fn scale_words(scale: f64) -> String {
-    if scale >= 1.0 { format!("{scale}") } else { format!("1/{}", (1.0 / scale).round()) }
+    let times = |scale: f64| ((scale * 1e9).round() / 1e9).to_string();
+    if scale >= 1.0 { times(scale) } else { format!("1/{}", times(1.0 / scale)) }
 }
 
 fn by_subset(
@@ -198,9 +202,7 @@ fn by_subset(
     let ours = levels.first().map_or(0, Level::n);
     let missing = facts
         .others(claim)
-        .filter_map(|other| {
-            self::levels(facts, other, &claim.keys, &claim.metric, claim.formula.as_ref()).first().map(Level::n)
-        })
+        .filter_map(|other| self::levels(facts, other, claim, claim.formula.as_ref()).first().map(Level::n))
         .find_map(|theirs| ours.checked_sub(theirs).filter(|n| *n > 0));
     levels.iter().find_map(|level| {
         let left_out = subset::search(level, estimate, direction, &claim.printed, missing)?;
@@ -242,7 +244,7 @@ fn not_at_all(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate
 fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, right: f64) -> String {
     let Some(printed) = claim.printed.value else { return String::new() };
     let of_other = |system| {
-        let levels = self::levels(facts, system, &claim.keys, &claim.metric, claim.formula.as_ref());
+        let levels = self::levels(facts, system, claim, claim.formula.as_ref());
         Some((system, levels.first()?.estimate(estimate, None)?))
     };
     let others = facts.others(claim).filter_map(of_other);

@@ -1,5 +1,7 @@
 //! A figure as somebody printed it: its digits tell how exact it claims to be.
 
+use formats::dimension::Ratio;
+
 /// Tolerance for binary fractions, as a share of the last digit.
 const SLACK: f64 = 1e-6;
 /// Relative error of a sum of many doubles.
@@ -62,6 +64,24 @@ impl Printed {
         Printed { text: text.to_owned(), value, decimals, relation }
     }
 
+    /// In another unit; `from` is its own, for its text.
+    pub fn converted(&self, ratio: Ratio, from: &str) -> Printed {
+        let times = ratio.apply(1.0);
+        let relation = match self.relation {
+            Relation::UpTo(high) => Relation::UpTo(ratio.apply(high)),
+            other => other,
+        };
+        // The last digit is worth no less than it was; a logarithm may be off by its last bits.
+        let decimals = (f64::from(self.decimals) - times.log10() + 1e-9).floor() as i32;
+        Printed {
+            text: format!("{} {from}", self.text),
+            value: self.value.map(|value| ratio.apply(value)),
+            decimals,
+            relation,
+        }
+    }
+
+    /// What one of the last digit is worth.
     pub fn unit(&self) -> f64 {
         10_f64.powi(-self.decimals)
     }

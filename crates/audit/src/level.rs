@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use formats::dimension::Ratio;
 use model::Direction;
 
 use crate::expression::Expression;
@@ -81,20 +82,24 @@ impl Level {
     }
 }
 
-/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells.
-pub fn levels(facts: &Facts, system: &str, keys: &Keys, metric: &str, formula: Option<&Expression>) -> Vec<Level> {
+/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells. In [`Facts::unit`].
+pub fn levels(facts: &Facts, system: &str, claim: &Claim, formula: Option<&Expression>) -> Vec<Level> {
+    let Claim { keys, metric, .. } = claim;
+    let unit = facts.unit(claim);
     let mut levels = Vec::new();
     let cells: Vec<&Claim> = facts.printed(system, keys, metric).filter(|claim| claim.repetition.is_some()).collect();
     let formula = formula.or_else(|| cells.iter().find_map(|claim| claim.formula.as_ref()));
     match formula {
         Some(formula) => levels.extend(computed(facts, system, keys, formula)),
-        None => levels.extend(plain(facts, system, keys, metric)),
+        None => levels.extend(plain(facts.rows(system, keys, metric).collect(), unit)),
     }
     let is_counted = facts.rows(system, keys, metric).next().is_some_and(|row| row.grain.is_some());
-    let rounding = if is_counted { 0.0 } else { half_digit(cells.iter().map(|claim| claim.printed.decimals)) };
+    // Trailing zeros may have been dropped, so the longest tells.
+    let digit = cells.iter().map(|claim| in_unit(claim.printed.unit(), &claim.unit, unit)).reduce(f64::min);
+    let rounding = digit.filter(|_| !is_counted).map_or(0.0, |digit| 0.5 * digit);
     let of_cell = |claim: &&Claim| {
-        let repetition = claim.repetition.unwrap_or(0);
-        claim.printed.value.map(|value| Value { value, count: 1, repetition, rounding })
+        let value = in_unit(claim.printed.value?, &claim.unit, unit);
+        Some(Value { value, count: 1, repetition: claim.repetition.unwrap_or(0), rounding })
     };
     if !cells.is_empty() {
         let values = cells.iter().filter_map(of_cell).collect();
@@ -103,30 +108,35 @@ pub fn levels(facts: &Facts, system: &str, keys: &Keys, metric: &str, formula: O
     levels
 }
 
-/// Trailing zeros may have been dropped, so the longest tells.
-fn half_digit(decimals: impl Iterator<Item = i32>) -> f64 {
-    decimals.max().map_or(0.0, |decimals| 0.5 * 10_f64.powi(-decimals))
+/// As it is where nothing converts it.
+pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
+    Ratio::between(from, to).map_or(value, |ratio| ratio.apply(value))
 }
 
-fn plain(facts: &Facts, system: &str, keys: &Keys, metric: &str) -> Option<Level> {
-    let rows: Vec<_> = facts.rows(system, keys, metric).collect();
+fn plain(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
+    let of = |row: &Measured, value: f64| in_unit(value, &row.unit, unit);
     let rounding = rounding(&rows);
     let value = |row: &&Measured| Value {
-        value: row.value,
+        value: of(row, row.value),
         count: row.count.unwrap_or(1),
         repetition: row.repetition.unwrap_or(0),
-        rounding,
+        rounding: of(row, rounding),
     };
+    let grain = |row: &&Measured| row.grain.map(|grain| of(row, grain));
     (!rows.is_empty()).then(|| Level {
         kind: LevelKind::Rows,
         values: rows.iter().map(value).collect(),
-        grain: rows.iter().map(|row| row.grain).reduce(|one, other| one.filter(|_| one == other)).flatten(),
+        grain: rows.iter().map(grain).reduce(|one, other| one.filter(|_| one == other)).flatten(),
         are_executions: rows.iter().any(|row| row.count.is_some()),
     })
 }
 
+/// Half of the last digit; of rows that dropped trailing zeros the longest tells it.
 fn rounding(rows: &[&Measured]) -> f64 {
-    if rows.iter().all(|row| row.grain.is_some()) { 0.0 } else { half_digit(rows.iter().map(|row| row.decimals)) }
+    if rows.iter().all(|row| row.grain.is_some()) {
+        return 0.0;
+    }
+    rows.iter().map(|row| row.digit).reduce(f64::min).map_or(0.0, |digit| 0.5 * digit)
 }
 
 /// How far rounding of its names can move a formula's value: the farthest corner, since formulas of counters are

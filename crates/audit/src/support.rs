@@ -142,7 +142,7 @@ impl<'a> Questions<'a> {
     fn level(&self, system: &str, claim: &Claim) -> Option<Level> {
         let Claim { keys, metric, .. } = claim;
         let formula = self.formulas.get(&(keys, metric.as_str())).copied();
-        let mut levels = levels(self.facts, system, keys, metric, formula).into_iter();
+        let mut levels = levels(self.facts, system, claim, formula).into_iter();
         levels.find(|level| level.kind != LevelKind::Sums)
     }
 

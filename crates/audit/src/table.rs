@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use formats::FormatError;
-use formats::imported::direction_of;
+use formats::dimension::Ratio;
+use formats::imported::{direction_of, names_a_quantity};
 use formats::tidy::{Row, Table};
 use indexmap::{IndexMap, IndexSet};
 use model::{Direction, Point, Reading};
@@ -41,7 +42,8 @@ pub struct Measured {
     /// As far as known.
     pub direction: Option<Direction>,
     pub value: f64,
-    pub decimals: i32,
+    /// What one of the last digit is worth that was written.
+    pub digit: f64,
     /// Of a counted value: stated, or 1 for whole numbers in a unit of counts.
     pub grain: Option<f64>,
     /// Executions of one run whose mean this is; `None` for a repetition.
@@ -98,18 +100,26 @@ struct Places {
     /// By metric, then by system in the order of its first row.
     metrics: BTreeMap<String, IndexMap<String, Cells>>,
     directions: BTreeMap<String, Direction>,
+    /// Of the measured rows, else of the first figure of one side.
+    units: BTreeMap<String, String>,
 }
 
 impl Places {
-    fn new(measured: &[Measured], claims: &[Claim]) -> Places {
+    /// Gives all measured rows of a metric one unit, as far as theirs can be converted.
+    fn new(measured: &mut [Measured], claims: &[Claim]) -> Places {
         let mut places = Places::default();
-        for (at, row) in measured.iter().enumerate() {
+        for (at, row) in measured.iter_mut().enumerate() {
+            let unit = places.units.entry(row.metric.clone()).or_insert_with(|| row.unit.clone());
+            row.convert(unit);
             places.cell(&row.system, &row.metric, &row.keys).0.push(at);
             places.learn(&row.metric, row.direction);
         }
         for (at, claim) in claims.iter().enumerate() {
             places.cell(&claim.system, &claim.metric, &claim.keys).1.push(at);
             places.learn(&claim.metric, claim.direction);
+            if claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()) {
+                places.units.entry(claim.metric.clone()).or_insert_with(|| claim.unit.clone());
+            }
         }
         places
     }
@@ -130,6 +140,17 @@ impl Places {
 
     fn of(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
         self.metrics.get(metric)?.get(system)?.get(keys)
+    }
+}
+
+impl Measured {
+    /// Where its unit is of another family it stays.
+    fn convert(&mut self, unit: &str) {
+        let Some(ratio) = Ratio::between(&self.unit, unit).filter(|_| self.unit != unit) else { return };
+        self.value = ratio.apply(self.value);
+        self.digit = ratio.apply(self.digit);
+        self.grain = self.grain.map(|grain| ratio.apply(grain));
+        unit.clone_into(&mut self.unit);
     }
 }
 
@@ -159,7 +180,7 @@ impl Facts {
                 "add what was published as rows of kind `printed`, with a column `statistic`: mean, median, times, …",
             ));
         }
-        facts.places = Places::new(&facts.measured, &facts.claims);
+        facts.places = Places::new(&mut facts.measured, &facts.claims);
         Ok(facts)
     }
 
@@ -168,7 +189,7 @@ impl Facts {
         // A log's row has no line in the table.
         self.measured.retain(|row| row.system != system || row.line == 0 || row.count.is_none());
         self.measured.extend(executions);
-        self.places = Places::new(&self.measured, &self.claims);
+        self.places = Places::new(&mut self.measured, &self.claims);
     }
 
     pub(crate) fn systems(&self) -> impl Iterator<Item = &str> {
@@ -183,6 +204,12 @@ impl Facts {
             Some(systems) if claim.formula.is_none() => Box::new(systems.keys().map(String::as_str).filter(is_other)),
             _ => Box::new(self.systems().filter(is_other)),
         }
+    }
+
+    /// In which a figure is held against the rows: its own, if theirs can be converted to it.
+    pub(crate) fn unit<'a>(&'a self, claim: &'a Claim) -> &'a str {
+        let of_rows = self.places.units.get(&claim.metric).filter(|unit| Ratio::between(unit, &claim.unit).is_none());
+        of_rows.unwrap_or(&claim.unit)
     }
 
     /// By the first row that tells.
@@ -252,9 +279,8 @@ fn grain(row: &Row) -> Result<Option<f64>, FormatError> {
 }
 
 /// Everything else is measured, and whole only by rounding.
-fn is_counted(unit: &str) -> bool {
-    const COUNTED: [&str; 16] = [
-        "",
+fn is_counted(metric: &str, unit: &str) -> bool {
+    const COUNTED: [&str; 15] = [
         "B",
         "bytes",
         "calls",
@@ -271,7 +297,7 @@ fn is_counted(unit: &str) -> bool {
         "transactions",
         "writes",
     ];
-    COUNTED.contains(&unit)
+    COUNTED.contains(&unit) || (unit.is_empty() && !names_a_quantity(metric))
 }
 
 fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
@@ -288,8 +314,8 @@ fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
         unit: row.unit.clone(),
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         value,
-        decimals,
-        grain: stated.or_else(|| (is_counted(&row.unit) && decimals == 0).then_some(1.0)),
+        digit: 10_f64.powi(-decimals),
+        grain: stated.or_else(|| (is_counted(&row.metric, &row.unit) && decimals == 0).then_some(1.0)),
         count,
     }))
 }

@@ -140,19 +140,53 @@ const BAD_BEGINNINGS: [&str; 13] = [
 /// Words that turn a bad one round, as in `time_between_failures`.
 const TURNS: [&str; 10] = ["no", "non", "not", "without", "free", "zero", "between", "before", "to", "until"];
 
+const SPEEDS: [&str; 6] = ["throughput", "tps", "iops", "qps", "nopm", "speed"];
+const COSTS: [&str; 6] = ["latency", "time", "duration", "elapsed", "cpu", "size"];
+/// Others that are measured or computed, and not counted.
+const QUANTITIES: [&str; 20] = [
+    "rate",
+    "response",
+    "delay",
+    "lag",
+    "seconds",
+    "millis",
+    "bandwidth",
+    "load",
+    "utilisation",
+    "utilization",
+    "ratio",
+    "share",
+    "percent",
+    "score",
+    "average",
+    "avg",
+    "mean",
+    "median",
+    "percentile",
+    "per",
+];
+
+fn words(text: &str) -> impl Iterator<Item = String> {
+    text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether the name alone tells of a time, a rate or an average: whole values of it are rounded, and not counted.
+pub fn names_a_quantity(metric: &str) -> bool {
+    let is_quantile = |word: &str| word.strip_prefix('p').is_some_and(|rank| rank.parse::<u32>().is_ok());
+    let is_quantity = |word: &str| [&SPEEDS[..], &COSTS, &QUANTITIES].iter().any(|known| known.contains(&word));
+    words(metric).any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::of(&word) == Quantity::Time)
+}
+
 /// By unit and name; `None` when neither tells. Words of bad things go before the unit: `errors` in 1/s are no throughput.
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     let quantity = Quantity::of(unit);
-    let words = |text: &str| -> Vec<String> {
-        text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
-    };
-    let name = words(metric);
+    let name: Vec<String> = words(metric).collect();
     let has = |wanted: &[&str]| wanted.iter().any(|word| name.iter().any(|w| w == word));
     let is_bad = |word: &String| {
         BAD.contains(&word.as_str()) || BAD_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
     };
-    let is_speed = has(&["throughput", "tps", "iops", "qps", "nopm", "speed"]);
-    if name.iter().chain(&words(unit)).any(is_bad) {
+    let is_speed = has(&SPEEDS);
+    if name.iter().cloned().chain(words(unit)).any(|word| is_bad(&word)) {
         return (!is_speed && !has(&TURNS)).then_some(Direction::Lower);
     }
     if has(&["uptime", "mtbf", "mttf"]) {
@@ -164,8 +198,7 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     if has(&["count", "executions", "transactions"]) {
         return Some(Direction::Neither);
     }
-    let is_cost = has(&["latency", "time", "duration", "elapsed", "cpu", "size"]);
-    (is_cost || quantity == Quantity::Time).then_some(Direction::Lower)
+    (has(&COSTS) || quantity == Quantity::Time).then_some(Direction::Lower)
 }
 
 #[cfg(test)]
@@ -182,6 +215,16 @@ mod tests {
         assert_eq!(direction_of("size", "GB"), Some(Direction::Lower));
         assert_eq!(direction_of("transactions", ""), Some(Direction::Neither));
         assert_eq!(direction_of("ratio", ""), None);
+    }
+
+    #[test]
+    fn a_name_may_tell_that_nothing_was_counted() {
+        for name in ["latency", "write time", "tps", "stall_ms", "avg_read", "response_p99", "error rate", "cpu"] {
+            assert!(names_a_quantity(name), "{name}");
+        }
+        for name in ["reads", "errors", "transactions", "rows", "log writes", "timeouts", "pages"] {
+            assert!(!names_a_quantity(name), "{name}");
+        }
     }
 
     #[test]

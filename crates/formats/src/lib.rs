@@ -23,7 +23,7 @@
 
 #![forbid(unsafe_code)]
 
-pub(crate) mod dimension;
+pub mod dimension;
 pub mod durations;
 pub mod error;
 pub mod experiment;

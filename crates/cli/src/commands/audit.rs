@@ -107,7 +107,7 @@ fn add_log(facts: &mut Facts, argument: &str) -> Result<(), CliError> {
             unit: unit.to_owned(),
             direction: Some(Direction::Lower),
             value,
-            decimals: 7,
+            digit: 1e-7,
             grain: None,
             count: Some(1),
         });

@@ -48,6 +48,8 @@ fn measured_rows_in_whole_units_are_rounded_and_counts_are_exact() {
         ("m", "rows", "", "impossible", 1),
         ("m", "ms", "1", "impossible", 1),
         ("reads", "", "", "impossible", 1),
+        ("latency", "", "", "rounding", 0),
+        ("response_p99", "", "", "rounding", 0),
     ] {
         let rows = (1..).zip([12, 13, 12, 14, 12]).map(|(i, v)| format!("a,{i},{metric},{unit},,{v},,{grain}\n"));
         let head = "system,repetition,metric,unit,kind,value,statistic,grain\n";
@@ -60,6 +62,42 @@ fn measured_rows_in_whole_units_are_rounded_and_counts_are_exact() {
             (Some(status), code),
             "{metric} {unit} {grain}: {told}"
         );
+    }
+}
+
+#[test]
+fn figures_are_held_against_rows_in_their_own_unit() {
+    let scene = Scene::new();
+    let of = |system: &str, unit: &str, values: [&str; 3]| -> String {
+        (1..).zip(values).map(|(i, value)| format!("{system},{i},wait,{unit},,{value},,\n")).collect()
+    };
+    let in_ms = || format!("{}{}", of("a", "ms", ["100", "101", "102"]), of("b", "s", ["0.201", "0.202", "0.203"]));
+    for (rows, printed, status) in [
+        (in_ms(), "a,,wait,s,printed,0.101,mean,", "follows"),
+        (in_ms(), "a,,wait,µs,printed,101000,mean,", "follows"),
+        (in_ms(), "b,,wait,ms,printed,202,mean,", "follows"),
+        (in_ms(), "b,,wait,ms,printed,202.9,mean,", "does-not-follow"),
+        (in_ms(), "a,,wait,ms,printed,0.101,mean,", "mislabelled"),
+        (in_ms(), "b,,wait,s,printed,0.101,difference,a", "follows"),
+        (in_ms(), "b,,wait,x,printed,2.0,ratio,a", "follows"),
+        (in_ms(), "b,,wait,x,printed,2.1,ratio,a", "does-not-follow"),
+        (in_ms(), "a,,wait,,printed,a,winner,b", "follows"),
+        // From printed figures alone, of which each has its unit.
+        (
+            "a,,wait,ms,printed,100,mean,\nb,,wait,s,printed,0.200,mean,\n".to_owned(),
+            "b,,wait,x,printed,2.0,ratio,a",
+            "follows",
+        ),
+        // Decimal and binary sizes are apart, and one called the other is so named.
+        (of("a", "bytes", ["9000000", "9500000", "10000000"]), "a,,wait,MB,printed,9.50,mean,", "follows"),
+        (of("a", "bytes", ["9000000", "9500000", "10000000"]), "a,,wait,MB,printed,9.06,mean,", "mislabelled"),
+    ] {
+        let head = "system,repetition,metric,unit,kind,value,statistic,against\n";
+        scene.write("t.csv", &format!("{head}{rows}{printed}\n"));
+        let found = scene.etalon(&["--json", "audit", "t.csv"]);
+        let told: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+        let figures = told["figures"].as_array().unwrap();
+        assert_eq!(figures[figures.len() - 1]["status"], status, "{printed}: {told}");
     }
 }
 
