@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use model::{Case, MarkKind, Reading, RunState, Value};
 
+use crate::comparison::Index;
 use crate::evidence::Evidence;
-use crate::number::{Script, count, fixed, median, significant};
+use crate::number::{Script, fixed, median, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 
 /// The workload whose cases these are.
@@ -61,6 +62,7 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
         |case: &Case| case.workload == WORKLOAD && case.point.get("method").and_then(Value::as_text) != Some("none");
     let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(|(_, case)| backed_up(case)).collect();
     let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| runs(evidence, *index)).collect();
+    let readings = Index::new(evidence);
     let mut rows = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured) {
         if own.is_empty() {
@@ -70,7 +72,7 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
         let is_whole = |index: usize| evidence.failed(index as u32) == 0;
         let baseline = baseline.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
         let baseline = baseline.map(|(_, runs)| runs.as_slice()).filter(|_| codec_of(case) != "none");
-        rows.push(row(evidence, (*index as u32, case), own, baseline));
+        rows.push(row(evidence, &readings, (*index as u32, case), own, baseline));
     }
     rows
 }
@@ -155,8 +157,13 @@ pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) ->
     notes.iter().map(told).collect()
 }
 
-fn row(evidence: &Evidence, (index, case): (u32, &Case), own: &[Measured], baseline: Option<&[Measured]>) -> BackupRow {
-    let failed = evidence.failed(index);
+fn row(
+    evidence: &Evidence,
+    index: &Index,
+    (case_index, case): (u32, &Case),
+    own: &[Measured],
+    baseline: Option<&[Measured]>,
+) -> BackupRow {
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     // Beside `none`, which has no row here, `native` says nothing.
     let is_usual = |key: &str| key == "method" && case.point.get(key).and_then(Value::as_text) == Some("native");
@@ -171,20 +178,9 @@ fn row(evidence: &Evidence, (index, case): (u32, &Case), own: &[Measured], basel
     let mut figures = BTreeMap::new();
     let mut missing = BTreeMap::new();
     for id in ids {
-        let readings = || own.iter().filter_map(|run| run.values.get(id));
-        // Of all runs or of none: the others would stand for those that failed.
-        let all: Option<Vec<f64>> =
-            own.iter().map(|run| run.values.get(id).and_then(value)).collect::<Option<_>>().filter(|_| failed == 0);
-        match all.and_then(|all| median(all.into_iter())) {
-            Some(middle) => drop(figures.insert(id.clone(), middle)),
-            None if failed > 0 => drop(missing.insert(id.clone(), format!("{} failed", count(failed, "run")))),
-            None => {
-                let why = readings().find_map(|reading| match reading {
-                    Reading::Unavailable(why) => Some(why.clone()),
-                    Reading::Value(_) => None,
-                });
-                missing.insert(id.clone(), why.unwrap_or_default());
-            }
+        match index.of_all_runs(case_index, id) {
+            Ok(points) => figures.extend(median(points.iter().map(|p| p.value)).map(|middle| (id.clone(), middle))),
+            Err((why, _)) => drop(missing.insert(id.clone(), why)),
         }
     }
     let growth = (0..=100)

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use model::backup::OF_THE_BACKUP;
 use model::{Case, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, runs, said, summary, value};
+use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, runs, said, summary};
+use crate::comparison::Index;
 use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
@@ -36,6 +37,8 @@ pub struct LoadRow {
     pub backup: String,
     /// Median of the runs.
     pub throughput: Option<f64>,
+    /// Why there is none.
+    pub missing: Option<String>,
     /// p50 and p99: medians of the runs.
     pub response_us: [Option<f64>; 2],
     /// Over the load alone: median, lowest and highest of the rounds.
@@ -55,13 +58,14 @@ pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     let loaded = |(_, case): &(usize, &Case)| case.workload == "backup" && text(case, SCRIPT).is_some();
     let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(loaded).collect();
     let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| runs(evidence, *index)).collect();
+    let readings = Index::new(evidence);
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
         let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_alone(case, other));
         let is_whole = |index: usize| evidence.failed(index as u32) == 0;
         let alone = alone.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
         let alone = alone.map(|(_, runs)| runs.as_slice()).filter(|_| !is_none(case));
-        rows.push(row(evidence, case, own, alone));
+        rows.push(row(evidence, &readings, (*index as u32, case), own, alone));
     }
     rows
 }
@@ -97,11 +101,14 @@ fn is_alone(case: &Case, other: &Case) -> bool {
     is_none(other) && other.system == case.system && other.benchmark == case.benchmark && case.point.keys().all(same)
 }
 
-fn row(evidence: &Evidence, case: &Case, own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
-    let middle = |id: &str| {
-        let all: Option<Vec<f64>> = own.iter().map(|run| run.values.get(id).and_then(value)).collect();
-        median(all?.into_iter())
-    };
+fn row(
+    evidence: &Evidence,
+    index: &Index,
+    (number, case): (u32, &Case),
+    own: &[Measured],
+    alone: Option<&[Measured]>,
+) -> LoadRow {
+    let middle = |id: &str| median(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value));
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
@@ -114,6 +121,7 @@ fn row(evidence: &Evidence, case: &Case, own: &[Measured], alone: Option<&[Measu
         load: load.join(", "),
         backup: label(case, &varying),
         throughput: middle("throughput"),
+        missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why),
         response_us: [middle("response_p50"), middle("response_p99")],
         throughput_ratio: summary(&against("throughput")),
         throughput_ratios: against("throughput").len(),
@@ -145,6 +153,9 @@ fn label(case: &Case, varying: &[String]) -> String {
 impl LoadRow {
     /// One line; `None` for the load alone.
     pub fn verdict(&self) -> Option<String> {
+        if let Some(why) = &self.missing {
+            return Some(format!("beside {}: n/a: {why}", self.backup));
+        }
         let [left, lowest, highest] = self.throughput_ratio?.map(|ratio| 100.0 * ratio);
         let of_rounds = match self.throughput_ratios {
             1 => "one run: no more than a hint".to_owned(),
@@ -221,6 +232,7 @@ mod tests {
             load: "tpcb-like, 4 clients".to_owned(),
             backup: backup.to_owned(),
             throughput: Some(1234.4),
+            missing: None,
             response_us: [Some(1_200.0), None],
             throughput_ratio: ratio,
             throughput_ratios: runs,

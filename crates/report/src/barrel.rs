@@ -31,6 +31,8 @@ pub struct BarrelReport {
     /// Distinguishes the benchmark's cases: `clients=4`.
     pub point: String,
     pub runs: usize,
+    /// What others did is no median of the case.
+    pub failed: usize,
     pub clients: Option<i64>,
     /// Longest, shortest and mean connection time, if measured.
     pub connect_ms: [Option<f64>; 3],
@@ -66,8 +68,8 @@ pub fn reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
         let runs = measured(evidence, index);
         match split {
             Runs::Together if runs.is_empty() => {}
-            Runs::Together => reports.push(report(evidence, case, &runs)),
-            Runs::Each => reports.extend(runs.chunks(1).map(|one| report(evidence, case, one))),
+            Runs::Together => reports.push(report(evidence, case, &runs, evidence.failed(index as u32))),
+            Runs::Each => reports.extend(runs.chunks(1).map(|one| report(evidence, case, one, 0))),
         }
     }
     reports
@@ -87,7 +89,7 @@ fn measured(evidence: &Evidence, case: usize) -> Vec<Measured<'_>> {
     runs.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
-fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>]) -> BarrelReport {
+fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let point = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let mut names: Vec<&str> =
@@ -95,9 +97,12 @@ fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>]) -> BarrelRepo
     names.sort_unstable();
     names.dedup();
     let kinds = if names.is_empty() {
-        vec![KindRow { name: script_of(case), ..row("", runs) }]
+        vec![KindRow { name: script_of(case), ..row("", runs, failed) }]
     } else {
-        names.into_iter().map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), runs) }).collect()
+        names
+            .into_iter()
+            .map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), runs, failed) })
+            .collect()
     };
     let mut marks: Vec<String> = runs
         .iter()
@@ -111,6 +116,7 @@ fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>]) -> BarrelRepo
         system: case.system.clone(),
         point: point.collect::<Vec<_>>().join(", "),
         runs: runs.len(),
+        failed,
         clients: case.point.get("clients").and_then(Value::as_int),
         connect_ms: [
             ms(of(runs, "connect_max").max_by(f64::total_cmp)),
@@ -129,8 +135,10 @@ fn script_of(case: &Case) -> String {
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
 }
 
-fn of<'t>(runs: &'t [Measured<'_>], id: &'t str) -> impl Iterator<Item = f64> + 't {
-    runs.iter().filter_map(move |run| run.values.get(id).copied())
+fn of(runs: &[Measured<'_>], id: &str) -> impl Iterator<Item = f64> {
+    // Of all runs or of none: the others would stand for those that lack it.
+    let all: Option<Vec<f64>> = runs.iter().map(|run| run.values.get(id).copied()).collect();
+    all.into_iter().flatten()
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -142,14 +150,14 @@ fn ms(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e3)
 }
 
-fn row(suffix: &str, runs: &[Measured<'_>]) -> KindRow {
+fn row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
     let id = |name: &str| format!("{name}{suffix}");
     let rate = id("throughput");
     // Recovers the count from the rate.
     let counted = |run: &Measured<'_>| Some((run.values.get(rate.as_str())? * run.elapsed_s).round());
     let counts: Vec<(f64, f64)> = runs.iter().filter_map(|one| Some((counted(one)?, one.elapsed_s))).collect();
     let (queries, seconds) = counts.iter().fold((0.0, 0.0), |(n, s), (count, elapsed)| (n + count, s + elapsed));
-    let median = |name: &str| ms(median(of(runs, &id(name))));
+    let median = |name: &str| ms(median(of(runs, &id(name))).filter(|_| failed == 0));
     KindRow {
         name: String::new(),
         queries: (seconds > 0.0).then_some(queries as u64),
@@ -187,7 +195,8 @@ pub const FOOTNOTE: &str = "# max_time and min_time are the true extremes, in ms
 fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     let point = if report.point.is_empty() { String::new() } else { format!(", {}", report.point) };
     let runs = crate::number::count(report.runs, "run");
-    writeln!(text, "# system {}{point}: {runs}", report.system)?;
+    let failed = if report.failed > 0 { format!(", and {} failed", report.failed) } else { String::new() };
+    writeln!(text, "# system {}{point}: {runs}{failed}", report.system)?;
     writeln!(text, "Query Barrel Report for client {}", report.client)?;
     let connect = |place: usize| match report.connect_ms[place] {
         Some(ms) => format!("{ms:.3}ms"),

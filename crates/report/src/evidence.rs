@@ -141,9 +141,15 @@ impl Evidence {
         last.into_values().collect()
     }
 
+    /// Whether a place's last attempt has ended for good without a result; what was aborted may still be run, unless it was
+    /// imported.
+    pub fn has_failed(&self, last: &StoredRun) -> bool {
+        last.state == RunState::Failed || last.state == RunState::Aborted && self.header.build == IMPORTED
+    }
+
     /// How many runs of a case failed for good: what the others gave is no figure of the case.
     pub fn failed(&self, case: u32) -> usize {
-        let of_case = |run: &&StoredRun| run.planned.case == case && run.state == RunState::Failed;
+        let of_case = |run: &&StoredRun| run.planned.case == case && self.has_failed(run);
         self.last_attempts().into_iter().filter(of_case).count()
     }
 

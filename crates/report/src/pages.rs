@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use model::{Case, Reading};
 
-use crate::comparison::{Comparison, ComparisonSet, Outcome};
+use crate::comparison::{Comparison, ComparisonSet, Index, Outcome};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
 use crate::number::{Script, median};
@@ -140,15 +140,13 @@ fn value(evidence: &Evidence, run: i64, id: &str) -> Option<f64> {
     }
 }
 
-/// `None` if a run lacks it, since the others would stand for it.
-fn mean(evidence: &Evidence, runs: &[(i64, u32)], id: &str) -> Option<f64> {
-    let values: Option<Vec<f64>> = runs.iter().map(|(run, _)| value(evidence, *run, id)).collect();
-    let values = values.filter(|values| !values.is_empty())?;
-    Some(values.iter().sum::<f64>() / values.len() as f64)
+fn mean(index: &Index, case: u32, id: &str) -> Option<f64> {
+    let points = index.of_all_runs(case, id).ok()?;
+    Some(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
-fn os_account(evidence: &Evidence, runs: &[(i64, u32)]) -> OsAccount {
-    let of = |id: &str| mean(evidence, runs, id);
+fn os_account(evidence: &Evidence, index: &Index, case: u32, runs: &[(i64, u32)]) -> OsAccount {
+    let of = |id: &str| mean(index, case, id);
     let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
     let reason = runs.iter().find_map(|(run, _)| match reading(evidence, *run, "unseen/writes") {
         Some(Reading::Unavailable(reason)) => Some(reason.clone()),
@@ -183,7 +181,7 @@ fn unknown(evidence: &Evidence, runs: &[(i64, u32)]) -> Vec<String> {
     reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
-fn system_table(evidence: &Evidence, case: &SystemCase<'_>) -> SystemTable {
+fn system_table(evidence: &Evidence, index: &Index, case: &SystemCase<'_>) -> SystemTable {
     let runs = runs(evidence, case.case);
     let row = |(run, round): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
         round: *round,
@@ -193,14 +191,12 @@ fn system_table(evidence: &Evidence, case: &SystemCase<'_>) -> SystemTable {
         totals: COUNTERS.map(|counter| value(evidence, *run, &format!("{counter}_total/{class}"))),
     };
     let means = MEASURES.map(|(_, reads, writes)| {
-        let mean = |family: &str, class: &str| {
-            mean(evidence, &runs, &format!("{family}/{class}")).filter(|_| evidence.failed(case.case) == 0)
-        };
+        let mean = |family: &str, class: &str| mean(index, case.case, &format!("{family}/{class}"));
         CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(family, class)))
     });
     let unknown = unknown(evidence, &runs);
     let rows = runs.iter().flat_map(|run| CLASSES.map(|class| row(run, class))).collect();
-    let os = os_account(evidence, &runs);
+    let os = os_account(evidence, index, case.case, &runs);
     SystemTable { system: case.name.to_owned(), rows, means, os, unknown }
 }
 
@@ -230,8 +226,10 @@ fn is_pages(evidence: &Evidence, view: &CaseView<'_>) -> bool {
 /// One per point; empty without page inserts.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
     let baseline = &evidence.header.plan.comparison.baseline;
+    let index = Index::new(evidence);
     let section = |view: &CaseView<'_>| {
-        let systems: Vec<SystemTable> = view.systems.iter().map(|system| system_table(evidence, system)).collect();
+        let systems: Vec<SystemTable> =
+            view.systems.iter().map(|system| system_table(evidence, &index, system)).collect();
         let a = systems.iter().find(|table| table.system == *baseline).or_else(|| systems.first());
         let others = |a: &SystemTable| {
             let others = systems.iter().filter(|table| table.system != a.system);
@@ -245,14 +243,13 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
 
 /// By point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
+    let index = Index::new(evidence);
     let one = |system: &SystemCase<'_>, (class, published): (&str, &'static str)| {
-        let runs = runs(evidence, system.case);
+        let all = |id: &str| index.of_all_runs(system.case, id).ok();
         let share = |family: &str| {
-            let id = format!("{family}/{class}");
-            let of = |run: i64| Some(value(evidence, run, &id)? / value(evidence, run, "statements")?);
-            median(runs.iter().filter_map(|(run, _)| of(*run)))
+            let (own, statements) = (all(&format!("{family}/{class}"))?, all("statements")?);
+            median(own.iter().zip(&statements).map(|(own, all)| own.value / all.value))
         };
-        let waits = format!("wait_per_commit/{class}");
         PerCommit {
             system: system.name.to_owned(),
             index: system.index,
@@ -260,7 +257,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
             writes: share("writes"),
             bytes: share("write_bytes"),
             syncs: share("syncs"),
-            wait_ms: median(runs.iter().filter_map(|(run, _)| value(evidence, *run, &waits))),
+            wait_ms: median(all(&format!("wait_per_commit/{class}")).into_iter().flatten().map(|point| point.value)),
         }
     };
     let of_view = |view: &CaseView<'_>| {

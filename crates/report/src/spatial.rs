@@ -3,12 +3,10 @@
 
 use std::fmt::Write as _;
 
-use model::Reading;
-
-use crate::comparison::{Comparison, ComparisonSet};
+use crate::comparison::{Comparison, ComparisonSet, Index};
 use crate::evidence::Evidence;
-use crate::html::cases::{CaseView, SystemCase, points, views};
-use crate::number::{Script, count, significant};
+use crate::html::cases::{CaseView, SystemCase, views};
+use crate::number::{Script, significant};
 use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
 use crate::words::{absent, change, families, unfinished_above, verdict_words};
 
@@ -74,10 +72,11 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
     let is_spatial = |view: &&CaseView<'_>| {
         view.systems.first().and_then(|s| evidence.case(s.case)).is_some_and(|case| case.workload == WORKLOAD)
     };
-    views(evidence).iter().filter(is_spatial).filter_map(|view| section(evidence, view)).collect()
+    let index = Index::new(evidence);
+    views(evidence).iter().filter(is_spatial).filter_map(|view| section(evidence, &index, view)).collect()
 }
 
-fn section(evidence: &Evidence, view: &CaseView<'_>) -> Option<Section> {
+fn section(evidence: &Evidence, index: &Index, view: &CaseView<'_>) -> Option<Section> {
     let case = view.systems.first()?.case;
     let queries = queries(evidence, view);
     let column = |system: &SystemCase<'_>| Column {
@@ -85,7 +84,7 @@ fn section(evidence: &Evidence, view: &CaseView<'_>) -> Option<Section> {
         index: system.index,
         times: queries
             .iter()
-            .map(|query| KINDS.map(|kind| mean(evidence, system.case, &format!("{kind}{query}"))))
+            .map(|query| KINDS.map(|kind| mean(index, system.case, &format!("{kind}{query}"))))
             .collect(),
     };
     let baseline = &evidence.header.plan.comparison.baseline;
@@ -108,23 +107,9 @@ fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     found
 }
 
-/// `None` if a run lacks it, since the others would stand for it.
-fn mean(evidence: &Evidence, case: u32, id: &str) -> Time {
-    let failed = evidence.failed(case);
-    if failed > 0 {
-        return Err(format!("{} failed", count(failed, "run")));
-    }
-    let of_metric = |stored: &&store::StoredMeasurement| stored.case == case && stored.measurement.metric.id == id;
-    for stored in evidence.measurements.iter().filter(of_metric) {
-        if let Reading::Unavailable(reason) = &stored.measurement.reading {
-            return Err(reason.clone());
-        }
-    }
-    let values = points(evidence, case, id);
-    if values.is_empty() {
-        return Err("no run was measured".to_owned());
-    }
-    Ok(values.iter().map(|point| point.value).sum::<f64>() / values.len() as f64)
+fn mean(index: &Index, case: u32, id: &str) -> Time {
+    let points = index.of_all_runs(case, id).map_err(|(why, _)| why)?;
+    Ok(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
 /// Factor, and whether the second wins; `None` if one is unknown or 0.

@@ -57,13 +57,10 @@ impl ClientsCurve {
         self.points.iter().find(|point| point.clients == clients)
     }
 
-    /// Of equal means the one with the fewest clients.
+    /// Of equal means the one with the fewest clients. None where a point lacks its mean, which may be the highest.
     pub fn peak(&self) -> Option<(&ClientsPoint, f64)> {
-        let known = self.points.iter().filter_map(|point| Some((point, point.mean()?)));
-        known.fold(None, |best, one| match best {
-            Some((_, value)) if value >= one.1 => best,
-            _ => Some(one),
-        })
+        let known: Option<Vec<_>> = self.points.iter().map(|point| Some((point, point.mean()?))).collect();
+        first_highest(known?)
     }
 }
 
@@ -117,6 +114,11 @@ fn clients(case: &Case) -> Option<i64> {
     case.point.get(CLIENTS)?.as_int()
 }
 
+/// Of equal ones the first.
+pub(super) fn first_highest<P>(known: impl IntoIterator<Item = (P, f64)>) -> Option<(P, f64)> {
+    known.into_iter().reduce(|best, one| if best.1 >= one.1 { best } else { one })
+}
+
 /// All keys but one.
 pub(super) fn rest(case: &Case, but: &str) -> Point {
     case.point.clone().into_iter().filter(|(key, _)| key != but).collect()
@@ -138,7 +140,7 @@ fn curves(
     rules: &Rules,
 ) -> Vec<ClientsCurve> {
     let point = |(number, case): &(u32, &Case)| {
-        let rate = judging::point(evidence, index, &case.system, *number, metric, rules);
+        let rate = judging::point(evidence, index, &case.system, &[*number], metric, rules);
         Some(ClientsPoint { clients: clients(case)?, rate, void: voiding_mark(evidence, &[*number]) })
     };
     let systems = evidence.header.plan.systems.iter().enumerate();

@@ -7,6 +7,7 @@
 
 use model::{Case, Metric, Point};
 
+use super::clients::first_highest;
 use super::judging::{self, Index, voiding_mark};
 use super::row::{NoVerdict, Side};
 use super::set::Rules;
@@ -61,7 +62,7 @@ pub enum Knee<'a> {
     At(&'a DepthPoint),
     /// Still rising at the largest depth.
     NotReached(&'a DepthPoint),
-    /// Fewer than two depths with a figure.
+    /// Fewer than two depths, or one without figures.
     Unknown,
 }
 
@@ -78,15 +79,17 @@ impl DepthPoint {
 }
 
 impl DepthCurve {
-    /// The published figure: highest of all runs and depths.
+    /// The published figure: highest of all runs and depths, of equal ones at the smaller depth. None where a depth lacks
+    /// figures, which may be the highest.
     pub fn best(&self) -> Option<(&DepthPoint, f64)> {
         let highest = |point: &DepthPoint| point.rate.summary.map(|summary| summary.max);
-        let known = self.points.iter().filter_map(|point| Some((point, highest(point)?)));
-        // Of equal ones the smaller depth.
-        known.fold(None, |best, one| match best {
-            Some((_, value)) if value >= one.1 => best,
-            _ => Some(one),
-        })
+        let known: Option<Vec<_>> = self.points.iter().map(|point| Some((point, highest(point)?))).collect();
+        first_highest(known?)
+    }
+
+    /// The first depth without figures.
+    pub fn gap(&self) -> Option<&DepthPoint> {
+        self.points.iter().find(|point| point.mean().is_none())
     }
 
     /// Whether the means at knee and top are known more precisely than [`KNEE_SHARE`]; single runs never are.
@@ -103,7 +106,7 @@ impl DepthCurve {
         let highest = known.iter().map(|(_, mean)| *mean).fold(0.0, f64::max);
         let bend = known.iter().position(|(_, mean)| *mean >= KNEE_SHARE * highest);
         match bend.and_then(|at| known.get(at).map(|(point, _)| (at, *point))) {
-            _ if known.len() < 2 => Knee::Unknown,
+            _ if known.len() < 2 || self.gap().is_some() => Knee::Unknown,
             Some((at, point)) if at + 1 == known.len() => Knee::NotReached(point),
             Some((_, point)) => Knee::At(point),
             None => Knee::Unknown,
@@ -198,7 +201,7 @@ fn point(
     metric: &Metric,
     rules: &Rules,
 ) -> Option<DepthPoint> {
-    let of = |metric: &Metric| judging::point(evidence, index, &case.system, number, metric, rules);
+    let of = |metric: &Metric| judging::point(evidence, index, &case.system, &[number], metric, rules);
     let further = |names: &[&str]| {
         let metric = named(index, &case.benchmark, names)?;
         let side = of(&metric);

@@ -32,7 +32,7 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
         let metrics = index.metrics.get(&case.benchmark).into_iter().flatten();
         let mut marks = judging::marks(evidence, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
-            let (side, _) = judging::side(evidence, index, &case.system, &[number as u32], metric, rules);
+            let side = judging::point(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.
             let is_empty = side.runs.iter().all(|point| point.value == 0.0);
             if failures::is_share(metric) && is_empty && !matches!(filter, MetricFilter::Named(_)) {

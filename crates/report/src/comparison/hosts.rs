@@ -92,7 +92,7 @@ fn rows(evidence: &Evidence, index: &Index, case: &Case, cases: &[u32], rules: &
             .iter()
             .filter_map(|(prefix, _)| {
                 let metric = of_hosts().find(|metric| metric.id.strip_prefix(prefix) == Some(host))?;
-                Some((metric.clone(), judging::side(evidence, index, &case.system, cases, metric, rules).0))
+                Some((metric.clone(), judging::point(evidence, index, &case.system, cases, metric, rules)))
             })
             .collect();
         let is_here = figures.iter().any(|(_, side)| !side.runs.is_empty());

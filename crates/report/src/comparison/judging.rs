@@ -105,6 +105,23 @@ impl Index {
         self.pooled(cases, metric).points
     }
 
+    /// In run order, if each run of the case has one; else why not, and how many lack it: the others would stand for them.
+    pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (String, usize)> {
+        let Readings { points, unavailable } = self.pooled(&[case], metric);
+        let (measured, failed) = self.ends.get(&case).map_or((0, 0), |ends| (ends.measured, ends.failed));
+        let lacking = measured.saturating_sub(points.len());
+        match unavailable.first() {
+            _ if failed > 0 => Err((format!("{} failed", count(failed, "run")), failed)),
+            Some((reason, _)) if points.is_empty() => Err((reason.clone(), lacking)),
+            None if points.is_empty() => Err(("no run was measured".to_owned(), lacking)),
+            _ if lacking == 0 => Ok(points),
+            reason => {
+                let reason = reason.map_or("nothing is told of it", |(reason, _)| reason.as_str());
+                Err((format!("{reason} (in {lacking} of {})", count(measured, "run")), lacking))
+            }
+        }
+    }
+
     /// Reasons for missing values, with counts.
     pub fn unavailable(&self, cases: &[u32], metric: &str) -> Vec<(String, usize)> {
         self.pooled(cases, metric).unavailable
@@ -342,12 +359,16 @@ pub fn side(
     (side, sample)
 }
 
-/// A case's side for a curve: without figures where runs failed, since those of the others are not the case's.
-pub fn point(evidence: &Evidence, index: &Index, system: &str, case: u32, metric: &Metric, rules: &Rules) -> Side {
-    let (side, _) = side(evidence, index, system, &[case], metric, rules);
-    match evidence.failed(case) {
-        0 => side,
-        failed => side.without_figures(&format!("{} failed", count(failed, "run")), failed),
+/// The side of cases by themselves, without figures where a run lacks them.
+pub fn point(evidence: &Evidence, index: &Index, system: &str, cases: &[u32], metric: &Metric, rules: &Rules) -> Side {
+    let (side, _) = side(evidence, index, system, cases, metric, rules);
+    // A load's host does not take part in each case.
+    let is_told = |case: &&u32| index.has(**case, &metric.id);
+    let is_none_told = !cases.iter().any(|case| is_told(&case));
+    let mut own = cases.iter().filter(|case| is_none_told || is_told(case));
+    match own.find_map(|case| index.of_all_runs(*case, &metric.id).err()) {
+        Some((why, runs)) => side.without_figures(&why, runs),
+        None => side,
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) use failures::{SHARE_MARGIN, is_share};
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};
-pub(crate) use judging::measured_runs;
+pub(crate) use judging::{Index, measured_runs};
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use row::{ChangePoint, Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter};

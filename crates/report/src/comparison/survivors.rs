@@ -19,7 +19,7 @@ use crate::evidence::Evidence;
 pub struct Ends {
     pub measured: usize,
     /// Places of which no attempt was measured.
-    failed: usize,
+    pub failed: usize,
     /// Rounds whose run was measured after an attempt that failed.
     failed_first: BTreeSet<u32>,
     /// Rounds whose run was measured after one in which étalon ended, by a user or by whatever kills it: an engine that runs
@@ -39,7 +39,7 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     for last in evidence.last_attempts() {
         let of_case = ends.entry(last.planned.case).or_default();
         of_case.measured += usize::from(last.state == RunState::Measured);
-        of_case.failed += usize::from(matches!(last.state, RunState::Failed | RunState::Aborted));
+        of_case.failed += usize::from(evidence.has_failed(last));
         measured.extend((last.state == RunState::Measured).then_some(last.planned.position));
     }
     for run in evidence.runs.iter().filter(|run| measured.contains(&run.planned.position)) {

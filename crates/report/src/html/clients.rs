@@ -27,7 +27,7 @@ pub fn lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
          clients. Each point is the mean of its runs; the shade and the line on a bar are its {} interval, where there \
-         are runs for one. A peak is the highest mean.",
+         are runs for one. A peak is the highest mean; there is none where a number of clients has no figure.",
         percent(set.rules.level, Script::Typographic)
     )
 }
@@ -205,24 +205,26 @@ fn peaks(set: &ComparisonSet) -> Markup {
 
 fn peak(group: &ClientsGroup, curve: &ClientsCurve) -> Markup {
     let unit = unit(group);
-    let last = curve.points.last();
+    let peak = curve.peak();
+    let void = |point: &ClientsPoint| html! { @if let Some(void) = &point.void { br; span.half { (void.text()) } } };
+    let last = curve.points.last().and_then(|last| Some((last, last.mean()?)));
     html! {
-        @match (curve.peak(), last) {
-            (Some((point, value)), Some(last)) => {
-                td.num data-l="peak" { (unit.print(value, Script::Typographic)) }
+        @match peak {
+            Some((point, value)) => {
+                td.num data-l="peak" { span { (unit.print(value, Script::Typographic)) (void(point)) } }
                 td.num data-l="at clients" { (point.clients) }
-                @match last.mean() {
-                    Some(mean) => {
-                        td.num data-l=(LAST) { span { (unit.print(mean, Script::Typographic)) " at " (last.clients) } }
-                        td.num data-l=(OF_PEAK) { (percent(mean / value, Script::Typographic)) }
-                    }
-                    None => { td.num data-l=(LAST) { "n/a" } td.num data-l=(OF_PEAK) { "–" } }
-                }
             }
-            _ => {
-                td.num data-l="peak" { "n/a" } td.num data-l="at clients" { "–" }
-                td.num data-l=(LAST) { "n/a" } td.num data-l=(OF_PEAK) { "–" }
+            None => { td.num data-l="peak" { "n/a" } td.num data-l="at clients" { "–" } }
+        }
+        @match last {
+            Some((last, mean)) => {
+                td.num data-l=(LAST) { span { (unit.print(mean, Script::Typographic)) " at " (last.clients) (void(last)) } }
             }
+            None => { td.num data-l=(LAST) { "n/a" } }
+        }
+        @match peak.zip(last) {
+            Some(((_, peak), (_, mean))) => { td.num data-l=(OF_PEAK) { (percent(mean / peak, Script::Typographic)) } }
+            None => { td.num data-l=(OF_PEAK) { "–" } }
         }
     }
 }

@@ -252,7 +252,12 @@ fn knee_cells(group: &DiskGroup, curve: &DepthCurve) -> Markup {
                 td.num.knee-side data-l="knee" colspan="3" { "none: still rising at depth " (point.depth) }
             }
             Knee::Unknown => {
-                td.num.knee-side data-l="knee" colspan="3" { "n/a: fewer than two depths have a figure" }
+                td.num.knee-side data-l="knee" colspan="3" {
+                    @match curve.gap() {
+                        Some(point) => { "n/a: no figure at depth " (point.depth) }
+                        None => { "n/a: fewer than two depths have a figure" }
+                    }
+                }
             }
         }
     }

@@ -105,6 +105,7 @@ fn said(group: &DiskGroup, width: usize) -> String {
         .curves
         .iter()
         .filter_map(|curve| match curve.knee() {
+            // Every curve without a gap has the group's depths.
             Knee::NotReached(point) => Some((clean(&curve.system), point.depth)),
             _ => None,
         })
@@ -112,6 +113,11 @@ fn said(group: &DiskGroup, width: usize) -> String {
     if let Some((_, depth)) = rising.first() {
         let names: Vec<&str> = rising.iter().map(|(name, _)| name.as_str()).collect();
         out.push_str(&wrapped(&format!("no knee: still rising at depth {depth}: {}", names.join(", ")), width, 2));
+    }
+    for (curve, gap) in group.curves.iter().filter_map(|curve| Some((curve, curve.gap()?))) {
+        let why = gap.rate.unavailable.first().map_or("no run was measured", |(reason, _)| reason.as_str());
+        let text = format!("no best and no knee: {} has no figure at depth {} ({why})", curve.system, gap.depth);
+        out.push_str(&wrapped(&clean(&text), width, 2));
     }
     if group.curves.iter().any(|curve| matches!(curve.knee(), Knee::At(_)) && !curve.knee_is_sure()) {
         let text = format!("knee?: the means are not known to {}", percent(1.0 - KNEE_SHARE, Script::Plain));

@@ -16,5 +16,6 @@ mod html;
 mod json;
 mod pages;
 mod published;
+mod survivors;
 mod text;
 mod unfinished;

@@ -206,3 +206,15 @@ fn the_html_report_has_them_too() {
     assert!(html.contains("2.01"), "writes of the log per commit");
     assert!(html.contains("Mean latencies, and who gains"));
 }
+
+#[test]
+fn what_a_commit_writes_is_of_all_runs_or_of_none() {
+    let mut evidence = published();
+    let writes = |evidence: &Evidence| {
+        report::pages::per_commit(evidence)[0].1.iter().map(|one| one.writes.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(writes(&evidence), [true; 4]);
+    let lost = evidence.measurements.iter().position(|one| one.measurement.metric.id == "writes/log").unwrap();
+    evidence.measurements.remove(lost);
+    assert_eq!(writes(&evidence).iter().filter(|known| **known).count(), 3);
+}
