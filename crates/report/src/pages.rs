@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use model::{Case, Reading};
 
-use crate::comparison::{Comparison, ComparisonSet, Index, Outcome};
+use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
 use crate::number::{Script, median};
@@ -81,6 +81,7 @@ pub struct SystemTable {
     pub os: OsAccount,
     /// Unavailable values, with reasons.
     pub unknown: Vec<String>,
+    case: u32,
 }
 
 /// Two systems on one class of files.
@@ -197,7 +198,7 @@ fn system_table(evidence: &Evidence, index: &Index, case: &SystemCase<'_>) -> Sy
     let unknown = unknown(evidence, &runs);
     let rows = runs.iter().flat_map(|run| CLASSES.map(|class| row(run, class))).collect();
     let os = os_account(evidence, index, case.case, &runs);
-    SystemTable { system: case.name.to_owned(), rows, means, os, unknown }
+    SystemTable { system: case.name.to_owned(), rows, means, os, unknown, case: case.case }
 }
 
 /// Factor and winner; `None` if one is unknown or 0.
@@ -206,12 +207,13 @@ fn gain(a: Option<f64>, b: Option<f64>, names: (&str, &str)) -> Option<(f64, Str
     Some(if a <= b { (b / a, names.0.to_owned()) } else { (a / b, names.1.to_owned()) })
 }
 
-fn conclusions(a: &SystemTable, b: &SystemTable) -> Vec<Conclusion> {
+fn conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec<Conclusion> {
     let mut all = Vec::new();
     for (place, (measure, ..)) in MEASURES.into_iter().enumerate() {
         for (index, (_, class)) in CLASSES.into_iter().enumerate() {
             let (of_a, of_b) = (a.means[place][index], b.means[place][index]);
-            let gains = [0, 1].map(|kind| gain(of_a[kind], of_b[kind], (&a.system, &b.system)));
+            let gains =
+                [0, 1].map(|kind| gain(of_a[kind], of_b[kind], (&a.system, &b.system)).filter(|_| unfair.is_none()));
             all.push(Conclusion { measure, class, a: of_a, b: of_b, gains });
         }
     }
@@ -228,15 +230,17 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
     let baseline = &evidence.header.plan.comparison.baseline;
     let index = Index::new(evidence);
     let section = |view: &CaseView<'_>| {
-        let systems: Vec<SystemTable> =
+        let mut systems: Vec<SystemTable> =
             view.systems.iter().map(|system| system_table(evidence, &index, system)).collect();
-        let a = systems.iter().find(|table| table.system == *baseline).or_else(|| systems.first());
-        let others = |a: &SystemTable| {
-            let others = systems.iter().filter(|table| table.system != a.system);
-            others.map(|b| ((a.system.clone(), b.system.clone()), conclusions(a, b))).collect()
-        };
-        let conclusions = a.map(others).unwrap_or_default();
-        Section { title: view.title.clone(), conclusions, systems: systems.clone() }
+        let first = systems.iter().position(|table| table.system == *baseline).unwrap_or(0);
+        let mut all = Vec::new();
+        for other in (0..systems.len()).filter(|place| *place != first) {
+            let unfair = unfair(evidence, &index, &[systems[first].case, systems[other].case]);
+            let names = (systems[first].system.clone(), systems[other].system.clone());
+            all.push((names, conclusions(&systems[first], &systems[other], unfair.as_ref())));
+            systems[other].unknown.extend(unfair.map(|why| format!("gains: {why}")));
+        }
+        Section { title: view.title.clone(), conclusions: all, systems }
     };
     views(evidence).iter().filter(|view| is_pages(evidence, view)).map(section).collect()
 }

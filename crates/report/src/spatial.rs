@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::comparison::{Comparison, ComparisonSet, Index};
+use crate::comparison::{Comparison, ComparisonSet, Index, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
 use crate::number::{Script, significant};
@@ -41,6 +41,8 @@ pub struct Column {
     pub index: usize,
     /// By query, indexed by [`PUBLISHED`], [`CPU`] and [`MEAN`].
     pub times: Vec<[Time; 3]>,
+    /// Why it has no gains over the first.
+    pub unfair: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +81,10 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
 fn section(evidence: &Evidence, index: &Index, view: &CaseView<'_>) -> Option<Section> {
     let case = view.systems.first()?.case;
     let queries = queries(evidence, view);
+    let baseline = &evidence.header.plan.comparison.baseline;
+    let first = view.systems.iter().find(|system| system.name == baseline).map_or(case, |system| system.case);
     let column = |system: &SystemCase<'_>| Column {
+        unfair: unfair(evidence, index, &[first, system.case]),
         system: system.name.to_owned(),
         index: system.index,
         times: queries
@@ -87,7 +92,6 @@ fn section(evidence: &Evidence, index: &Index, view: &CaseView<'_>) -> Option<Se
             .map(|query| KINDS.map(|kind| mean(index, system.case, &format!("{kind}{query}"))))
             .collect(),
     };
-    let baseline = &evidence.header.plan.comparison.baseline;
     let mut columns: Vec<Column> = view.systems.iter().map(column).collect();
     columns.sort_by_key(|column| column.system != *baseline);
     Some(Section { title: view.title.clone(), queries, columns, case })
@@ -112,13 +116,13 @@ fn mean(index: &Index, case: u32, id: &str) -> Time {
     Ok(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
-/// Factor, and whether the second wins; `None` if one is unknown or 0.
-pub fn gain(a: &Time, b: &Time) -> Option<(f64, bool)> {
-    let (a, b) = (*a.as_ref().ok()?, *b.as_ref().ok()?);
-    if a <= 0.0 || b <= 0.0 {
-        return None;
+impl Column {
+    /// Of a query and a kind of time: factor over the first column, and whether this one wins. `None` if one is unknown or 0.
+    pub fn gain(&self, first: &Column, query: usize, kind: usize) -> Option<(f64, bool)> {
+        let of = |column: &Column| column.times.get(query)?[kind].as_ref().ok().copied().filter(|ms| *ms > 0.0);
+        let (a, b) = of(first).zip(of(self)).filter(|_| self.unfair.is_none())?;
+        Some(if b < a { (a / b, true) } else { (b / a, false) })
     }
-    Some(if b < a { (a / b, true) } else { (b / a, false) })
 }
 
 /// `wrong`, `unsupported` or `n/a` without a time.
@@ -137,7 +141,7 @@ impl Section {
     }
 
     fn conclusion(&self, a: &Column, b: &Column) -> Conclusion {
-        let gain_at = |at: usize, kind: usize| gain(&a.times[at][kind], &b.times[at][kind]);
+        let gain_at = |at: usize, kind: usize| b.gain(a, at, kind);
         let single = (0..self.queries.len()).filter(|at| self.queries[*at] != SUITE);
         let gains: Vec<(f64, bool)> = single.filter_map(|at| gain_at(at, PUBLISHED)).collect();
         let of_b = || gains.iter().filter(|(_, of_b)| *of_b);
@@ -188,7 +192,9 @@ impl Section {
         let told = |(reason, systems): &(&str, Places<'_>)| {
             format!("{}: {reason}", systems.iter().map(of).collect::<Vec<_>>().join("; "))
         };
-        reasons.iter().map(told).collect()
+        let unfair = self.columns.iter().filter_map(|column| Some((&column.system, column.unfair.as_ref()?)));
+        let unfair = unfair.skip_while(|(system, _)| **system == self.columns[0].system);
+        reasons.iter().map(told).chain(unfair.map(|(system, why)| format!("gains of {system}: {why}"))).collect()
     }
 }
 
@@ -229,7 +235,7 @@ fn published(section: &Section, a: &Column, b: &Column) -> String {
         for kind in [CPU, PUBLISHED] {
             let (of_a, of_b) = (&a.times[at][kind], &b.times[at][kind]);
             line.extend([of_a, of_b].map(|time| shown(time, Script::Plain)));
-            line.push(gain_letter(gain(of_a, of_b)));
+            line.push(gain_letter(b.gain(a, at, kind)));
         }
         lines.push(line);
     }
@@ -271,7 +277,7 @@ fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column,
         let (word, more) = verdict_words(row, set);
         // What would settle it is in the plain comparison.
         let verdict = if row.no_verdict().is_some() { more } else { word };
-        let gained = gain_letter(gain(&a.times[at][PUBLISHED], &b.times[at][PUBLISHED]));
+        let gained = gain_letter(b.gain(a, at, PUBLISHED));
         lines.push(vec![query_name(query).to_owned(), gained, ratio, interval, verdict]);
     }
     Some(families(set, rows, WIDTH) + &grid(lines, &[0, 4]))

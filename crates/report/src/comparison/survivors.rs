@@ -13,6 +13,7 @@ use super::matching::Matched;
 use super::row::{Estimate, NoVerdict, SideLetter};
 use super::set::Rules;
 use crate::evidence::Evidence;
+use crate::number::count;
 
 /// How the runs of one case ended.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +86,26 @@ pub fn lacking(index: &Index, cases: &RowCases<'_>, metric: &Metric) -> Option<N
 /// One run in so many, or just one, may be repeated on a side beyond those of the other.
 const MOST_REPEATED: usize = 10;
 
+fn is_choice(repeated: usize, of_other: usize, rounds: usize) -> bool {
+    repeated.abs_diff(of_other) > (rounds / MOST_REPEATED).max(1)
+}
+
+/// Why none of some cases is the best, whatever figures that stand without a verdict say: no row of theirs would have one,
+/// since they are not at their end, or one was repeated too often.
+pub fn unfair(evidence: &Evidence, index: &Index, cases: &[u32]) -> Option<String> {
+    if let Some(found) = evidence.unfinished() {
+        return Some(found.text());
+    }
+    let ends = || cases.iter().filter_map(|case| Some((*case, index.ends.get(case)?)));
+    let repeated = |(case, ends): (u32, &Ends)| (ends.repeated().count(), case);
+    let (most, case) = ends().map(repeated).max()?;
+    let (least, _) = ends().map(repeated).min()?;
+    let measured = ends().map(|(_, ends)| ends.measured).min()?;
+    let system = &evidence.case(case)?.system;
+    is_choice(most, least, measured)
+        .then(|| format!("{} of {system} failed or were cut off at first", count(most, "run")))
+}
+
 /// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
 /// as bad as the worst run of both sides; else the p of a t test of just that, if anything was repeated. A connection that
 /// was lost once changes little; a server that is asked again until it lives, much.
@@ -100,9 +121,8 @@ pub fn repeated(
     let repeated = |ends: &[&Ends]| ends.iter().flat_map(|ends| ends.repeated()).collect::<BTreeSet<u32>>().len();
     let (a, b) = (repeated(&of_a), repeated(&of_b));
     let (side, runs) = if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) };
-    let beyond = a.abs_diff(b);
     let no_verdict = NoVerdict::Repeated { side, runs };
-    if beyond > (found.rounds as usize / MOST_REPEATED).max(1) {
+    if is_choice(a, b, found.rounds as usize) {
         return Err(no_verdict);
     }
     // What étalon's end cut off may have been as good as any.

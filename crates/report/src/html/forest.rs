@@ -282,7 +282,8 @@ fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
         x,
         y,
         shape: verdict_shape(row),
-        radius: 5.5,
+        // Less weight than a verdict.
+        radius: if row.no_verdict().is_some() { 3.5 } else { 5.5 },
         class: format!("pt v-{}", verdict_class(row)),
         title: format!("{} against {}: {figures}, {word} {rest}", row.b.label, row.a.label).trim().to_owned(),
     }

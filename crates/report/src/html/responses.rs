@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::bars::{Bar, Bars};
 use super::cases::{CaseView, SystemCase, points, views};
 use super::{ReportError, load};
+use crate::comparison::{Index, unfair};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
 use crate::number::{RowUnit, Script, significant, whole};
@@ -40,6 +41,7 @@ enum Better {
 
 /// The tables of all cases that count their responses by limits; nothing where none does.
 pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
+    let index = Index::new(evidence);
     let mut parts = Vec::new();
     for (number, view) in views(evidence).iter().enumerate() {
         let limits = if is_of_tasks(evidence, view) { limits(evidence, view) } else { Vec::new() };
@@ -53,9 +55,11 @@ pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Mar
             .collect::<Result<Vec<_>, ReportError>>()?;
         let columns: Vec<Column> = columns.into_iter().filter(|column| column.runs > 0).collect();
         if !columns.is_empty() {
+            let cases: Vec<u32> = view.systems.iter().map(|system| system.case).collect();
+            let unfair = unfair(evidence, &index, &cases);
             parts.push(html! {
                 h3 dir="auto" { (view.title) }
-                div.grid { div { (table(&limits, &columns)) } (bars(view, &limits, &columns, number)) }
+                div.grid { div { (table(&limits, &columns, unfair.as_deref())) } (bars(view, &limits, &columns, number)) }
             });
         }
     }
@@ -167,9 +171,12 @@ fn share(column: &Column, at: usize) -> Option<f64> {
     (column.executions > 0).then(|| within as f64 / column.executions as f64)
 }
 
-fn table(limits: &[(u64, String)], columns: &[Column]) -> Markup {
+fn table(limits: &[(u64, String)], columns: &[Column], unfair: Option<&str>) -> Markup {
     let several = columns.len() > 1;
     html! {
+        @let row = |name: &str, better, value: &dyn Fn(&Column) -> Option<f64>, said: &dyn Fn(&Column) -> String| {
+            row(name, columns, if unfair.is_some() { None } else { Some(better) }, value, said)
+        };
         div.scroll { table.disk {
             thead { tr {
                 th scope="col" { "" }
@@ -177,22 +184,22 @@ fn table(limits: &[(u64, String)], columns: &[Column]) -> Markup {
                 @if several { th scope="col" { "winner" } }
             } }
             tbody {
-                (row("executions", columns, Better::Neither, |c| Some(c.executions as f64), |c| count(c.executions)))
-                (row("errors", columns, Better::Lower, |c| Some(c.errors as f64), |c| count(c.errors)))
+                (row("executions", Better::Neither, &|c| Some(c.executions as f64), &|c| count(c.executions)))
+                (row("errors", Better::Lower, &|c| Some(c.errors as f64), &|c| count(c.errors)))
                 @for (at, name) in ["shortest", "longest", "mean", "median"].into_iter().enumerate() {
-                    (row(name, columns, Better::Lower, |c| c.times_us[at], |c| time(c, at)))
+                    (row(name, Better::Lower, &|c| c.times_us[at], &|c| time(c, at)))
                 }
                 @for (at, (limit_ms, _)) in limits.iter().enumerate() {
                     (row(
                         &format!("within {}", limit_words(*limit_ms)),
-                        columns,
                         Better::Higher,
-                        |c| share(c, at),
-                        |c| within_words(c, at),
+                        &|c| share(c, at),
+                        &|c| within_words(c, at),
                     ))
                 }
             }
         } }
+        @if let Some(why) = unfair { p.note { "No winners: " bdi { (why) } "." } }
         (note(columns))
     }
 }
@@ -209,7 +216,7 @@ fn within_words(column: &Column, at: usize) -> String {
 fn row(
     name: &str,
     columns: &[Column],
-    better: Better,
+    better: Option<Better>,
     value: impl Fn(&Column) -> Option<f64>,
     said: impl Fn(&Column) -> String,
 ) -> Markup {
@@ -217,7 +224,7 @@ fn row(
         tr {
             th scope="row" { (name) }
             @for column in columns { td.num data-l=(column.system) { (said(column)) } }
-            @if columns.len() > 1 { td data-l="winner" { bdi { (winner(columns, better, value)) } } }
+            @if columns.len() > 1 { td data-l="winner" { bdi { (better.map_or_else(|| "n/a".to_owned(), |better| winner(columns, better, value))) } } }
         }
     }
 }

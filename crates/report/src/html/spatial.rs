@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::bars::{Bar, Bars};
 use crate::evidence::Evidence;
 use crate::number::{Script, significant};
-use crate::spatial::{CPU, Column, PUBLISHED, SUITE, Section, Time, gain, query_name, sections, shown};
+use crate::spatial::{CPU, Column, PUBLISHED, SUITE, Section, Time, query_name, sections, shown};
 
 pub fn view(evidence: &Evidence) -> Option<Markup> {
     let all = sections(evidence);
@@ -82,7 +82,7 @@ fn table(section: &Section) -> Markup {
 
 fn gain_words(a: &Column, b: &Column, at: usize, kind: usize) -> Markup {
     html! {
-        @match gain(&a.times[at][kind], &b.times[at][kind]) {
+        @match b.gain(a, at, kind) {
             Some((times, of_b)) => {
                 (significant(times, 3, Script::Typographic)) "× (" bdi { (if of_b { &b.system } else { &a.system }) } ")"
             }

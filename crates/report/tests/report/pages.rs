@@ -218,3 +218,23 @@ fn what_a_commit_writes_is_of_all_runs_or_of_none() {
     evidence.measurements.remove(lost);
     assert_eq!(writes(&evidence).iter().filter(|known| **known).count(), 3);
 }
+
+#[test]
+fn nobody_gains_where_the_runs_of_one_were_repeated_until_they_lived() {
+    let mut evidence = published();
+    let gains = |evidence: &Evidence| {
+        let section = &sections(evidence)[0];
+        section.conclusions[0].1.iter().flat_map(|one| &one.gains).filter(|gain| gain.is_some()).count()
+    };
+    assert!(gains(&evidence) > 0);
+    let attempts: Vec<store::StoredRun> = evidence.runs.iter().filter(|run| run.planned.case == 1).cloned().collect();
+    evidence.runs.extend(attempts.into_iter().take(3).map(|run| store::StoredRun {
+        id: run.id + 100,
+        attempt: 0,
+        state: RunState::Failed,
+        ..run
+    }));
+    assert_eq!(gains(&evidence), 0);
+    let text = render(&evidence, None, 160).unwrap();
+    assert!(text.contains("gains: 3 runs of windows failed or were cut off at first"), "{text}");
+}

@@ -88,6 +88,13 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
         "{}",
         row("within 5 s")
     );
+    assert!(!html.contains("No winners: "));
+    let mut open = tasks();
+    let again =
+        store::StoredRun { id: 9, attempt: 2, state: model::RunState::Planned, ..open.evidence.runs[0].clone() };
+    open.evidence.runs.push(again);
+    let html = page(&open);
+    assert!(html.contains("No winners: <bdi>0 of 1 round have run</bdi>."), "{html}");
     assert!(!page(&sweep(&[1, 4])).contains("id=\"limits\""), "a closed loop of clients waits for nobody");
 }
 
@@ -140,6 +147,16 @@ fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
     assert!(faster(&made));
     made.fail(made.position_of("wal"), "the server closed the connection");
     assert!(!faster(&made));
+    let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
+    made.repeat("wal", 1, "the server closed the connection");
+    assert!(faster(&made), "one is no choice");
+    let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
+    made.repeat("wal", 6, "the server closed the connection");
+    assert!(!faster(&made));
+    let text = report::spatial::render(&made.evidence, None).unwrap().replace("\n  ", " ");
+    assert!(text.contains("n/a: gains of wal: 6 runs of wal failed or were cut off at first"), "{text}");
+    let text = page(&made);
+    assert!(text.contains("n/a: gains of wal: 6 runs of wal"), "{text}");
 }
 
 #[test]
