@@ -69,3 +69,9 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<model::KeyError> for Failure {
+    fn from(error: model::KeyError) -> Failure {
+        Failure::new(FailureKind::Plan, format!("read the key `{}`", error.key), format!("it {}", error.wrong))
+    }
+}

@@ -9,6 +9,7 @@ pub mod csv;
 pub mod durability;
 pub mod duration;
 pub mod facts;
+pub mod keys;
 pub mod metric;
 pub mod near;
 pub mod plan;
@@ -20,6 +21,7 @@ pub use case::Case;
 pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, no_idle_keys};
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
+pub use keys::{FromKey, KeyError};
 pub use metric::{Direction, Measurement, Metric, Quantity, Reading, Role};
 pub use near::nearest;
 pub use plan::{

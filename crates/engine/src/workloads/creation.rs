@@ -1,7 +1,7 @@
 //! One table filled by one statement in the server, timed by the published comparison of PostgreSQL on Linux and
 //! Windows (Guazzo, 2016).
 
-use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Reading, Role, Value, WorkloadSpec};
+use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Reading, Role, WorkloadSpec};
 
 use crate::dataset::{Dataset, Datum};
 use crate::error::{Failure, FailureKind};
@@ -13,20 +13,22 @@ use crate::workloads::{Action, Grants, Procedure, Task, Workload};
 const ROW_BYTES: u64 = 60;
 const MOST_DIGITS: i64 = 7;
 
-const KEYS: &[KeySpec] = &[
-    KeySpec::new(
-        "thread_count",
-        KeyKind::Int { min: 1, max: 10 },
-        Literal::Int(10),
-        "Different values of `thread_id`, on which the index is",
-    ),
-    KeySpec::new(
-        "digits",
-        KeyKind::Int { min: 1, max: MOST_DIGITS },
-        Literal::Int(5),
-        "Each thread has 10 to this power rows",
-    ),
-];
+model::keys! {
+    struct Keys {
+        thread_count: i64 = KeySpec::new(
+            "thread_count",
+            KeyKind::Int { min: 1, max: 10 },
+            Literal::Int(10),
+            "Different values of `thread_id`, on which the index is",
+        ),
+        digits: u32 = KeySpec::new(
+            "digits",
+            KeyKind::Int { min: 1, max: MOST_DIGITS },
+            Literal::Int(5),
+            "Each thread has 10 to this power rows",
+        ),
+    }
+}
 
 pub struct TableCreation;
 
@@ -37,15 +39,14 @@ impl Workload for TableCreation {
             family: "transactions",
             about: "An indexed table of a million rows, filled by one statement inside the server",
             rate_unit: "rows/s",
-            keys: KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
-        let missing = |key: &str| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value");
-        let int = |key: &str| point.get(key).and_then(Value::as_int).ok_or_else(|| missing(key));
-        let table = TableA { threads: int("thread_count")?, digits: int("digits")? as u32 };
+        let Keys { thread_count, digits } = Keys::read(point)?;
+        let table = TableA { threads: thread_count, digits };
         let name = format!("table_a of {} rows, made by the server", table.rows());
         let size_bytes = table.rows() as u64 * ROW_BYTES;
         Ok(Task { dataset: Dataset { name, size_bytes, ..Dataset::default() }, action: Action::Step(Box::new(table)) })

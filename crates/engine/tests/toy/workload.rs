@@ -13,7 +13,11 @@ use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, Work
 
 pub struct Increments;
 
-const KEYS: &[KeySpec] = &[KeySpec::new("clients", KeyKind::Int { min: 1, max: 8 }, Literal::Int(1), "Clients")];
+model::keys! {
+    struct Keys {
+        clients: u32 = KeySpec::new("clients", KeyKind::Int { min: 1, max: 8 }, Literal::Int(1), "Clients"),
+    }
+}
 
 impl Workload for Increments {
     fn spec(&self) -> WorkloadSpec {
@@ -23,7 +27,7 @@ impl Workload for Increments {
             family: "transactions",
             about: "Adds 1",
             rate_unit: "tx/s",
-            keys: KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
@@ -31,7 +35,7 @@ impl Workload for Increments {
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let mut program = compile("INCREMENT;", &[]).map_err(|e| Failure::new(FailureKind::Plan, "compile", e))?;
         program.check = Some(CountCheck { sql: "COUNT" });
-        let clients = point["clients"].as_int().unwrap_or(1) as u32;
+        let Keys { clients } = Keys::read(point)?;
         Ok(Task {
             dataset: Dataset { name: "none".to_owned(), ..Dataset::default() },
             action: Action::Stream(StreamTask {

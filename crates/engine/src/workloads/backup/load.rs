@@ -19,16 +19,13 @@ const PREFIX: &str = "load.";
 
 /// With its tables; `None` if the point has no load.
 pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
-    let mut own: Point =
+    let own: Point =
         point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
     let Some(any) = own.keys().next().cloned() else { return Ok(None) };
     if !own.contains_key("script") {
         let cause = "there is no load";
         return Err(Failure::new(FailureKind::Plan, format!("read the key `{PREFIX}{any}`"), cause)
             .hint("set `load.script`, as in `load = { script = \"tpcb-like\" }`"));
-    }
-    for key in ["clients", "scale"] {
-        own.entry(key.to_owned()).or_insert(model::Value::Int(1));
     }
     let Task { dataset, action } = Transactions.task(&own, grants)?;
     match action {

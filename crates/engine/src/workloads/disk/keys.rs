@@ -1,5 +1,5 @@
 use host::blocks::{Access, Cache};
-use model::{KeyKind, KeySpec, Literal, Point, Value};
+use model::{KeyKind, KeySpec, Literal};
 
 use super::load::{Affinity, BlockLoad, Pattern, Pools};
 use crate::dataset::{DataFile, Layout};
@@ -15,146 +15,145 @@ const DEFAULT_FRAGMENT_KB: u64 = 4;
 /// More operations in flight measure the queue.
 const MOST_CLIENTS: u64 = 65_536;
 
-pub(super) const KEYS: &[KeySpec] = &[
-    KeySpec::new(
-        "op",
-        KeyKind::Choice(&["read", "write", "mixed"]),
-        Literal::Text("read"),
-        "What is done; `mixed` takes the share of reads from `read_percent`",
-    ),
-    KeySpec::new(
-        "pattern",
-        KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
-        Literal::Text("random"),
-        "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
-         the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
-         `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
-    ),
-    KeySpec::new(
-        "block_kb",
-        KeyKind::Int { min: 1, max: 65_536 },
-        Literal::Int(8),
-        "Size of each operation in KiB; places are multiples of it",
-    ),
-    KeySpec::new("threads", KeyKind::Int { min: 1, max: 256 }, Literal::Int(1), "Threads that ask"),
-    KeySpec::new(
-        "depth",
-        KeyKind::Int { min: 1, max: 4_096 },
-        Literal::Int(1),
-        "Operations that each thread has under way at a time, on each of its files",
-    ),
-    KeySpec::new(
-        "cache",
-        KeyKind::Choice(&["none", "hw", "fs", "all"]),
-        Literal::Text("hw"),
-        "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
-         filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
-    ),
-    KeySpec::optional("read_percent", KeyKind::Int { min: 1, max: 99 }, "The share of reads where `op` is `mixed`"),
-    KeySpec::optional(
-        "fsync_every",
-        KeyKind::Int { min: 1, max: 1_000_000_000 },
-        "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
-         only with an `fdatasync`, which is part of its latency; no syncs without it",
-    ),
-    KeySpec::optional(
-        "rate",
-        KeyKind::Float { min: 0.0, max: 1e9 },
-        "Operations a second, all threads together, with response times from the intended start; as fast as the \
-         device answers without it",
-    ),
-    KeySpec::optional(
-        "size_mb",
-        KeyKind::Int { min: 1, max: MOST_MB as i64 },
-        "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
-    ),
-    KeySpec::optional(
-        "offset_kb",
-        KeyKind::Int { min: 0, max: 1_000_000_000_000 },
-        "Where in each file the span begins, in KiB; at its beginning without it",
-    ),
-    KeySpec::optional(
-        "span_mb",
-        KeyKind::Int { min: 1, max: 1_000_000_000 },
-        "How much of each file is worked on, in MiB; the rest of it without it",
-    ),
-    KeySpec::optional(
-        "targets",
-        KeyKind::Text,
-        "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
-         threads of its own, `a.dat@4:5000, b.dat@1:100` also a size in MiB in place of `size_mb`. One file of \
-         étalon's without it",
-    ),
-    KeySpec::optional(
-        "stride.blocks",
-        KeyKind::Int { min: 1, max: 1_000_000_000 },
-        "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
-    ),
-    KeySpec::optional(
-        "stride.rows",
-        KeyKind::Int { min: 1, max: 1_000_000_000 },
-        "Operations of a `stride` until it begins again one block further; as many as the span has without it",
-    ),
-    KeySpec::optional(
-        "layout",
-        KeyKind::Choice(&["fresh", "fragmented"]),
-        "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
-         in pieces of `fragment_kb` that lie apart; `fresh` without it",
-    ),
-    KeySpec::optional(
-        "fragment_kb",
-        KeyKind::Int { min: 4, max: 1_048_576 },
-        "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
-         clusters makes them of clusters",
-    ),
-    KeySpec::optional(
-        "affinity",
-        KeyKind::Text,
-        "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
-         each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
-         `targets`; to none without it",
-    ),
-];
+model::keys! {
+    pub(super) struct Keys {
+        op: String = KeySpec::new(
+            "op",
+            KeyKind::Choice(&["read", "write", "mixed"]),
+            Literal::Text("read"),
+            "What is done; `mixed` takes the share of reads from `read_percent`",
+        ),
+        pattern: String = KeySpec::new(
+            "pattern",
+            KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
+            Literal::Text("random"),
+            "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
+             the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
+             `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
+        ),
+        block_kb: u64 = KeySpec::new(
+            "block_kb",
+            KeyKind::Int { min: 1, max: 65_536 },
+            Literal::Int(8),
+            "Size of each operation in KiB; places are multiples of it",
+        ),
+        threads: u32 = KeySpec::new("threads", KeyKind::Int { min: 1, max: 256 }, Literal::Int(1), "Threads that ask"),
+        depth: u32 = KeySpec::new(
+            "depth",
+            KeyKind::Int { min: 1, max: 4_096 },
+            Literal::Int(1),
+            "Operations that each thread has under way at a time, on each of its files",
+        ),
+        cache: String = KeySpec::new(
+            "cache",
+            KeyKind::Choice(&["none", "hw", "fs", "all"]),
+            Literal::Text("hw"),
+            "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
+             filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
+        ),
+        read_percent: Option<u32> = KeySpec::optional("read_percent", KeyKind::Int { min: 1, max: 99 }, "The share of reads where `op` is `mixed`"),
+        fsync_every: Option<u32> = KeySpec::optional(
+            "fsync_every",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
+             only with an `fdatasync`, which is part of its latency; no syncs without it",
+        ),
+        rate: Option<f64> = KeySpec::optional(
+            "rate",
+            KeyKind::Float { min: 0.0, max: 1e9 },
+            "Operations a second, all threads together, with response times from the intended start; as fast as the \
+             device answers without it",
+        ),
+        size_mb: Option<u64> = KeySpec::optional(
+            "size_mb",
+            KeyKind::Int { min: 1, max: MOST_MB as i64 },
+            "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
+        ),
+        offset_kb: Option<u64> = KeySpec::optional(
+            "offset_kb",
+            KeyKind::Int { min: 0, max: 1_000_000_000_000 },
+            "Where in each file the span begins, in KiB; at its beginning without it",
+        ),
+        span_mb: Option<u64> = KeySpec::optional(
+            "span_mb",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "How much of each file is worked on, in MiB; the rest of it without it",
+        ),
+        targets: Option<String> = KeySpec::optional(
+            "targets",
+            KeyKind::Text,
+            "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
+             threads of its own, `a.dat@4:5000, b.dat@1:100` also a size in MiB in place of `size_mb`. One file of \
+             étalon's without it",
+        ),
+        stride_blocks: Option<u64> = KeySpec::optional(
+            "stride.blocks",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
+        ),
+        stride_rows: Option<u64> = KeySpec::optional(
+            "stride.rows",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "Operations of a `stride` until it begins again one block further; as many as the span has without it",
+        ),
+        layout: Option<String> = KeySpec::optional(
+            "layout",
+            KeyKind::Choice(&["fresh", "fragmented"]),
+            "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
+             in pieces of `fragment_kb` that lie apart; `fresh` without it",
+        ),
+        fragment_kb: Option<u64> = KeySpec::optional(
+            "fragment_kb",
+            KeyKind::Int { min: 4, max: 1_048_576 },
+            "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
+             clusters makes them of clusters",
+        ),
+        affinity: Option<String> = KeySpec::optional(
+            "affinity",
+            KeyKind::Text,
+            "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
+             each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
+             `targets`; to none without it",
+        ),
+    }
+}
 
 fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
 }
 
-pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
-    let text = |key: &str| point.get(key).and_then(Value::as_text);
-    let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u64::try_from(number).ok());
-    let read_percent = reads(point)?;
-    let block_bytes = whole("block_kb").unwrap_or(8) * KIB;
-    let offset_bytes = whole("offset_kb").unwrap_or_default() * KIB;
-    let span_bytes = whole("span_mb").map(|mb| mb * MIB);
+pub(super) fn load(keys: &Keys) -> Result<BlockLoad, Failure> {
+    let read_percent = reads(keys)?;
+    let block_bytes = keys.block_kb * KIB;
+    let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;
+    let span_bytes = keys.span_mb.map(|mb| mb * MIB);
     if span_bytes.is_some_and(|span| span < block_bytes) {
         return Err(refuse("a block is larger than the span", "raise `span_mb`, or take smaller blocks"));
     }
-    let fsync_every = whole("fsync_every").unwrap_or_default();
+    let fsync_every = keys.fsync_every.unwrap_or_default();
     if fsync_every > 0 && read_percent == 100 {
         return Err(refuse("`fsync_every` is about writes, and there are none", "leave it out, or write"));
     }
     let file = DataFile {
         name: None,
-        size_bytes: whole("size_mb").map(|mb| mb * MIB),
-        layout: layout(point)?,
+        size_bytes: keys.size_mb.map(|mb| mb * MIB),
+        layout: layout(keys)?,
         reach_bytes: offset_bytes + span_bytes.unwrap_or(block_bytes),
         access: if read_percent == 100 { Access::Read } else { Access::ReadWrite },
     };
-    let threads = whole("threads").unwrap_or(1) as u32;
-    let (files, pools) = targets(text("targets"), &file, threads)?;
+    let (files, pools) = targets(keys.targets.as_deref(), &file, keys.threads)?;
     let load = BlockLoad {
         read_percent,
-        pattern: pattern(point)?,
+        pattern: pattern(keys)?,
         block_bytes: block_bytes as u32,
-        depth: whole("depth").unwrap_or(1) as u32,
-        affinity: affinity(text("affinity"), &pools)?,
+        depth: keys.depth,
+        affinity: affinity(keys.affinity.as_deref(), &pools)?,
         pools,
         files,
         offset_bytes,
         span_bytes,
-        cache: text("cache").and_then(Cache::named).unwrap_or_default(),
-        fsync_every: fsync_every as u32,
+        cache: Cache::named(&keys.cache).unwrap_or_default(),
+        fsync_every,
     };
     let clients = u64::from(load.threads()) * u64::from(load.clients_per_thread());
     if clients > MOST_CLIENTS {
@@ -165,25 +164,22 @@ pub(super) fn load(point: &Point) -> Result<BlockLoad, Failure> {
 }
 
 /// In percent.
-fn reads(point: &Point) -> Result<u32, Failure> {
-    let percent = point.get("read_percent").and_then(Value::as_int);
-    match (point.get("op").and_then(Value::as_text), percent) {
-        (Some("mixed"), Some(percent)) => Ok(percent as u32),
-        (Some("mixed"), None) => Err(refuse("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
+fn reads(keys: &Keys) -> Result<u32, Failure> {
+    match (keys.op.as_str(), keys.read_percent) {
+        ("mixed", Some(percent)) => Ok(percent),
+        ("mixed", None) => Err(refuse("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
         (_, Some(_)) => Err(refuse("`read_percent` is set, and `op` is not `mixed`", "set `op = \"mixed\"`")),
-        (Some("write"), None) => Ok(0),
+        ("write", None) => Ok(0),
         (_, None) => Ok(100),
     }
 }
 
-fn pattern(point: &Point) -> Result<Pattern, Failure> {
-    let whole = |key: &str| point.get(key).and_then(Value::as_int).map(|number| number as u64);
-    let (blocks, rows) = (whole("stride.blocks"), whole("stride.rows"));
-    let name = point.get("pattern").and_then(Value::as_text).unwrap_or("random");
-    if name != "stride" && (blocks.is_some() || rows.is_some()) {
+fn pattern(keys: &Keys) -> Result<Pattern, Failure> {
+    let (blocks, rows) = (keys.stride_blocks, keys.stride_rows);
+    if keys.pattern != "stride" && (blocks.is_some() || rows.is_some()) {
         return Err(refuse("`stride` is set, and `pattern` is not `stride`", "set `pattern = \"stride\"`"));
     }
-    Ok(match name {
+    Ok(match keys.pattern.as_str() {
         "sequential" => Pattern::Sequential,
         "sequential-own" => Pattern::SequentialOwn,
         "sequential-split" => Pattern::SequentialSplit,
@@ -192,16 +188,15 @@ fn pattern(point: &Point) -> Result<Pattern, Failure> {
     })
 }
 
-fn layout(point: &Point) -> Result<Layout, Failure> {
-    let fragment_kb = point.get("fragment_kb").and_then(Value::as_int).map(|kb| kb as u64);
-    if point.get("layout").and_then(Value::as_text) == Some("fragmented") {
-        let kb = fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
+fn layout(keys: &Keys) -> Result<Layout, Failure> {
+    if keys.layout.as_deref() == Some("fragmented") {
+        let kb = keys.fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
         if !kb.is_multiple_of(4) {
             return Err(refuse(format!("pieces of {kb} KiB cannot be had"), "write a multiple of 4"));
         }
         return Ok(Layout::Fragmented { piece_bytes: kb * KIB });
     }
-    match fragment_kb {
+    match keys.fragment_kb {
         Some(_) => Err(refuse("`fragment_kb` is set, and the file is fresh", "set `layout = \"fragmented\"`")),
         None => Ok(Layout::Fresh),
     }

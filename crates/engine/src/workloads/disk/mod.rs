@@ -14,6 +14,7 @@ use crate::traffic::Traffic;
 use crate::worker::Pace;
 use crate::workloads::{Action, Grants, StreamTask, Task, Work, Workload};
 
+use keys::Keys;
 pub(crate) use keys::size_to_make;
 pub use keys::{TargetPart, target_parts};
 pub use load::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
@@ -27,15 +28,15 @@ impl Workload for DiskWorkload {
             family: "disk",
             about: "Reads and writes of a file's blocks by many threads, each with several under way",
             rate_unit: "io/s",
-            keys: keys::KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
-        let load = keys::load(point)?;
+        let keys = Keys::read(point)?;
+        let load = keys::load(&keys)?;
         load.files.iter().filter_map(|file| file.name.as_deref()).try_for_each(|name| grants.permits.name(name))?;
-        let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
         let name_of = |file: &DataFile| {
             let name = file.name.as_deref().unwrap_or("a file");
             format!("{name}, {} MiB, {:?}", size_to_make(file) >> 20, file.layout)
@@ -52,7 +53,7 @@ impl Workload for DiskWorkload {
             action: Action::Stream(StreamTask {
                 clients: 0..load.clients(),
                 threads: Threads::AtMost(load.threads()),
-                pace: if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed },
+                pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
                 traffic: Traffic { limits_ns: Vec::new(), ..Traffic::default() },
                 work: Work::Blocks(load),
             }),

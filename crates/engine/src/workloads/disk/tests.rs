@@ -1,25 +1,17 @@
 use std::collections::BTreeMap;
 
 use host::blocks::Access;
-use model::{Literal, Value};
+use model::Value;
 
 use super::*;
 use crate::dataset::Layout;
 use crate::stream::{Next, Stream};
 
-/// A point with every key's default, and these.
 fn point(pairs: &[(&str, Value)]) -> Point {
-    let mut point = Point::new();
-    for spec in keys::KEYS {
-        if let Some(value) = spec.default.and_then(Literal::value) {
-            point.insert(spec.name.to_owned(), value);
-        }
+    for (key, _) in pairs {
+        assert!(Keys::SPECS.iter().any(|spec| spec.name == *key), "{key}");
     }
-    for (key, value) in pairs {
-        assert!(keys::KEYS.iter().any(|spec| spec.name == *key), "{key}");
-        point.insert((*key).to_owned(), value.clone());
-    }
-    point
+    pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
 }
 
 fn text(text: &str) -> Value {
@@ -27,11 +19,11 @@ fn text(text: &str) -> Value {
 }
 
 fn load(pairs: &[(&str, Value)]) -> BlockLoad {
-    keys::load(&point(pairs)).unwrap()
+    keys::load(&Keys::read(&point(pairs)).unwrap()).unwrap()
 }
 
 fn refused(pairs: &[(&str, Value)]) -> String {
-    keys::load(&point(pairs)).unwrap_err().to_string()
+    keys::load(&Keys::read(&point(pairs)).unwrap()).unwrap_err().to_string()
 }
 
 const BLOCK: u64 = 8 << 10;

@@ -11,10 +11,10 @@ mod insert;
 mod outcome;
 mod procedure;
 
-use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
+use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
-use crate::error::{Failure, FailureKind};
+use crate::error::Failure;
 use crate::workloads::{Action, Grants, Task, Workload};
 use procedure::PageInsert;
 
@@ -23,20 +23,22 @@ pub use account::{Figure, FileClass, IoAccount, IoPlace};
 /// Bytes of a page as SQL Server, PostgreSQL and the built-in plans have it, for estimates.
 const USUAL_PAGE_BYTES: u64 = 8192;
 
-const KEYS: &[KeySpec] = &[
-    KeySpec::new(
-        "statements",
-        KeyKind::Int { min: 1, max: 1_000_000_000 },
-        Literal::Int(128_000),
-        "How many statements are sent, one after another, each committed; the published test's number is the default",
-    ),
-    KeySpec::new(
-        "rows",
-        KeyKind::Int { min: 1, max: 1_000 },
-        Literal::Int(8),
-        "Rows of a statement; each fills a page",
-    ),
-];
+model::keys! {
+    struct Keys {
+        statements: u64 = KeySpec::new(
+            "statements",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            Literal::Int(128_000),
+            "How many statements are sent, one after another, each committed; the published test's number is the default",
+        ),
+        rows: u64 = KeySpec::new(
+            "rows",
+            KeyKind::Int { min: 1, max: 1_000 },
+            Literal::Int(8),
+            "Rows of a statement; each fills a page",
+        ),
+    }
+}
 
 pub struct Pages;
 
@@ -47,17 +49,13 @@ impl Workload for Pages {
             family: "pages",
             about: "Inserts of rows that fill a page each, with the engine's own account of its I/O",
             rate_unit: "commits/s",
-            keys: KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
-        let int = |key: &str| {
-            let value = point.get(key).and_then(Value::as_int).and_then(|value| u64::try_from(value).ok());
-            value.ok_or_else(|| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value"))
-        };
-        let (statements, rows) = (int("statements")?, int("rows")?);
+        let Keys { statements, rows } = Keys::read(point)?;
         Ok(Task {
             // The table is made by the procedure, since its rows depend on the size of the engine's pages. With the log, it
             // takes about twice the space of its rows.
@@ -77,10 +75,10 @@ mod tests {
 
     #[test]
     fn the_defaults_are_the_published_test() {
-        let point: Point = KEYS.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
-        let task = Pages.task(&point, &Grants::default()).unwrap();
+        let task = Pages.task(&Point::default(), &Grants::default()).unwrap();
         assert_eq!(task.dataset.name, "a table that takes 128000 × 8 pages");
         assert_eq!(task.dataset.size_bytes, 2 * 1_024_000 * 8192);
-        assert!(Pages.task(&Point::default(), &Grants::default()).is_err());
+        let none = [("rows".to_owned(), model::Value::Int(0))].into();
+        assert!(Pages.task(&none, &Grants::default()).is_err());
     }
 }

@@ -55,46 +55,48 @@ pub const BUILT_IN: &[BuiltIn] = &[
 
 const SCRIPTS: &[&str] = &["select-key", "select-key-fair", "update-select", "update-select-fair"];
 
-const KEYS: &[KeySpec] = &[
-    KeySpec::new(
-        "script",
-        KeyKind::ChoiceOrFile(SCRIPTS),
-        Literal::Text("select-key"),
-        "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
-    ),
-    KeySpec::new(
-        "clients",
-        KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
-        Literal::Int(1),
-        "Clients at the same time, each on a connection of its own: `$1` of the script",
-    ),
-    KeySpec::new(
-        "arguments",
-        KeyKind::Text,
-        Literal::Text(""),
-        "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
-         to `clients`",
-    ),
-    KeySpec::new(
-        "protocol",
-        KeyKind::Choice(&["simple", "prepared"]),
-        Literal::Text("simple"),
-        "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
-         as parameters",
-    ),
-    KeySpec::optional(
-        "queries",
-        KeyKind::Int { min: 1, max: i64::MAX },
-        "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
-    ),
-    KeySpec::new(
-        "rate",
-        KeyKind::Float { min: 0.0, max: 1e9 },
-        Literal::Float(0.0),
-        "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
-         system answers",
-    ),
-];
+model::keys! {
+    struct Keys {
+        script: String = KeySpec::new(
+            "script",
+            KeyKind::ChoiceOrFile(SCRIPTS),
+            Literal::Text("select-key"),
+            "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
+        ),
+        clients: u32 = KeySpec::new(
+            "clients",
+            KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
+            Literal::Int(1),
+            "Clients at the same time, each on a connection of its own: `$1` of the script",
+        ),
+        arguments: String = KeySpec::new(
+            "arguments",
+            KeyKind::Text,
+            Literal::Text(""),
+            "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
+             to `clients`",
+        ),
+        protocol: Protocol = KeySpec::new(
+            "protocol",
+            KeyKind::Choice(&["simple", "prepared"]),
+            Literal::Text("simple"),
+            "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
+             as parameters",
+        ),
+        queries: Option<u64> = KeySpec::optional(
+            "queries",
+            KeyKind::Int { min: 1, max: i64::MAX },
+            "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
+        ),
+        rate: f64 = KeySpec::new(
+            "rate",
+            KeyKind::Float { min: 0.0, max: 1e9 },
+            Literal::Float(0.0),
+            "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
+             system answers",
+        ),
+    }
+}
 
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -279,24 +281,16 @@ impl Workload for SuperSmack {
             family: "transactions",
             about: "Scripts in super-smack's language, with their tables and dictionaries; each query is a transaction",
             rate_unit: "tx/s",
-            keys: KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let wrong = |tried: String, cause: &dyn Display| Failure::new(FailureKind::Plan, tried, cause);
-        let text = |key: &str| {
-            let value = point.get(key).and_then(model::Value::as_text);
-            value.ok_or_else(|| wrong(format!("read the key `{key}`"), &"it has no value"))
-        };
-        let clients = point.get("clients").and_then(model::Value::as_int).and_then(|n| u32::try_from(n).ok());
-        let clients = clients.ok_or_else(|| wrong("read the key `clients`".to_owned(), &"it has no value"))?;
-        let rate = point.get("rate").and_then(model::Value::as_float).unwrap_or_default();
-        let protocol = if text("protocol")? == "prepared" { Protocol::Prepared } else { Protocol::Simple };
-        let named = text("script")?;
-        let script = Script::read_from(named, &grants.texts)?;
-        let given: Vec<String> = text("arguments")?.split_whitespace().map(str::to_owned).collect();
+        let Keys { script, clients, arguments, protocol, queries, rate } = Keys::read(point)?;
+        let script = Script::read_from(&script, &grants.texts)?;
+        let given: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
         let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
         let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;
         if program.clients != clients {
@@ -305,7 +299,6 @@ impl Workload for SuperSmack {
                 .hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
         }
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
-        let transactions = point.get("queries").and_then(model::Value::as_int).and_then(|n| u64::try_from(n).ok());
         Ok(Task {
             dataset,
             action: Action::Stream(StreamTask {
@@ -313,7 +306,7 @@ impl Workload for SuperSmack {
                 clients: 0..clients,
                 pace,
                 threads: Threads::Best,
-                traffic: Traffic { transactions, ..Traffic::default() },
+                traffic: Traffic { transactions: queries, ..Traffic::default() },
             }),
         })
     }

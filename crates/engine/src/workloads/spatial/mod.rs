@@ -17,7 +17,7 @@ mod timing;
 
 use std::path::Path;
 
-use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
+use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
@@ -45,52 +45,54 @@ pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, Str
     Ok(queries.into_iter().zip(answers.expected).collect())
 }
 
-const KEYS: &[KeySpec] = &[
-    KeySpec::new(
-        "side",
-        KeyKind::Int { min: 2, max: 1_000 },
-        Literal::Int(40),
-        "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
-         12.5 times as many points. With `shapes` only the points are étalon's",
-    ),
-    KeySpec::new("points", KeyKind::Choice(&["uniform", "clustered"]), Literal::Text("uniform"), "How the points lie"),
-    KeySpec::new(
-        "data_seed",
-        KeyKind::Int { min: 0, max: i64::MAX },
-        Literal::Int(1),
-        "Seed of the data: the same data on every machine",
-    ),
-    KeySpec::optional(
-        "shapes",
-        KeyKind::Text,
-        "A file of real shapes in place of drawn ones, in GeoJSON or TopoJSON, such as Natural Earth's countries; of a \
-         topology with several objects one is named, as in `countries-110m.json#countries`",
-    ),
-    KeySpec::new(
-        "queries",
-        KeyKind::Text,
-        Literal::Text("core"),
-        "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
-    ),
-    KeySpec::new(
-        "clients",
-        KeyKind::Int { min: 1, max: 1_000 },
-        Literal::Int(1),
-        "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
-    ),
-    KeySpec::new(
-        "executions",
-        KeyKind::Int { min: 1, max: 1_000 },
-        Literal::Int(10),
-        "How often each query is executed in a run, with warm caches; its figure is their mean",
-    ),
-    KeySpec::new(
-        "cold",
-        KeyKind::Bool,
-        Literal::Bool(true),
-        "Whether each query is also executed once after the caches were emptied, where that can be done",
-    ),
-];
+model::keys! {
+    struct Keys {
+        side: i64 = KeySpec::new(
+            "side",
+            KeyKind::Int { min: 2, max: 1_000 },
+            Literal::Int(40),
+            "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
+             12.5 times as many points. With `shapes` only the points are étalon's",
+        ),
+        points: String = KeySpec::new("points", KeyKind::Choice(&["uniform", "clustered"]), Literal::Text("uniform"), "How the points lie"),
+        data_seed: u64 = KeySpec::new(
+            "data_seed",
+            KeyKind::Int { min: 0, max: i64::MAX },
+            Literal::Int(1),
+            "Seed of the data: the same data on every machine",
+        ),
+        shapes: Option<String> = KeySpec::optional(
+            "shapes",
+            KeyKind::Text,
+            "A file of real shapes in place of drawn ones, in GeoJSON or TopoJSON, such as Natural Earth's countries; of a \
+             topology with several objects one is named, as in `countries-110m.json#countries`",
+        ),
+        queries: String = KeySpec::new(
+            "queries",
+            KeyKind::Text,
+            Literal::Text("core"),
+            "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
+        ),
+        clients: u32 = KeySpec::new(
+            "clients",
+            KeyKind::Int { min: 1, max: 1_000 },
+            Literal::Int(1),
+            "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
+        ),
+        executions: u32 = KeySpec::new(
+            "executions",
+            KeyKind::Int { min: 1, max: 1_000 },
+            Literal::Int(10),
+            "How often each query is executed in a run, with warm caches; its figure is their mean",
+        ),
+        cold: bool = KeySpec::new(
+            "cold",
+            KeyKind::Bool,
+            Literal::Bool(true),
+            "Whether each query is also executed once after the caches were emptied, where that can be done",
+        ),
+    }
+}
 
 pub struct Spatial;
 
@@ -101,32 +103,29 @@ impl Workload for Spatial {
             family: "spatial",
             about: "Twelve to fifteen spatial queries whose answers are checked before they are timed",
             rate_unit: "queries/s",
-            keys: KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
-        let missing = |key: &str| Failure::new(FailureKind::Plan, format!("read the key `{key}`"), "it has no value");
-        let int = |key: &str| point.get(key).and_then(Value::as_int).ok_or_else(|| missing(key));
-        let text = |key: &str| point.get(key).and_then(Value::as_text).ok_or_else(|| missing(key));
-        let spread = if text("points")? == "clustered" { Spread::Clustered } else { Spread::Uniform };
-        let country = Country { side: int("side")?, seed: int("data_seed")? as u64, spread };
-        let shapes = point.get("shapes").and_then(Value::as_text);
-        let queries = queries(text("queries")?, shapes.is_some())?;
-        let cold = if point.get("cold") == Some(&Value::Bool(false)) { Cold::Skipped } else { Cold::Measured };
-        let (name, size_bytes, land): (String, u64, Box<dyn Land>) = match shapes {
+        let keys = Keys::read(point)?;
+        let spread = if keys.points == "clustered" { Spread::Clustered } else { Spread::Uniform };
+        let country = Country { side: keys.side, seed: keys.data_seed, spread };
+        let queries = queries(&keys.queries, keys.shapes.is_some())?;
+        let cold = if keys.cold { Cold::Measured } else { Cold::Skipped };
+        let (name, size_bytes, land): (String, u64, Box<dyn Land>) = match &keys.shapes {
             Some(named) => {
                 let shapes = read(named, grants, &country)?;
                 (format!("shapes of {named}"), shapes.size_bytes(), Box::new(shapes))
             }
             None => {
                 let Country { side, seed, .. } = country;
-                let name = format!("spatial data of {side} × {side} cells, seed {seed}, {} points", text("points")?);
+                let name = format!("spatial data of {side} × {side} cells, seed {seed}, {} points", keys.points);
                 (name, country.size_bytes(), Box::new(country))
             }
         };
-        let suite = Suite::new(land, queries, int("clients")? as usize, int("executions")? as usize, cold);
+        let suite = Suite::new(land, queries, keys.clients as usize, keys.executions as usize, cold);
         Ok(Task {
             // The suite makes and loads its tables itself, since that is part of what it measures.
             dataset: Dataset { name, size_bytes, ..Dataset::default() },
@@ -173,10 +172,7 @@ mod tests {
     use super::*;
 
     fn point(queries: &str) -> Point {
-        let mut point: Point =
-            KEYS.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
-        point.insert("queries".to_owned(), Value::Text(queries.to_owned()));
-        point
+        [("queries".to_owned(), model::Value::Text(queries.to_owned()))].into()
     }
 
     #[test]
@@ -192,7 +188,7 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shapes/lands.json");
         let task = |queries: &str, shapes: &str| {
             let mut point = point(queries);
-            point.insert("shapes".to_owned(), Value::Text(shapes.to_owned()));
+            point.insert("shapes".to_owned(), model::Value::Text(shapes.to_owned()));
             Spatial.task(&point, &Grants::default())
         };
         assert_eq!(task("core", file).unwrap().dataset.name, format!("shapes of {file}"));

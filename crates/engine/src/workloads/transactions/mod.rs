@@ -20,11 +20,12 @@ mod traffic;
 mod turns;
 mod value;
 
-use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+use model::{Point, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
 use crate::workloads::{Action, Grants, StreamTask, Task, Texts, Workload};
+use keys::Keys;
 
 pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
@@ -37,111 +38,6 @@ pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
 
 pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
-const KEYS: &[KeySpec] = &[
-    KeySpec::new(
-        "script",
-        KeyKind::Mix(SCRIPTS),
-        Literal::Text("tpcb-like"),
-        "What each transaction does: a built-in script, the path of a file in pgbench's language, or several \
-         with weights, as in `select-only@9, ./write.sql`",
-    ),
-    KeySpec::new(
-        "clients",
-        KeyKind::Int { min: 1, max: 100_000 },
-        Literal::Int(1),
-        "Clients that run transactions at the same time, in each process; each has a connection of its own \
-         unless there is a pool",
-    ),
-    KeySpec::new(
-        "scale",
-        KeyKind::Int { min: 1, max: 20_000 },
-        Literal::Int(1),
-        "Size of the tables: 100,000 accounts, 10 tellers and 1 branch for each step, as in pgbench",
-    ),
-    KeySpec::new(
-        "rate",
-        KeyKind::Float { min: 0.0, max: 1e9 },
-        Literal::Float(0.0),
-        "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
-         as the system answers",
-    ),
-    KeySpec::optional(
-        "arrivals",
-        KeyKind::Choice(&["constant", "poisson"]),
-        "How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`",
-    ),
-    KeySpec::optional(
-        "ramp",
-        KeyKind::Duration,
-        "The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin \
-         at once without it",
-    ),
-    KeySpec::optional(
-        "think_time",
-        KeyKind::DurationRange,
-        "What a client waits between two transactions, without a connection of the pool: a time, or a range such \
-         as `50ms..249ms`; nothing without it",
-    ),
-    KeySpec::optional(
-        "pause",
-        KeyKind::DurationRange,
-        "What a client waits between two statements of a transaction, its connection kept: a time or a range; \
-         nothing without it",
-    ),
-    KeySpec::optional(
-        "reconnect",
-        KeyKind::Int { min: 0, max: 1_000_000_000 },
-        "After how many transactions a connection is made anew; never without it",
-    ),
-    KeySpec::optional(
-        "latency_limit",
-        KeyKind::Duration,
-        "Responses beyond it are counted as late, and so is what failed; under a `rate`, transactions that are later than that before \
-         they begin are skipped and counted",
-    ),
-    KeySpec::optional(
-        "limits",
-        KeyKind::Durations,
-        "Responses beyond each of these are counted, with what failed or was skipped; 100ms, 1s, 5s and 10s without it",
-    ),
-    KeySpec::optional(
-        "pool.size",
-        KeyKind::Int { min: 1, max: 100_000 },
-        "Connections that the clients or tasks of a process share, first come, first served; without it each \
-         client has its own",
-    ),
-    KeySpec::optional(
-        "pool.acquire_timeout",
-        KeyKind::Duration,
-        "How long a client waits for a connection of the pool before its transaction has failed; for ever \
-         without it",
-    ),
-    KeySpec::optional(
-        "tasks",
-        KeyKind::Int { min: 1, max: 1_000_000 },
-        "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
-         transaction; the run ends when all have ended, whatever the schedule's warm-up and length",
-    ),
-    KeySpec::optional(
-        "tasks_at_once",
-        KeyKind::Int { min: 1, max: 1_000_000 },
-        "At most so many tasks of a process are under way at a time, and each further one is due when one has \
-         ended; all at once without it",
-    ),
-    KeySpec::optional(
-        "processes",
-        KeyKind::Int { min: 1, max: 256 },
-        "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
-    ),
-    keys::PROTOCOL,
-    keys::PIPELINE,
-    keys::DEFINE,
-    keys::MAX_TRIES,
-    keys::RETRY_WITHIN,
-    keys::THREADS,
-    keys::TABLES,
-];
-
 pub struct Transactions;
 
 impl Workload for Transactions {
@@ -151,32 +47,28 @@ impl Workload for Transactions {
             family: "transactions",
             about: "Scripts of SQL statements on pgbench's tables, by many clients",
             rate_unit: "tx/s",
-            keys: KEYS,
+            keys: Keys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
-        let int = |key: &str| point.get(key).and_then(model::Value::as_int);
-        let wrong = |what: &str| Failure::new(FailureKind::Plan, format!("read the key `{what}`"), "it has no value");
-        let script = point.get("script").and_then(model::Value::as_text).ok_or_else(|| wrong("script"))?;
-        let scale = int("scale").ok_or_else(|| wrong("scale"))?;
-        let clients = int("clients").ok_or_else(|| wrong("clients"))?;
-        let (pace, traffic) = traffic::read(point)?;
-        let clients = traffic.tasks.map_or(clients as u32, |tasks| tasks) * traffic.processes;
-        let options = Options { clients, ..keys::options(point, grants)? };
-        let mut program = program(script, &options, &grants.texts)?;
+        let keys = Keys::read(point)?;
+        let (pace, traffic) = traffic::read(&keys)?;
+        let clients = traffic.tasks.unwrap_or(keys.clients) * traffic.processes;
+        let options = Options { clients, ..keys::options(&keys, grants)? };
+        let mut program = program(&keys.script, &options, &grants.texts)?;
         // As with `pgbench -L`: beyond the limit it is too late to try again.
         program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
         let dataset = match options.tables {
-            Tables::Own => dataset_of(script, scale as u64),
+            Tables::Own => dataset_of(&keys.script, keys.scale),
             Tables::None => {
                 // What the tables held before is not known.
                 program.check = None;
                 Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }
             }
         };
-        let threads = keys::threads(point);
+        let threads = keys::threads(&keys);
         Ok(Task {
             dataset,
             action: Action::Stream(StreamTask { work: program.into(), clients: 0..clients, pace, threads, traffic }),

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Point, Value, duration};
-
+use super::keys::Keys;
 use crate::error::{Failure, FailureKind};
 use crate::traffic::{Arrivals, PoolSize, Span, Traffic};
 use crate::worker::Pace;
@@ -12,35 +11,31 @@ fn refuse(cause: &str, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
 }
 
-pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
-    let text = |key: &str| point.get(key).and_then(Value::as_text);
-    let whole = |key: &str| point.get(key).and_then(Value::as_int).and_then(|number| u32::try_from(number).ok());
-    let length =
-        |key: &str| text(key).and_then(|text| duration::parse(text).ok()).map(nanoseconds).filter(|ns| *ns > 0);
+pub(super) fn read(keys: &Keys) -> Result<(Pace, Traffic), Failure> {
+    let length = |length: Option<Duration>| length.map(nanoseconds).filter(|ns| *ns > 0);
     let default = Traffic::default();
-    let mut limits_ns = match text("limits").and_then(|text| duration::parse_list(text).ok()) {
-        Some(limits) => limits.into_iter().map(nanoseconds).collect(),
+    let mut limits_ns = match &keys.limits {
+        Some(limits) => limits.iter().copied().map(nanoseconds).collect(),
         None => default.limits_ns,
     };
     limits_ns.sort_unstable();
     limits_ns.dedup();
-    let acquire_timeout_ns = length("pool.acquire_timeout");
+    let acquire_timeout_ns = length(keys.acquire_timeout);
     let traffic = Traffic {
-        arrivals: if text("arrivals") == Some("poisson") { Arrivals::Poisson } else { Arrivals::Constant },
-        ramp_ns: length("ramp").unwrap_or_default(),
-        think: text("think_time").and_then(span),
-        pause: text("pause").and_then(span),
-        reconnect_every: whole("reconnect").unwrap_or_default(),
-        latency_limit_ns: length("latency_limit"),
+        arrivals: if keys.arrivals.as_deref() == Some("poisson") { Arrivals::Poisson } else { Arrivals::Constant },
+        ramp_ns: length(keys.ramp).unwrap_or_default(),
+        think: keys.think_time.and_then(span),
+        pause: keys.pause.and_then(span),
+        reconnect_every: keys.reconnect.unwrap_or_default(),
+        latency_limit_ns: length(keys.latency_limit),
         limits_ns,
-        pool: whole("pool.size").map(|connections| PoolSize { connections, acquire_timeout_ns }),
+        pool: keys.pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns }),
         transactions: None,
-        tasks: whole("tasks"),
-        tasks_at_once: whole("tasks_at_once"),
-        processes: whole("processes").unwrap_or(default.processes),
+        tasks: keys.tasks,
+        tasks_at_once: keys.tasks_at_once,
+        processes: keys.processes.unwrap_or(default.processes),
     };
-    let rate = point.get("rate").and_then(Value::as_float).unwrap_or_default();
-    let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
+    let pace = if keys.rate > 0.0 { Pace::Rate(keys.rate) } else { Pace::Closed };
     if acquire_timeout_ns.is_some() && traffic.pool.is_none() {
         return Err(refuse("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
     }
@@ -51,22 +46,21 @@ pub(super) fn read(point: &Point) -> Result<(Pace, Traffic), Failure> {
         let hint = "leave out `think_time`, or `rate`; `pause` is for the time between the statements of a transaction";
         return Err(refuse("under a `rate` the schedule says when a transaction begins, not a think time", hint));
     }
-    check_tasks(point, pace, &traffic)?;
+    check_tasks(keys, pace, &traffic)?;
     Ok((pace, traffic))
 }
 
-fn check_tasks(point: &Point, pace: Pace, traffic: &Traffic) -> Result<(), Failure> {
+fn check_tasks(keys: &Keys, pace: Pace, traffic: &Traffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
         return match traffic.tasks_at_once {
             Some(_) => Err(refuse("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
             None => Ok(()),
         };
     }
-    let clients = point.get("clients").and_then(Value::as_int);
     if traffic.pool.is_none() {
         return Err(refuse("`tasks` share the connections of a pool, and there is none", "set `pool = { size = … }`"));
     }
-    if pace != Pace::Closed || traffic.think.is_some() || clients.is_some_and(|clients| clients != 1) {
+    if pace != Pace::Closed || traffic.think.is_some() || keys.clients != 1 {
         let cause = "each of the `tasks` is one transaction, due at the start: `clients`, `rate` and `think_time` say \
                      nothing of them";
         return Err(refuse(cause, "leave them out; `ramp` spreads the starts of tasks over a time"));
@@ -79,18 +73,19 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 /// `None` if it is all zero.
-fn span(text: &str) -> Option<Span> {
-    let (least, most) = duration::parse_range(text).ok()?;
+fn span((least, most): (Duration, Duration)) -> Option<Span> {
     let span = Span { least_ns: nanoseconds(least), most_ns: nanoseconds(most) };
     (span.most_ns > 0).then_some(span)
 }
 
 #[cfg(test)]
 mod tests {
+    use model::Value;
+
     use super::*;
 
-    fn point(keys: &[(&str, Value)]) -> Point {
-        keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+    fn keys(pairs: &[(&str, Value)]) -> Keys {
+        Keys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
     }
 
     fn text(text: &str) -> Value {
@@ -99,13 +94,13 @@ mod tests {
 
     #[test]
     fn what_is_not_written_changes_nothing() {
-        let (pace, traffic) = read(&point(&[("clients", Value::Int(4)), ("rate", Value::Float(0.0))])).unwrap();
+        let (pace, traffic) = read(&keys(&[("clients", Value::Int(4)), ("rate", Value::Float(0.0))])).unwrap();
         assert_eq!((pace, traffic), (Pace::Closed, Traffic::default()));
     }
 
     #[test]
     fn keys_are_read_with_their_units() {
-        let (pace, traffic) = read(&point(&[
+        let (pace, traffic) = read(&keys(&[
             ("rate", Value::Float(50.0)),
             ("arrivals", text("poisson")),
             ("ramp", text("2s")),
@@ -129,17 +124,16 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        let refused = |keys: &[(&str, Value)]| read(&point(keys)).unwrap_err().to_string();
+        let refused = |pairs: &[(&str, Value)]| read(&keys(pairs)).unwrap_err().to_string();
         assert!(refused(&[("pool.acquire_timeout", text("1s"))]).contains("there is no pool"));
         assert!(refused(&[("arrivals", text("poisson"))]).contains("Poisson"));
         assert!(refused(&[("rate", Value::Float(1.0)), ("think_time", text("1s"))]).contains("schedule"));
         assert!(refused(&[("tasks", Value::Int(5))]).contains("pool"));
         assert!(refused(&[("tasks_at_once", Value::Int(5))]).contains("there are no tasks"));
         let tasks = [("tasks", Value::Int(5)), ("pool.size", Value::Int(1))];
-        assert!(read(&point(&tasks)).is_ok());
+        assert!(read(&keys(&tasks)).is_ok());
         for more in [("clients", Value::Int(2)), ("rate", Value::Float(1.0)), ("think_time", text("1s"))] {
-            let keys = [&tasks[..], &[more]].concat();
-            assert!(refused(&keys).contains("due at the start"));
+            assert!(refused(&[&tasks[..], &[more]].concat()).contains("due at the start"));
         }
     }
 }
