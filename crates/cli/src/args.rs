@@ -426,8 +426,6 @@ pub enum ExportFormat {
     Svg,
     /// The same as pictures
     Png,
-    /// The tidy table as Parquet
-    Parquet,
 }
 
 /// `etalon audit`.

@@ -232,17 +232,10 @@ fn one(format: ImportFormat, input: &Input, printer: Printer) -> Result<Imported
     Ok(imported)
 }
 
-/// From text or Parquet.
 pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
-    #[cfg(feature = "parquet")]
-    if bytes.starts_with(super::parquet::MAGIC) {
-        return super::parquet::read(path);
-    }
-    #[cfg(not(feature = "parquet"))]
     if bytes.starts_with(b"PAR1") {
-        let what = format!("{} is a Parquet file, and this etalon was built without what reads it", path.display());
-        let hint = "build it with `cargo build --release --features parquet`, or write the table as CSV";
-        return Err(CliError::user(what).hint(hint));
+        let error = CliError::user(format!("{} is a Parquet file, and no text", path.display()));
+        return Err(error.hint("write the table as CSV, as DuckDB does: `COPY (FROM 't.parquet') TO 't.csv'`"));
     }
     if bytes.starts_with(b"SQLite format 3\0") {
         let what = format!("{} is a store, or another database of SQLite, and no table", path.display());

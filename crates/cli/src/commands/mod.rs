@@ -9,8 +9,6 @@ mod export;
 mod gate;
 mod import;
 mod list;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod plan;
 mod report;
 mod resume;

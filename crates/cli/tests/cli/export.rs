@@ -269,16 +269,13 @@ fn what_cannot_be_exported_is_said() {
 }
 
 /// What a build leaves out is named, and how to have it.
-#[cfg(not(all(feature = "png", feature = "parquet")))]
+#[cfg(not(feature = "png"))]
 #[test]
-fn a_form_that_this_build_leaves_out_says_how_to_have_it() {
+fn a_build_without_pictures_says_how_to_have_them() {
     let scene = Scene::new();
     let store = run(&scene);
-    let left_out = [("png", cfg!(not(feature = "png"))), ("parquet", cfg!(not(feature = "parquet")))];
-    for (format, _) in left_out.iter().filter(|(_, is_left_out)| *is_left_out) {
-        let hint = format!("build it with `cargo build --release --features {format}`");
-        scene.etalon(&["export", &store, "--format", format]).says(3, &["was built without what writes", &hint]);
-    }
+    let hint = "build it with `cargo build --release --features png`";
+    scene.etalon(&["export", &store, "--format", "png"]).says(3, &["was built without what writes", hint]);
     let left: Vec<_> = std::fs::read_dir(scene.path().join("etalon-results")).unwrap().collect();
     assert!(left.iter().all(|file| !file.as_ref().unwrap().path().is_dir()), "{left:?}");
 }
@@ -321,61 +318,5 @@ fn charts_become_pictures_of_twice_their_size() {
         let ink = 1.0 - *ground as f64 / pixels.pixels().len() as f64;
         assert!(colours.len() > 16 && (0.005..0.9).contains(&ink), "{}: {ink} is ink", picture.display());
         assert_eq!(pixels.pixels()[0].alpha(), 255, "a picture has a ground of its own");
-    }
-}
-
-/// Every value of the tidy table, read back by an independent reader.
-#[cfg(feature = "parquet")]
-#[test]
-fn a_table_in_parquet_has_the_values_of_the_tidy_one() {
-    use model::Reading;
-    use parquet::file::reader::{FileReader as _, SerializedFileReader};
-    use parquet::record::Field;
-    let scene = Scene::new();
-    let store = run(&scene);
-    scene.etalon(&["export", &store, "-o", "t.csv"]).says(0, &[]);
-    scene.etalon(&["export", &store, "--format", "parquet", "-o", "t.parquet"]).says(0, &[]);
-    scene.etalon(&["import", "tidy", "t.parquet", "-o", "again"]).says(0, &[]);
-    let compare = |store: &str| judged(&scene.etalon(&["--json", "compare", store, "--metrics", "all"]).stdout);
-    assert_eq!(compare(&store), compare("again.etalon"), "the way back is as that of the tidy table");
-    let table = formats::tidy::parse(&std::fs::read_to_string(scene.path().join("t.csv")).unwrap()).unwrap();
-    let reader = SerializedFileReader::new(std::fs::File::open(scene.path().join("t.parquet")).unwrap()).unwrap();
-    let columns: Vec<String> =
-        reader.metadata().file_metadata().schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
-    let of_table = [&["system", "benchmark"], &table.keys.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat();
-    let of_rows = ["metric", "unit", "direction", "role", "kind", "text", "repetition", "value"];
-    assert_eq!(columns, [&of_table[..], &of_rows].concat());
-    let rows: Vec<_> = reader.get_row_iter(None).unwrap().collect::<Result<_, _>>().unwrap();
-    assert!(rows.len() > 100 && rows.len() == table.rows.len(), "{} of {}", rows.len(), table.rows.len());
-    for (read, row) in rows.iter().zip(&table.rows) {
-        let field = |name: &str| read.get_column_iter().find(|(column, _)| *column == name).unwrap().1;
-        let text = |name: &str| match field(name) {
-            Field::Null => String::new(),
-            Field::Str(text) => text.clone(),
-            other => panic!("{name} is {other:?}"),
-        };
-        assert_eq!(text("system"), row.system);
-        assert_eq!(text("benchmark"), row.benchmark.clone().unwrap_or_default());
-        for key in &table.keys {
-            assert_eq!(text(key), row.point.get(key).map_or_else(String::new, ToString::to_string), "{key}");
-        }
-        assert_eq!(
-            [text("metric"), text("unit"), text("kind")],
-            [&row.metric, &row.unit, &row.kind].map(String::clone)
-        );
-        let word = |name: &str| (!text(name).is_empty()).then(|| format!("\"{}\"", text(name)));
-        assert_eq!(word("direction"), row.direction.map(|one| serde_json::to_string(&one).unwrap()));
-        assert_eq!(word("role"), row.role.map(|one| serde_json::to_string(&one).unwrap()));
-        let repetition = match field("repetition") {
-            Field::Null => None,
-            Field::UInt(number) => Some(*number),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(repetition, row.repetition);
-        match (&row.value, row.kind.as_str()) {
-            (Reading::Value(value), "measured") => assert_eq!(field("value"), &Field::Double(*value), "{row:?}"),
-            (Reading::Unavailable(reason), "measured") => assert_eq!(&text("text"), reason),
-            _ => assert_eq!((field("value"), text("text")), (&Field::Null, row.written.clone())),
-        }
     }
 }

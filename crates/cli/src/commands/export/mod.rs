@@ -7,8 +7,6 @@ use std::path::Path;
 use report::{Evidence, MetricFilter, Options};
 use store::Store;
 
-#[cfg(feature = "parquet")]
-use super::parquet;
 use super::report::{options, set_of};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::error::CliError;
@@ -35,15 +33,11 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
             return charts(args, &store, &evidence, &options, "png", |svg| painter.draw(svg), printer);
         }
         #[cfg(not(feature = "png"))]
-        ExportFormat::Png => return Err(left_out("pictures", "png", "write `--format svg`, which any browser opens")),
-        #[cfg(feature = "parquet")]
-        ExportFormat::Parquet => {
-            let path = args.output.clone().unwrap_or_else(|| args.store.with_extension("parquet"));
-            put(&path, &parquet::write(&tidy::table(&evidence))?)?;
-            return tell(&[path.display().to_string()], printer);
+        ExportFormat::Png => {
+            return Err(CliError::could_not("this etalon was built without what writes pictures").hint(
+                "build it with `cargo build --release --features png`, or write `--format svg`, which any browser opens",
+            ));
         }
-        #[cfg(not(feature = "parquet"))]
-        ExportFormat::Parquet => return Err(left_out("Parquet", "parquet", "write `--format csv`, the same table")),
     };
     match &args.output {
         None => printer.out(&text),
@@ -53,13 +47,6 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         }
     }
     Ok(Exit::Done)
-}
-
-/// A format that this build leaves out.
-#[cfg(not(all(feature = "png", feature = "parquet")))]
-fn left_out(what: &str, feature: &str, instead: &str) -> CliError {
-    CliError::could_not(format!("this etalon was built without what writes {what}"))
-        .hint(format!("build it with `cargo build --release --features {feature}`, or {instead}"))
 }
 
 /// Asks once before results leave a store whose licence restricts publication.
