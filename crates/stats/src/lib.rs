@@ -38,7 +38,7 @@ pub use modality::{Clusters, clusters, two_clusters};
 pub use multiplicity::{benjamini_hochberg, holm};
 pub use paired::{NotComparable, Ratio, paired_ratio, sign_flip_p};
 pub use power::minimum_detectable_effect;
-pub use quantisation::{clock_step, rounding_step};
+pub use quantisation::{clock_step, hardly_varies, rounding_step, smallest_gap};
 pub use ranks::{MannWhitney, Method, hodges_lehmann, mann_whitney};
 pub use rng::Rng;
 pub use sample::{Pair, Pairs, RunValue, Sample, paired};

@@ -61,26 +61,31 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     peak.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(step, _)| step)
 }
 
-/// What values of two sides may be rounded to, where more than half of one side's are the same, so that hardly anything
-/// shows how they would vary: the smallest distance between any two of both sides, or one of the last digit that any
-/// of them has. `None` where both sides vary.
+/// Whether more than half of the values are the same, or there are no more than two: nothing shows how they would vary.
+pub fn hardly_varies(values: &[f64]) -> bool {
+    let ordered = sorted(values);
+    let heaps = || ordered.chunk_by(|x, y| x == y).map(<[f64]>::len);
+    heaps().count() <= 2 || 2 * heaps().max().unwrap_or(0) > values.len()
+}
+
+/// The smallest distance between any two values that differ.
+pub fn smallest_gap(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut ordered = sorted(&values.into_iter().collect::<Vec<_>>());
+    ordered.dedup();
+    ordered.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min)
+}
+
+/// What printed values of two sides may be rounded to, as far as those of a side [hardly vary](hardly_varies): its own
+/// smallest distance, or one of the last digit that any of it has, whichever is larger; what the other side has finer is of
+/// another clock. Where neither varies, the distance between both may be their step, too. `None` where both vary.
 pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
-    let distinct = |values: &[f64]| {
-        let mut ordered = sorted(values);
-        ordered.dedup();
-        ordered
+    let of = |side: &[f64]| {
+        let digit = side.iter().copied().map(last_digit).reduce(f64::min);
+        [smallest_gap(side.iter().copied()), digit].into_iter().flatten().reduce(f64::max)
     };
-    let varies = |values: &[f64]| {
-        let ordered = sorted(values);
-        let most = ordered.chunk_by(|x, y| x == y).map(<[f64]>::len).max().unwrap_or(0);
-        distinct(values).len() > 2 && 2 * most <= values.len()
-    };
-    if varies(a) && varies(b) {
-        return None;
-    }
-    let both = distinct(&[a, b].concat());
-    let gaps = both.windows(2).map(|pair| pair[1] - pair[0]);
-    gaps.reduce(f64::min).or_else(|| both.first().map(|value| last_digit(*value)))
+    let coarse: Vec<&[f64]> = [a, b].into_iter().filter(|side| hardly_varies(side)).collect();
+    let between = if coarse.len() == 2 { smallest_gap(coarse.concat()) } else { None };
+    coarse.into_iter().filter_map(of).chain(between).reduce(f64::max)
 }
 
 /// What one of the last digit of a printed number is worth: 10 of 12 480, 0.01 of 1.25.
@@ -235,6 +240,11 @@ mod tests {
         close(rounding_step(&[1.25 * 1000.0; 8], &[]), 10.0);
         let heap = |most: f64, others: [f64; 2]| [vec![most; 28], others.to_vec()].concat();
         assert_eq!(rounding_step(&heap(12.0, [13.0, 14.0]), &heap(13.0, [12.0, 14.0])), Some(1.0));
+        // A fine side tells nothing of a coarse one.
+        assert_eq!(rounding_step(&[1.0; 8], &[1.45, 1.47, 1.43, 1.46, 1.44, 1.48, 1.42, 1.49]), Some(1.0));
+        assert_eq!(rounding_step(&[12.42, 12.43, 12.45, 12.49], &[12.0; 4]), Some(1.0));
+        assert_eq!(rounding_step(&[1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0], &[1.45, 1.47, 1.43, 1.46]), Some(1.0));
+        assert_eq!(rounding_step(&[1.0; 8], &[1.45; 8]), Some(1.0));
         assert_eq!(rounding_step(&[1.0, 2.0, 3.5], &[1.1, 2.2, 3.3]), None);
         assert_eq!(rounding_step(&[], &[]), None);
     }

@@ -208,8 +208,9 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     warnings.extend(missing_values(&side_b, SideLetter::B));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
-    let step = [clock, rounding_step(evidence, metric, &sample_a, &sample_b)].into_iter().flatten().reduce(f64::max);
-    let estimate = estimate.map(|found| step.map_or(found, |step| widened(found, step, &side_a, &side_b)));
+    let rounding = rounding_step(evidence, metric, &sample_a, &sample_b);
+    let step = clock.into_iter().chain(rounding).reduce(f64::max);
+    let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules));
     warnings.extend(matched.left_out.clone());
     let repeated = match &estimate {
@@ -277,35 +278,35 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
 fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
     const OWN: f64 = 1.0 / 1024.0;
-    let is_imported = evidence.header.build == IMPORTED;
-    // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
-    let is_counted = Quantity::of(&metric.unit) == Quantity::Size || failures::is_share(metric);
-    let is_own = is_time(&metric.unit) || Quantity::of(&metric.unit) == Quantity::Rate;
-    let is_rounded = if is_imported { !is_counted } else { is_own };
-    if metric.role == Role::Diagnostic || !is_rounded || a.n() == 0 || b.n() == 0 {
+    let quantity = Quantity::of(&metric.unit);
+    let hardly_varies = [a, b].into_iter().any(|side| stats::hardly_varies(side.values()));
+    if metric.role == Role::Diagnostic || !hardly_varies || a.n() == 0 || b.n() == 0 {
         return None;
     }
-    let step = stats::rounding_step(a.values(), b.values())?;
-    let largest = a.values().iter().chain(b.values()).copied().fold(0.0, f64::max);
-    let own = match (is_time(&metric.unit), evidence.header.plan.schedule.length) {
-        (true, _) => OWN * largest,
+    let both = || a.values().iter().chain(b.values()).copied();
+    if evidence.header.build == IMPORTED {
+        // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
+        let is_counted = quantity == Quantity::Size || failures::is_share(metric);
+        return stats::rounding_step(a.values(), b.values()).filter(|_| !is_counted);
+    }
+    match evidence.header.plan.schedule.length {
+        _ if is_time(&metric.unit) => Some(OWN * both().fold(0.0, f64::max)),
         // One operation in the measured part.
-        (false, Length::Duration(length)) => 1.0 / length.as_secs_f64(),
-        (false, Length::Transactions(_)) => return None,
-    };
-    Some(if is_imported { step } else { step.min(own) })
+        Length::Duration(length) if quantity == Quantity::Rate => Some(1.0 / length.as_secs_f64()),
+        _ => None,
+    }
 }
 
-/// The estimate with an interval that holds what both sides may be off by rounding to a step.
-fn widened(estimate: Estimate, step: f64, a: &Side, b: &Side) -> Estimate {
-    let (Some(a), Some(b)) = (&a.summary, &b.summary) else { return estimate };
-    // Where values vary by steps, what each is off by is evened out over the runs.
-    if estimate.p_t > 0.0 || a.median <= 0.0 || b.median <= 0.0 {
+/// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.
+fn widened(estimate: Estimate, (clock, rounding): (Option<f64>, Option<f64>), a: &Side, b: &Side) -> Estimate {
+    // Where values vary by a clock's steps, what each is off by is evened out over the runs.
+    let step = clock.filter(|_| estimate.p_t == 0.0).into_iter().chain(rounding).reduce(f64::max);
+    let (Some(step), Some(a), Some(b)) = (step, &a.summary, &b.summary) else { return estimate };
+    if a.median <= 0.0 || b.median <= 0.0 {
         return estimate;
     }
     let half = step / 2.0 * (1.0 / a.median + 1.0 / b.median);
-    let (lo, hi) = (estimate.ratio * (-half).exp(), estimate.ratio * half.exp());
-    Estimate { lo: estimate.lo.min(lo), hi: estimate.hi.max(hi), ..estimate }
+    Estimate { lo: estimate.lo * (-half).exp(), hi: estimate.hi * half.exp(), ..estimate }
 }
 
 /// Such a clock cannot show a difference of one step, but equality within the margin if its step is within the margin.
@@ -315,7 +316,9 @@ fn under_step(step: f64, a: &Side, b: &Side, estimate: &Estimate, rules: &Rules)
     let (a, b) = (a.summary.as_ref()?.median, b.summary.as_ref()?.median);
     let within = |ratio: f64| ratio.ln().abs() <= (1.0 + rules.margin).ln();
     let are_equal = within(estimate.lo) && within(estimate.hi) && step <= rules.margin * a.min(b);
-    ((a - b).abs() <= JITTER * step && !are_equal).then_some(NoVerdict::UnderClockStep)
+    // What tells the sides apart by its p alone may still be of the steps.
+    let is_open = estimate.lo <= 1.0 && estimate.hi >= 1.0 && estimate.p_t <= 1.0 - estimate.level;
+    (((a - b).abs() <= JITTER * step || is_open) && !are_equal).then_some(NoVerdict::UnderClockStep)
 }
 
 /// In order, joined.

@@ -218,7 +218,7 @@ impl NoVerdict {
             NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
             NoVerdict::NotComparable(why) => why.clone(),
             NoVerdict::UnderClockStep => {
-                "the sides differ by no more than one step of the clock or of the printed digits".to_owned()
+                "the sides differ by no more than a step of the clock or of the printed digits can make".to_owned()
             }
             NoVerdict::NoBetterSide => "differs; neither way is better".to_owned(),
             NoVerdict::Diagnostic => "not judged: explains the others".to_owned(),

@@ -1,7 +1,7 @@
 //! Which rows there are, what they say, and when they say nothing.
 
 use model::{Direction, DurabilityTier, MarkKind, Order};
-use report::comparison::{Families, Family, NoVerdict, NoteKind, Warning};
+use report::comparison::{Families, Family, NoVerdict, NoteKind, Outcome, Warning};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 use stats::Verdict;
@@ -162,6 +162,35 @@ fn a_difference_of_one_step_of_the_clock_is_no_difference() {
         let refused = row.no_verdict() == Some(&NoVerdict::UnderClockStep);
         assert_eq!(refused, is_refused, "{:?} {:?}", row.outcome, row.warnings);
     }
+}
+
+#[test]
+fn a_coarse_side_shows_no_difference_that_its_rounding_can_make() {
+    let fine = |from: f64| [3, 7, 4, 6, 5, 8, 2, 9].map(|hundredths| from + 0.01 * f64::from(hundredths)).to_vec();
+    let verdict = |build: &str, old: &[f64], new: &[f64]| {
+        let mut made = Builder { rounds: 8, clients: vec![4], ..Builder::default() }.build();
+        build.clone_into(&mut made.evidence.header.build);
+        made.change("rollback-journal", "response_p50", |round, _| old[round as usize]);
+        made.change("wal", "response_p50", |round, _| new[round as usize]);
+        let set = set(&made);
+        row(&set, "", "response_p50").outcome.clone()
+    };
+    let imported = |old: &[f64], new: &[f64]| verdict(report::evidence::IMPORTED, old, new);
+    let refused = Outcome::None(NoVerdict::UnderClockStep);
+    let most = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0];
+    assert_eq!(imported(&[1.0; 8], &fine(1.4)), refused);
+    assert_eq!(imported(&fine(1.4), &[1.0; 8]), refused);
+    assert_eq!(imported(&most, &fine(1.4)), refused);
+    assert_eq!(imported(&[12.0; 8], &fine(12.4)), refused);
+    assert_eq!(
+        imported(&[1.0; 8], &fine(2.0)),
+        refused,
+        "the interval holds what rounding can do, and so no difference"
+    );
+    assert_eq!(imported(&[12.0; 8], &fine(13.4)), Outcome::Verdict(Verdict::Slower));
+    // Étalon's own times have the steps of its histograms, however coarse these values look.
+    assert_eq!(verdict("release", &[12.0; 8], &fine(12.4)), Outcome::Verdict(Verdict::Slower));
+    assert_eq!(verdict("release", &[12_000.0; 8], &[12_010.0; 8]), Outcome::Verdict(Verdict::Equivalent));
 }
 
 #[test]
