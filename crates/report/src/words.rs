@@ -86,8 +86,7 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
         Verdict::Slower => metric.direction != Direction::Lower,
     };
     // Less CPU time is not an earlier end.
-    let is_cost = metric.id.split(['_', '/']).any(|word| word == "cpu");
-    let quantity = if is_cost { Quantity::Number } else { Quantity::of(&metric.unit) };
+    let quantity = if is_cpu(metric) { Quantity::Number } else { Quantity::of(&metric.unit) };
     match (quantity, is_less) {
         (Quantity::Time | Quantity::Rate, _) => verdict.as_str(),
         (Quantity::Size, true) => "smaller",
@@ -95,6 +94,11 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
         (Quantity::Number, true) => "less",
         (Quantity::Number, false) => "more",
     }
+}
+
+/// Whether it is processor time, or that for an amount.
+pub fn is_cpu(metric: &Metric) -> bool {
+    metric.id.split(['_', '/']).any(|word| word == "cpu")
 }
 
 /// Word and addition.

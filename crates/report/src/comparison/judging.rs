@@ -14,6 +14,7 @@ use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::number::{count, is_time};
+use crate::words::is_cpu;
 
 const RESAMPLES: u32 = 1_999;
 
@@ -274,7 +275,7 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
 }
 
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
-/// of its histograms, and of other tools' figures only the values tell.
+/// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values tell.
 fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
     const OWN: f64 = 1.0 / 1024.0;
@@ -288,6 +289,10 @@ fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -
         // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
         let is_counted = quantity == Quantity::Size || failures::is_share(metric);
         return stats::rounding_step(a.values(), b.values()).filter(|_| !is_counted);
+    }
+    if is_cpu(metric) {
+        // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
+        return stats::smallest_gap(both().chain([0.0]));
     }
     match evidence.header.plan.schedule.length {
         _ if is_time(&metric.unit) => Some(OWN * both().fold(0.0, f64::max)),

@@ -194,6 +194,29 @@ fn a_coarse_side_shows_no_difference_that_its_rounding_can_make() {
 }
 
 #[test]
+fn processor_time_in_ticks_shows_no_difference_of_one() {
+    for unit in ["ms", "s/GiB"] {
+        let mut made = Builder { rounds: 8, clients: vec![4], ..Builder::default() }.build();
+        for stored in made.evidence.measurements.iter_mut().filter(|one| one.measurement.metric.id == "response_p50") {
+            stored.measurement.metric.id = "cpu/q1".to_owned();
+            unit.clone_into(&mut stored.measurement.metric.unit);
+        }
+        let mut judged = |old: f64, new: f64| {
+            made.change("rollback-journal", "cpu/q1", |_, _| old);
+            made.change("wal", "cpu/q1", |round, _| new + old * f64::from(round % 2));
+            row(&set(&made), "", "cpu/q1").outcome.clone()
+        };
+        assert_eq!(judged(10.0, 10.0), Outcome::None(NoVerdict::UnderClockStep), "{unit}");
+        assert_eq!(judged(10.0, 40.0), Outcome::Verdict(Verdict::Slower), "{unit}");
+        made.change("wal", "cpu/q1", |_, _| 20.0);
+        made.change("rollback-journal", "cpu/q1", |_, _| 10.0);
+        assert_eq!(row(&set(&made), "", "cpu/q1").outcome, Outcome::None(NoVerdict::UnderClockStep), "{unit}");
+        made.change("wal", "cpu/q1", |_, _| 10.0);
+        assert_eq!(row(&set(&made), "", "cpu/q1").outcome, Outcome::None(NoVerdict::UnderClockStep), "{unit}");
+    }
+}
+
+#[test]
 fn dropped_runs_are_counted_and_unpaired_rounds_left_out() {
     let mut made = Builder::default().build();
     made.fail(made.position_of("wal"), "the server closed the connection");
