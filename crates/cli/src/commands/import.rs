@@ -13,7 +13,7 @@ use report::Evidence;
 use report::number::count;
 use store::{EXTENSION, Header, Store};
 
-use super::run::command_line;
+use super::run::{VERSION, command_line};
 use crate::args::{ImportArgs, ImportFormat, Seventh};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -281,7 +281,7 @@ fn with_extension(path: &Path) -> PathBuf {
 
 fn header(plan: &Plan) -> Header {
     Header {
-        etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
+        etalon_version: VERSION.to_owned(),
         build: BUILD.to_owned(),
         created_unix_ms: host::clock::unix_ms(),
         plan: plan.clone(),

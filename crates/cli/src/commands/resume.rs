@@ -10,7 +10,7 @@ use model::{Order, RunState};
 use report::number::count;
 use store::{Header, Rest, Store, StoredRun};
 
-use super::run::{conduct, finish, options};
+use super::run::{BUILD, VERSION, conduct, finish, options};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -21,6 +21,9 @@ use crate::source::{self, Loaded};
 pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let mut store = Store::open(&args.store)?;
+    if !store.pending()?.is_empty() {
+        of_this_build(store.header())?;
+    }
     let loaded = plan_of(store.header(), &registry, printer)?;
     leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
@@ -40,6 +43,19 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.format, printer)
+}
+
+/// Refuses to add runs of one étalon to those of another: which one made the load changes what is measured.
+fn of_this_build(header: &Header) -> Result<(), CliError> {
+    let Header { etalon_version: version, build, .. } = header;
+    if (version.as_str(), build.as_str()) == (VERSION, BUILD) || build == report::evidence::IMPORTED {
+        return Ok(());
+    }
+    let what = format!(
+        "the experiment was begun by étalon {version}, a {build} build, and this is étalon {VERSION}, a {BUILD} build: \
+         runs of two do not mix"
+    );
+    Err(CliError::user(what).hint(format!("resume with that étalon, or run the plan anew: `{}`", header.command)))
 }
 
 /// Runs never measured.

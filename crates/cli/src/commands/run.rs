@@ -205,10 +205,15 @@ impl Place for ExperimentError {
     }
 }
 
+/// [`Header::etalon_version`] of what this étalon measures.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// [`Header::build`] of what this étalon measures.
+pub const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
+
 fn header(loaded: &Loaded) -> Header {
     Header {
-        etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
-        build: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
+        etalon_version: VERSION.to_owned(),
+        build: BUILD.to_owned(),
         created_unix_ms: host::clock::unix_ms(),
         plan: loaded.plan.redacted(),
         plan_text: model::plan::redact_text(&loaded.text, &loaded.plan),

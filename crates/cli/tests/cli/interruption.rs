@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use model::RunState;
+use rusqlite::Connection;
 use store::Store;
 
 use crate::scene::{Scene, ran, sim_plan, sqlite_plan};
@@ -67,6 +68,30 @@ fn a_changed_plan_is_not_resumed() {
     let store = scene.store();
     scene.write("p.toml", &sim_plan("", "service_us=300", schedule));
     scene.etalon(&["resume", store.to_str().unwrap()]).says(2, &["has changed since the experiment began", "hint:"]);
+}
+
+#[test]
+fn an_experiment_of_another_build_is_not_resumed() {
+    for (column, other, told) in [("build", "other", "a other build"), ("etalon_version", "0.0.9", "étalon 0.0.9, a")]
+    {
+        let scene = Scene::new();
+        let plan = sim_plan("", "dies_at_ms=50", HALF).replace("clients = [1, 4]", "clients = 1");
+        scene.write("p.toml", &plan).etalon(&["run", "p.toml"]).says(1, &["2 runs failed"]);
+        let store = scene.store();
+        let rows = Connection::open(&store).unwrap();
+        let begun: String = rows.query_row(&format!("SELECT {column} FROM experiment"), [], |row| row.get(0)).unwrap();
+        let set = |to: &str| rows.execute(&format!("UPDATE experiment SET {column} = ?1"), [to]).unwrap();
+        set(other);
+        let attempts = || Store::open_read_only(&store).unwrap().runs().unwrap();
+        let before = attempts();
+        let refused = scene.etalon(&["resume", store.to_str().unwrap()]);
+        refused.says(2, &[told, "runs of two do not mix", "hint: ", "`etalon run p.toml`"]);
+        assert_eq!(attempts(), before, "nothing was planned anew");
+        // What it holds can still be looked at.
+        assert!(scene.etalon(&["compare", store.to_str().unwrap()]).stdout.contains("no verdict"));
+        set(&begun);
+        scene.etalon(&["resume", store.to_str().unwrap()]).says(1, &["2 runs pending"]);
+    }
 }
 
 #[test]
