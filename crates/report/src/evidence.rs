@@ -49,9 +49,14 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
+    /// `6 of 10 rounds`.
+    pub fn how_far(&self) -> String {
+        format!("{} of {}", self.ended, count(self.of, self.unit))
+    }
+
     /// `6 of 10 rounds have run`.
     pub fn text(&self) -> String {
-        format!("{} of {} have run", self.ended, count(self.of, self.unit))
+        format!("{} have run", self.how_far())
     }
 }
 

@@ -210,7 +210,8 @@ pub struct Failed {
     pub b: Option<f64>,
 }
 
-/// One side of a comparison. Figures are null if no run has a value.
+/// One side of a comparison. Figures are null if no run has a value, and those of a single system or of a client host if some
+/// run of the case has none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Side {

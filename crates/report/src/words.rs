@@ -278,9 +278,8 @@ pub fn design(set: &ComparisonSet) -> String {
         Order::Interleaved => "order randomised in each round",
         Order::Sequential => "one case after the other",
     };
-    let of = set.rules.unfinished.map_or_else(String::new, |found| format!("{} of ", found.ended));
-    let (all, unit) = set.rules.unfinished.map_or((set.rounds as usize, "round"), |found| (found.of, found.unit));
-    let mut text = format!("{of}{}, {order}", count(all, unit));
+    let all = || count(set.rounds as usize, "round");
+    let mut text = format!("{}, {order}", set.rules.unfinished.map_or_else(all, |found| found.how_far()));
     match set.lost() {
         0 => {}
         lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "run"))),

@@ -228,7 +228,8 @@ impl NoVerdict {
     /// For a column.
     pub fn short(&self) -> String {
         match self {
-            NoVerdict::Unfinished(_) | NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
+            NoVerdict::Unfinished(found) => found.how_far(),
+            NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
