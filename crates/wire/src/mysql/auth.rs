@@ -1,8 +1,7 @@
 //! Proofs of identity ("Authentication Method"; MariaDB knowledge base, "Authentication Plugin - ed25519").
 
 use curve25519_dalek::{EdwardsPoint, Scalar};
-use getrandom::SysRng;
-use getrandom::rand_core::UnwrapErr;
+use rand_core::OsRng;
 use rsa::pkcs8::DecodePublicKey;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
@@ -135,7 +134,7 @@ pub(super) fn encrypt(password: &[u8], seed: &[u8], key: &[u8]) -> Result<Vec<u8
     let key = RsaPublicKey::from_public_key_pem(text.trim_end_matches('\0').trim()).map_err(|_| bad_key())?;
     let mut masked = [password, &[0]].concat();
     xor(&mut masked, first(seed, SEED_BYTES).iter().copied().cycle());
-    key.encrypt(&mut UnwrapErr(SysRng), Oaep::<Sha1>::new(), &masked)
+    key.encrypt(&mut OsRng, Oaep::new::<Sha1>(), &masked)
         .map_err(|_| WireError::Authentication("the password is too long for the server's public key".into()))
 }
 

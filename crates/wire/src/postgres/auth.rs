@@ -1,6 +1,6 @@
 //! Proofs of identity (55.2.1, 55.3).
 
-use postgres_protocol::authentication::md5_hash;
+use md5::{Digest as _, Md5};
 
 use crate::reader::Reader;
 use crate::{Result, Secret, Security, WireError};
@@ -151,6 +151,13 @@ fn password(config: &Config) -> Result<&[u8]> {
     secret(config).map(Secret::expose)
 }
 
+/// `md5`, and in hexadecimal the MD5 of that of password and user, also in hexadecimal, and the salt (55.2.1,
+/// AuthenticationMD5Password).
+fn md5_hash(user: &[u8], password: &[u8], salt: [u8; 4]) -> String {
+    let inner = format!("{:x}", Md5::new().chain_update(password).chain_update(user).finalize());
+    format!("md5{:x}", Md5::new().chain_update(inner).chain_update(salt).finalize())
+}
+
 fn method_name(kind: u32) -> String {
     match kind {
         2 => "Kerberos 5".into(),
@@ -158,5 +165,16 @@ fn method_name(kind: u32) -> String {
         7 | 8 => "GSSAPI".into(),
         9 => "SSPI".into(),
         _ => format!("method {kind}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the test of libpq's protocol crate for Rust has it, `postgres-protocol` 0.6.
+    #[test]
+    fn an_md5_answer_is_that_of_the_published_example() {
+        assert_eq!(md5_hash(b"md5_user", b"password", [0x2a, 0x3d, 0x8f, 0xe0]), "md562af4dd09bbb41884907a838a3233294");
     }
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use hmac::{Hmac, Mac as _};
+use rand_core::{OsRng, RngCore as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::{Result, Secret, WireError};
@@ -115,7 +116,7 @@ pub(super) struct Proved {
 impl Started {
     pub(super) fn new(binding: Binding) -> Result<Started> {
         let mut chance = [0; NONCE_BYTES];
-        getrandom::fill(&mut chance).map_err(|error| failed(format!("there is no randomness: {error}")))?;
+        OsRng.try_fill_bytes(&mut chance).map_err(|error| failed(format!("there is no randomness: {error}")))?;
         Ok(Started { nonce: STANDARD.encode(chance), binding })
     }
 

@@ -129,7 +129,7 @@ fn caching_sha2(config: Config, password: &str, fast: bool, key: &RsaPrivateKey)
         handshake.receive(&packet(sequence + 1, &[&[1], pem.as_bytes()].concat()), &mut out)?;
         sequence = out[3];
     }
-    let clear = match key.decrypt(Oaep::<Sha1>::new(), &out[4..]) {
+    let clear = match key.decrypt(Oaep::new::<Sha1>(), &out[4..]) {
         Ok(masked) => masked.iter().zip(SEED.iter().cycle()).map(|(a, b)| a ^ b).collect(),
         Err(_) => out[4..].to_vec(),
     };
@@ -140,7 +140,7 @@ fn caching_sha2(config: Config, password: &str, fast: bool, key: &RsaPrivateKey)
 
 #[test]
 fn caching_sha2_takes_its_three_ways() {
-    let mut random = rsa::rand_core::UnwrapErr(getrandom::SysRng);
+    let mut random = rand_core::OsRng;
     let key = RsaPrivateKey::new(&mut random, 1024).unwrap();
     let password = "a password that is longer than the seed";
     let over = |medium, public_key| Config { medium, public_key, ..config("u", password) };
