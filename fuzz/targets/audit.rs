@@ -1,10 +1,10 @@
-//! The whole audit of a table that somebody else wrote.
+//! The whole audit of a table that somebody else wrote, and what of it is compared.
 //!
 //! Seeds: docs/audits docs/audit.md crates/formats/src/tidy.rs crates/audit/src
 
 #![no_main]
 
-use audit::Facts;
+use audit::{Facts, Judgements};
 use etalon_fuzz::{chosen, text};
 use formats::tidy;
 use libfuzzer_sys::fuzz_target;
@@ -13,6 +13,9 @@ fuzz_target!(|data: &[u8]| {
     let Some((_, bytes)) = chosen(data) else { return };
     let Ok(table) = tidy::parse(&text(bytes)) else { return };
     let Ok(facts) = Facts::read(&table) else { return };
-    let audit = audit::audit(&facts, "file");
+    if let Some(Ok(import)) = audit::comparable(&facts, &table).map(|rows| tidy::import(&rows, "file")) {
+        let _ = formats::into_experiment("file", &[import]);
+    }
+    let audit = audit::audit(&facts, "file", &Judgements::default());
     let _ = (audit::text::render(&audit, 80), audit::markdown::render(&audit), audit::json::document(&audit));
 });
