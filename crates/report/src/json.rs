@@ -10,10 +10,11 @@ use serde::Serialize;
 
 use crate::comparison::{self, ComparisonSet, Family, Table};
 use crate::evidence::Evidence;
+use crate::views::{self, View};
 use crate::words::created_rfc3339;
 
 /// Version of the object's shape.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// What `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -29,6 +30,8 @@ pub struct Document {
     pub figures: Vec<Figure>,
     /// What each client host did of a load that several made; none where no host has a name.
     pub client_hosts: Vec<ClientHost>,
+    /// What the workloads print beside the comparisons: tables, bars, and series, as numbers with their units.
+    pub views: Vec<View>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
     /// The runs that are in no figure.
@@ -345,6 +348,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
         comparisons: set.rows().map(|row| comparison(row, set)).collect(),
         figures: set.figures.iter().map(figure).collect(),
         client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
+        views: views::all(evidence, set),
         notes: set
             .notes
             .iter()

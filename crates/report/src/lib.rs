@@ -21,6 +21,7 @@ pub mod pgbench;
 pub mod spatial;
 pub mod svg;
 pub mod text;
+pub mod views;
 mod words;
 
 pub use comparison::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};

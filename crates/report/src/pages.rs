@@ -4,21 +4,32 @@
 //! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over runs of `stall /
 //! n`, rounded only in print.
 
-use std::fmt::Write as _;
-
 use model::{Case, Reading};
 
 use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
-use crate::number::{Script, median};
-use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
-use crate::words::{change, families, unfinished_above, verdict_words};
+use crate::number::{count, median};
+use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Table, View};
+use crate::words::{families, verdict_words};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "pages";
 
-pub const JUDGED: [&str; 5] = ["avg_read", "avg_write", "mib_read", "mib_write", "wait_per_commit"];
+/// Page inserts.
+pub const FAMILY: Family = Family {
+    name: WORKLOAD,
+    judged: &["avg_read", "avg_write", "mib_read", "mib_write", "wait_per_commit"],
+    part: [
+        "I/O",
+        "I/O of the page inserts",
+        "By the engines' own counters, as differences of two snapshots. An engine that writes into the page cache waits in its \
+         syncs, one that writes through waits in its writes: only the time waited compares.",
+    ],
+    footnote: "avg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / n, unrounded. \
+               Every figure is a difference of two snapshots, unless it is said not to be.",
+    views: page_views,
+};
 
 /// Name in metrics, and in the published tables.
 pub const CLASSES: [(&str, &str); 2] = [("data", "DATA"), ("log", "TRAN")];
@@ -33,17 +44,20 @@ const MEASURES: [(&str, &str, &str); 3] = [
     ("ms that a commit waits, syncs included", "", "wait_per_commit"),
 ];
 
+/// Or why there is none.
+pub type Figure = Result<f64, String>;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRow {
     pub round: u32,
     /// `DATA` or `TRAN`.
     pub class: &'static str,
     /// At the run's end.
-    pub size_mib: Option<f64>,
+    pub size_mib: Figure,
     /// Reads, bytes read, stall in ms; writes, bytes written, stall in ms.
-    pub counters: [Option<f64>; 6],
+    pub counters: [Figure; 6],
     /// Counters since the files were opened, if kept.
-    pub totals: [Option<f64>; 6],
+    pub totals: [Figure; 6],
 }
 
 /// Of reads, and of writes.
@@ -134,10 +148,11 @@ fn reading<'e>(evidence: &'e Evidence, run: i64, id: &str) -> Option<&'e Reading
     of_run.map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
 }
 
-fn value(evidence: &Evidence, run: i64, id: &str) -> Option<f64> {
-    match reading(evidence, run, id)? {
-        Reading::Value(value) => Some(*value),
-        Reading::Unavailable(_) => None,
+fn figure(evidence: &Evidence, run: i64, id: &str) -> Figure {
+    match reading(evidence, run, id) {
+        Some(Reading::Value(value)) => Ok(*value),
+        Some(Reading::Unavailable(reason)) => Err(reason.clone()),
+        None => Err("it was not measured".to_owned()),
     }
 }
 
@@ -187,9 +202,9 @@ fn system_table(evidence: &Evidence, index: &Index, case: &SystemCase<'_>) -> Sy
     let row = |(run, round): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
         round: *round,
         class: published,
-        size_mib: value(evidence, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
-        counters: COUNTERS.map(|counter| value(evidence, *run, &format!("{counter}/{class}"))),
-        totals: COUNTERS.map(|counter| value(evidence, *run, &format!("{counter}_total/{class}"))),
+        size_mib: figure(evidence, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
+        counters: COUNTERS.map(|counter| figure(evidence, *run, &format!("{counter}/{class}"))),
+        totals: COUNTERS.map(|counter| figure(evidence, *run, &format!("{counter}_total/{class}"))),
     };
     let means = MEASURES.map(|(_, reads, writes)| {
         let mean = |family: &str, class: &str| mean(index, case.case, &format!("{family}/{class}"));
@@ -271,38 +286,36 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
     views(evidence).iter().filter(|view| is_pages(evidence, view)).map(of_view).collect()
 }
 
-pub fn shown(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
-}
-
 /// One decimal, half up, as published.
-fn average(stall_ms: Option<f64>, count: Option<f64>) -> String {
-    let rounded = stall_ms.zip(count).map(|(stall, count)| (stall / (1.0 + count) * 10.0 + 0.5).floor() / 10.0);
-    shown(rounded, 1)
+fn average(stall_ms: &Figure, count: &Figure) -> Figure {
+    let (stall, count) = (stall_ms.clone()?, count.clone()?);
+    Ok((stall / (1.0 + count) * 10.0 + 0.5).floor() / 10.0)
 }
 
-/// `2.8x (linux)`: two decimals where one would show 1.0 or 1.1.
-pub fn gain_words(gain: Option<&(f64, String)>) -> String {
-    match gain {
-        Some((times, winner)) if *times < 1.15 => format!("{times:.2}x ({winner})"),
-        Some((times, winner)) => format!("{times:.1}x ({winner})"),
-        None => "n/a".to_owned(),
-    }
+fn row(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
+    let [reads, _, read_stall, writes, _, write_stall] = counters;
+    let averages = [average(read_stall, reads), average(write_stall, writes)];
+    let size = [Entry::text(of.class), Entry::of(of.size_mib.clone(), Form::Fixed(2))];
+    let counters = counters.iter().map(|counter| Entry::of(counter.clone(), Form::Fixed(0)));
+    let averages = averages.map(|average| Entry::of(average, Form::Fixed(1)));
+    let round = Entry::or(Some(f64::from(of.round) + 1.0), Form::Fixed(0), "");
+    [round].into_iter().chain(size).chain(counters).chain(averages).collect()
 }
 
-pub fn mean_words(value: Option<f64>) -> String {
-    shown(value, if value.is_some_and(|value| value.abs() < 0.1) { 4 } else { 2 })
+fn table(section: &Section, title: String, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> Table {
+    Table { family: WORKLOAD, case: section.title.clone(), title, columns, rows, ..Table::default() }
 }
 
-pub fn cells(row: &FileRow) -> Vec<String> {
-    let [reads, read_bytes, read_stall, writes, write_bytes, write_stall] = row.counters;
-    let mut cells = vec![row.class.to_owned(), shown(row.size_mib, 2)];
-    cells.extend([reads, read_bytes, read_stall, writes, write_bytes, write_stall].map(|value| shown(value, 0)));
-    cells.extend([average(read_stall, reads), average(write_stall, writes)]);
-    cells
+/// The published table, of the runs or since the files were opened.
+fn published(section: &Section, title: String, of: &SystemTable, counters: fn(&FileRow) -> &[Figure; 6]) -> View {
+    let units = ["MiB", "", "bytes", "ms", "", "bytes", "ms", "ms", "ms"];
+    let files = [Column::new("round", "").hidden(), Column::words(HEADS[0])];
+    let columns = files.into_iter().chain(HEADS[1..].iter().zip(units).map(|(head, unit)| Column::new(*head, unit)));
+    let rows = of.rows.iter().map(|one| row(one, counters(one)));
+    View::Table(Table { look: Look::Folded, ..table(section, title, columns.collect(), rows.collect()) })
 }
 
-pub const HEADS: [&str; 10] = [
+const HEADS: [&str; 10] = [
     "Type",
     "File_Size_MB",
     "Reads",
@@ -315,65 +328,48 @@ pub const HEADS: [&str; 10] = [
     "avg_write_stall_ms",
 ];
 
-fn grid(lines: impl IntoIterator<Item = Vec<String>>) -> String {
-    let lines: Vec<Vec<String>> = lines.into_iter().collect();
-    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let mut aligns = vec![Align::Right; columns];
-    if let Some(first) = aligns.first_mut() {
-        *first = Align::Left;
-    }
-    let mut grid = Grid::new(aligns);
-    for line in lines {
-        grid.push(GridLine::Cells(line.iter().map(|case| GridCell::new(clean(case))).collect()));
-    }
-    grid.render(Style::Plain)
+/// Why a mean, and what is made of it, is not known.
+const NO_MEAN: &str = "a run has no figure of it, or failed";
+
+fn entry(value: Option<f64>, form: Form) -> Entry {
+    Entry::or(value, form, NO_MEAN)
 }
 
-/// How the published table is split for narrow terminals: sizes and reads, writes, averages, like its heads.
-const PARTS: [&[usize]; 3] = [&[0, 1, 2, 3, 4], &[0, 5, 6, 7], &[0, 8, 9]];
-
-/// In one piece or in [`PARTS`].
-fn published(rows: &[FileRow], width: usize) -> String {
-    let heads = HEADS.map(str::to_owned).to_vec();
-    let lines: Vec<Vec<String>> = std::iter::once(heads).chain(rows.iter().map(cells)).collect();
-    let whole = grid(lines.clone());
-    if whole.lines().all(|line| line.chars().count() <= width) {
-        return whole;
+fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
+    let runs = count(of.rows.len() / CLASSES.len(), "run");
+    let mut views = vec![published(section, format!("results for {}: {runs}", of.system), of, |row| &row.counters)];
+    if of.rows.iter().any(|row| row.totals.iter().any(Result::is_ok)) {
+        let title =
+            format!("results for {} since the files were opened, as published: their making is in it", of.system);
+        views.push(published(section, title, of, |row| &row.totals));
     }
-    let part = |columns: &&[usize]| {
-        let some = |line: &Vec<String>| columns.iter().map(|column| line[*column].clone()).collect();
-        grid(lines.iter().map(some).collect::<Vec<_>>())
-    };
-    PARTS.iter().map(part).collect::<Vec<_>>().join("\n")
-}
-
-fn write_system(table: &SystemTable, width: usize, text: &mut String) {
-    let runs = crate::number::count(table.rows.len() / CLASSES.len(), "run");
-    let _ = writeln!(text, "\nresults for {}: {runs}", clean(&table.system));
-    text.push_str(&published(&table.rows, width));
-    if table.rows.iter().any(|row| row.totals.iter().any(Option::is_some)) {
-        let _ = writeln!(text, "\nthe same since the files were opened, as published: their making is in it");
-        let of_totals = |row: &FileRow| FileRow { counters: row.totals, ..row.clone() };
-        text.push_str(&published(&table.rows.iter().map(of_totals).collect::<Vec<_>>(), width));
-    }
-    let _ = writeln!(text, "\nmean latencies of {}, ms", clean(&table.system));
-    let heads = ["", "reads", "writes"].map(str::to_owned).to_vec();
     let mean = |(index, (_, class)): (usize, (&str, &str))| {
-        let [reads, writes] = table.means[0][index];
-        vec![class.to_owned(), mean_words(reads), mean_words(writes)]
+        std::iter::once(Entry::text(class)).chain(of.means[0][index].map(|mean| entry(mean, Form::Mean))).collect()
     };
-    text.push_str(&grid(std::iter::once(heads).chain(CLASSES.into_iter().enumerate().map(mean))));
-    for reason in &table.unknown {
-        text.push_str(&wrapped(&format!("n/a: {}", clean(reason)), width, 2));
+    let columns = vec![Column::words(""), Column::new("reads", "ms"), Column::new("writes", "ms")];
+    let rows = CLASSES.into_iter().enumerate().map(mean).collect();
+    let mut means = table(section, format!("mean latencies of {}, ms", of.system), columns, rows);
+    means.notes = of.unknown.iter().map(|reason| format!("n/a: {reason}")).collect();
+    let line = |(name, figures): &(&str, [Option<f64>; 4])| {
+        std::iter::once(Entry::text(*name)).chain(figures.map(|value| entry(value, Form::Fixed(0)))).collect()
+    };
+    let missing = of.os.missing_words().map(|words| format!("{}: {words}", of.system));
+    if of.os.lines.is_empty() {
+        means.notes.extend(missing);
+        views.push(View::Table(means));
+        return views;
     }
-    write_os(table, width, text);
+    let heads = [("Reads", ""), ("bytes_read", "bytes"), ("Writes", ""), ("bytes_written", "bytes")];
+    let columns = [Column::words("")].into_iter().chain(heads.map(|(head, unit)| Column::new(head, unit))).collect();
+    let title = format!("what the operating system counted of {}, means", of.system);
+    let os = table(section, title, columns, of.os.lines.iter().map(line).collect());
+    views.extend([View::Table(means), View::Table(Table { notes: missing.into_iter().collect(), ..os })]);
+    views
 }
-
-pub const OS_HEADS: [&str; 4] = ["Reads", "bytes_read", "Writes", "bytes_written"];
 
 impl OsAccount {
     /// What the engine did not count, or why that is unknown.
-    pub fn missing_words(&self) -> Option<String> {
+    fn missing_words(&self) -> Option<String> {
         let Some(unseen) = self.unseen else {
             return Some(format!("what the engine's counters left out: n/a: {}", self.reason.as_ref()?));
         };
@@ -382,98 +378,114 @@ impl OsAccount {
     }
 }
 
-fn write_os(table: &SystemTable, width: usize, text: &mut String) {
-    if !table.os.lines.is_empty() {
-        let _ = writeln!(text, "\nwhat the operating system counted of {}, means", clean(&table.system));
-        let heads = std::iter::once("").chain(OS_HEADS).map(str::to_owned).collect();
-        let line = |(name, figures): &(&str, [Option<f64>; 4])| {
-            std::iter::once((*name).to_owned()).chain(figures.map(|value| shown(value, 0))).collect()
-        };
-        text.push_str(&grid(std::iter::once(heads).chain(table.os.lines.iter().map(line))));
-    }
-    if let Some(words) = table.os.missing_words() {
-        text.push_str(&wrapped(&clean(&words), width, 2));
-    }
-}
-
-fn write_conclusions(names: &(String, String), all: &[Conclusion], text: &mut String) {
-    let (a, b) = (names.0.as_str(), names.1.as_str());
-    for (measure, reads, _) in MEASURES {
-        let rows = all.iter().filter(|one| one.measure == measure);
-        if rows.clone().all(|one| [one.a, one.b].iter().flatten().all(Option::is_none)) {
-            continue;
+fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's {
+    let of_measure = |((a, b), all): &'s ((String, String), Vec<Conclusion>),
+                      (measure, reads, _): (&str, &str, &str)| {
+        let rows: Vec<&Conclusion> = all.iter().filter(|one| one.measure == measure).collect();
+        if rows.iter().all(|one| [one.a, one.b].iter().flatten().all(Option::is_none)) {
+            return None;
         }
-        let row = |one: &Conclusion| {
-            let mut cells = vec![one.class.to_owned()];
-            cells.extend([one.a[0], one.b[0], one.a[1], one.b[1]].map(mean_words));
-            cells.extend(one.gains.iter().map(|gain| gain_words(gain.as_ref())));
-            cells
-        };
         // Some measures do not apply to reads.
-        let (heads, sides, columns): ([&str; 7], [&str; 7], &[usize]) = if reads.is_empty() {
-            (["", "", "", "writes", "", "", "gain"], ["", "", "", a, b, "", ""], &[0, 3, 4, 6])
-        } else {
-            let sides = ["", a, b, a, b, "reads", "writes"];
-            (["", "reads", "", "writes", "", "gains", ""], sides, &[0, 1, 2, 3, 4, 5, 6])
+        let kinds: &[(usize, &str)] = if reads.is_empty() { &[(1, "writes")] } else { &[(0, "reads"), (1, "writes")] };
+        let sides = kinds.iter().flat_map(|(_, kind)| [a, b].map(|side| Column::new(side, "ms").under(*kind)));
+        let gains = kinds.iter().map(|(_, kind)| Column::new(*kind, "").under("gains"));
+        let row = |one: &&Conclusion| {
+            let means =
+                kinds.iter().flat_map(|(kind, _)| [one.a[*kind], one.b[*kind]].map(|mean| entry(mean, Form::Mean)));
+            let gain = |(kind, _): &(usize, &str)| {
+                Entry::gain(one.gains[*kind].as_ref().map(|(times, winner)| (*times, winner.as_str())), Form::Gain)
+            };
+            [Entry::text(one.class)].into_iter().chain(means).chain(kinds.iter().map(gain)).collect()
         };
-        let some = |line: Vec<String>| columns.iter().map(|column| line[*column].clone()).collect();
-        let _ = writeln!(text, "\nconclusions, {measure}");
-        let heads = [heads, sides].map(|line| line.map(str::to_owned).to_vec());
-        text.push_str(&grid(heads.into_iter().chain(rows.map(row)).map(some)));
-    }
+        let columns = [Column::words("")].into_iter().chain(sides).chain(gains).collect();
+        let title = format!("conclusions, {measure}");
+        Some(View::Table(table(section, title, columns, rows.iter().map(row).collect())))
+    };
+    section.conclusions.iter().flat_map(move |pair| MEASURES.into_iter().filter_map(move |one| of_measure(pair, one)))
 }
 
 /// By metric; none where a side lacks it.
-fn write_verdicts(set: &ComparisonSet, width: usize, text: &mut String) {
-    for table in &set.tables {
-        let known = |row: &&Comparison| [&row.a, &row.b].iter().all(|side| side.summary.is_some());
-        let rows: Vec<&Comparison> = table.rows.iter().filter(known).collect();
-        if rows.is_empty() {
-            continue;
-        }
-        let _ = writeln!(text, "\nverdicts: {} against {}", clean(&table.b), clean(&table.a));
-        text.push_str(&families(set, rows.iter().copied(), width));
-        let several = rows.iter().any(|row| !row.label.is_empty());
-        let row = |row: &&Comparison| {
-            let verdict = match &row.outcome {
-                Outcome::None(reason) => reason.short(),
-                Outcome::Verdict(_) => {
-                    let (word, more) = verdict_words(row, set);
-                    format!("{word} {more}").trim_end().to_owned()
-                }
-            };
-            let change = change(row);
-            let point = change.as_ref().map_or("-".to_owned(), |change| change.point(Script::Plain));
-            let interval = change.map_or_else(String::new, |change| change.interval(Script::Plain));
-            let case = several.then(|| row.case_label());
-            case.into_iter().chain([row.metric.id.clone(), point, interval, verdict]).collect()
+fn verdict_views(set: &ComparisonSet) -> impl Iterator<Item = View> + '_ {
+    let row = |row: &&Comparison| {
+        let (word, more) = verdict_words(row, set);
+        let verdict = match &row.outcome {
+            Outcome::None(reason) => reason.short(),
+            Outcome::Verdict(_) => format!("{word} {more}").trim_end().to_owned(),
         };
-        let heads = ["", "change", "interval", "verdict"].map(str::to_owned);
-        let heads = several.then(String::new).into_iter().chain(heads).collect();
-        text.push_str(&grid(std::iter::once(heads).chain(rows.iter().map(row))));
-    }
+        let names = [row.case_label(), row.metric.id.clone()].map(Entry::text);
+        names.into_iter().chain(Entry::change(row)).chain([Entry::text(verdict)]).collect()
+    };
+    set.tables.iter().filter_map(move |compared| {
+        let known = |row: &&Comparison| [&row.a, &row.b].iter().all(|side| side.summary.is_some());
+        let rows: Vec<&Comparison> = compared.rows.iter().filter(known).collect();
+        let mut case = Column::words("case").headed("");
+        case.is_hidden = rows.iter().all(|row| row.label.is_empty());
+        let words = ["interval", "verdict"].map(Column::words);
+        let columns = [case, Column::words("metric").headed(""), Column::new("change", "")].into_iter().chain(words);
+        let view = Table {
+            family: WORKLOAD,
+            title: format!("verdicts: {} against {}", compared.b, compared.a),
+            columns: columns.collect(),
+            lead: families(set, rows.iter().copied()),
+            rows: rows.iter().map(row).collect(),
+            look: Look::Terminal,
+            ..Table::default()
+        };
+        (!rows.is_empty()).then_some(View::Table(view))
+    })
 }
 
-/// Width of the undivided published table.
-pub const WHOLE_WIDTH: usize = 160;
+/// With a chart of the bytes.
+fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
+    let count = |value: Option<f64>| entry(value, Form::Significant);
+    let row = |one: &PerCommit| {
+        let names = [Entry::system(&one.system, one.index), Entry::text(one.class)];
+        let bytes = entry(one.bytes, Form::Scaled("bytes"));
+        names.into_iter().chain([one.writes, one.syncs, one.wait_ms].map(count)).chain([bytes]).collect()
+    };
+    let columns = [("writes", ""), ("syncs", ""), ("waited", "ms"), ("bytes", "bytes")];
+    let waited = |column: Column| if column.name == "waited" { column.headed("waited, ms") } else { column };
+    let columns = columns.map(|(name, unit)| waited(Column::new(name, unit)));
+    let table = Table {
+        family: WORKLOAD,
+        case: title.to_owned(),
+        title: "I/O per commit, medians of the runs".to_owned(),
+        columns: ["system", "files"].map(Column::words).into_iter().chain(columns).collect(),
+        rows: all.iter().map(row).collect(),
+        look: Look::Page,
+        ..Table::default()
+    };
+    let bar = |one: &PerCommit| {
+        let text = entry(one.bytes, Form::Scaled("bytes")).print(crate::number::Script::Typographic);
+        Bar { name: one.system.clone(), index: one.index, value: one.bytes, text, ..Bar::default() }
+    };
+    let group = |(_, class): (&str, &str)| BarGroup {
+        name: class.to_owned(),
+        bars: all.iter().filter(|one| one.class == class).map(bar).collect(),
+    };
+    let bars = Bars {
+        family: WORKLOAD,
+        title: "Bytes written per commit".to_owned(),
+        unit: "bytes, median of the runs".to_owned(),
+        groups: CLASSES.map(group).into(),
+        id: format!("pages-{number}"),
+    };
+    [View::Table(table), View::Bars(bars)]
+}
 
-const FOOTNOTE: &str = "avg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / \
-                        n, unrounded. Every figure is a difference of two snapshots, unless it is said not to be.";
-
-/// With verdicts on [`JUDGED`]. Empty without page inserts.
-pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
+fn page_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {
     let sections = sections(evidence);
-    let mut text = String::new();
+    let mut all: Vec<View> = per_commit(evidence)
+        .iter()
+        .enumerate()
+        .flat_map(|(number, (title, all))| commit_views(number, title, all))
+        .collect();
     for section in &sections {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}# {}", if text.is_empty() { "" } else { "\n" }, clean(&section.title));
-        section.systems.iter().for_each(|table| write_system(table, width, &mut text));
-        section.conclusions.iter().for_each(|(names, all)| write_conclusions(names, all, &mut text));
+        all.extend(section.systems.iter().flat_map(|table| system_views(section, table)));
+        all.extend(conclusion_views(section));
     }
-    if let Some(set) = set {
-        write_verdicts(set, width, &mut text);
+    if !sections.is_empty() {
+        all.extend(set.into_iter().flat_map(verdict_views));
     }
-    text.push('\n');
-    text.push_str(&wrapped(FOOTNOTE, width, 0));
-    (!sections.is_empty()).then(|| unfinished_above(evidence, width) + &text)
+    all
 }

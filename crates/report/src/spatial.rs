@@ -7,8 +7,8 @@ use crate::comparison::{Comparison, ComparisonSet, Index, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
 use crate::number::{Script, significant};
-use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
-use crate::words::{absent, change, families, unfinished_above, verdict_words};
+use crate::views::{Bar, BarGroup, Bars, Column as Heading, Entry, Family, Form, Look, Table, View};
+use crate::words::{families, verdict_words};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "spatial";
@@ -23,13 +23,24 @@ pub const CPU: usize = 1;
 pub const MEAN: usize = 2;
 /// The figure of all queries together.
 pub const SUITE: &str = "suite";
-/// The metrics that verdicts are given on.
-pub const JUDGED: [&str; 1] = ["elapsed"];
+/// Spatial suites.
+pub const FAMILY: Family = Family {
+    name: WORKLOAD,
+    judged: &["elapsed"],
+    part: [
+        "Spatial",
+        "Spatial queries",
+        "The published table: for each query the mean of its runs without the shortest and the longest, and its processor \
+         time. Every answer was checked; one that is wrong has no figure.",
+    ],
+    footnote: "CPU is the processor time of a run, of all processes. T is the published estimator, the mean of the runs without \
+               the shortest and the longest; a gain is a ratio of two such means, and says nothing of chance. All runs: B \
+               against A by the mean of all runs in the same round, with its interval and verdict. Every answer was checked \
+               before it was timed.",
+    views: suite_views,
+};
 /// Larger gains are counted separately, as in the published text.
 const LARGE_GAIN: f64 = 1.5;
-/// Columns of a terminal that are always there.
-const WIDTH: usize = 80;
-
 pub type Time = Result<f64, String>;
 
 /// Queries by system.
@@ -125,14 +136,6 @@ impl Column {
     }
 }
 
-/// `wrong`, `unsupported` or `n/a` without a time.
-pub fn shown(time: &Time, script: Script) -> String {
-    match time {
-        Ok(ms) => significant(*ms, 3, script),
-        Err(reason) => absent(reason).to_owned(),
-    }
-}
-
 impl Section {
     /// Each system compared with the first; none without common times.
     pub fn conclusions(&self) -> Vec<Conclusion> {
@@ -157,11 +160,6 @@ impl Section {
             of: gains.len(),
             all: all.collect(),
         }
-    }
-
-    /// Whether any system has a time by the published estimator.
-    pub fn is_published(&self) -> bool {
-        self.columns.iter().any(|column| column.times.iter().any(|times| times[PUBLISHED].is_ok()))
     }
 
     /// Reasons for gaps, with systems and queries.
@@ -213,39 +211,115 @@ impl Conclusion {
     }
 }
 
-pub fn query_name(query: &str) -> &str {
+fn query_name(query: &str) -> &str {
     if query == SUITE { "all" } else { query }
 }
 
-fn grid(lines: Vec<Vec<String>>, left: &[usize]) -> String {
-    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let align = |column| if left.contains(&column) { Align::Left } else { Align::Right };
-    let mut grid = Grid::new((0..columns).map(align).collect());
-    for line in lines {
-        grid.push(GridLine::Cells(line.iter().map(|cell| GridCell::new(clean(cell))).collect()));
-    }
-    grid.render(Style::Plain)
+fn time(of: &Time) -> Entry {
+    Entry::of(of.clone(), Form::Significant)
 }
 
-fn published(section: &Section, a: &Column, b: &Column) -> String {
-    let heads = [["", "CPU ms", "", "", "T ms", "", ""], ["query", "A", "B", "gain", "A", "B", "gain"]];
-    let mut lines: Vec<Vec<String>> = heads.map(|line| line.map(str::to_owned).to_vec()).to_vec();
-    for (at, query) in section.queries.iter().enumerate() {
-        let mut line = vec![query_name(query).to_owned()];
-        for kind in [CPU, PUBLISHED] {
-            let (of_a, of_b) = (&a.times[at][kind], &b.times[at][kind]);
-            line.extend([of_a, of_b].map(|time| shown(time, Script::Plain)));
-            line.push(gain_letter(b.gain(a, at, kind)));
+fn gain_entry(a: &Column, b: &Column, at: usize, kind: usize) -> Entry {
+    let gain = b.gain(a, at, kind);
+    let letter = if gain.is_some_and(|(_, of_b)| of_b) { 'B' } else { 'A' };
+    let winner = |(times, of_b)| (times, if of_b { b.system.as_str() } else { a.system.as_str() });
+    Entry::gain(gain.map(winner), Form::GainOf(letter))
+}
+
+impl Section {
+    fn table(
+        &self,
+        title: String,
+        columns: Vec<Heading>,
+        row: impl Fn(usize, &str) -> Option<Vec<Entry>>,
+    ) -> Option<Table> {
+        let named =
+            |(at, query): (usize, &String)| Some([vec![Entry::text(query_name(query))], row(at, query)?].concat());
+        let columns = std::iter::once(Heading::words("query")).chain(columns).collect();
+        let rows = self.queries.iter().enumerate().map(named).collect::<Option<Vec<_>>>()?;
+        Some(Table { family: WORKLOAD, case: self.title.clone(), title, columns, rows, ..Table::default() })
+    }
+
+    /// Times of two systems, and who gains.
+    fn published(&self, a: &Column, b: &Column) -> Option<Table> {
+        let kinds = [(CPU, "CPU ms"), (PUBLISHED, "T ms")];
+        let heads = kinds.iter().flat_map(|(_, group)| {
+            let sides = [(&a.system, "A"), (&b.system, "B")];
+            let sides = sides.map(|(system, letter)| Heading::new(system.as_str(), "ms").headed(letter));
+            sides.into_iter().chain([Heading::new("gain", "")]).map(|column| column.under(*group))
+        });
+        self.table(format!("A = {}, B = {}", a.system, b.system), heads.collect(), |at, _| {
+            let of_kind = |(kind, _): &(usize, &str)| {
+                [time(&a.times[at][*kind]), time(&b.times[at][*kind]), gain_entry(a, b, at, *kind)]
+            };
+            Some(kinds.iter().flat_map(of_kind).collect())
+        })
+    }
+
+    /// The published gain beside the sound ratio with interval and verdict.
+    fn both(&self, evidence: &Evidence, set: &ComparisonSet, a: &Column, b: &Column) -> Option<Table> {
+        let found = self.queries.iter().map(|query| row_of(evidence, set, self, (&b.system, query)));
+        let found: Vec<&Comparison> = found.collect::<Option<_>>()?;
+        let words = ["interval", "verdict"].map(Heading::words);
+        let heads = ["published", "all runs"].map(|head| Heading::new(head, "")).into_iter().chain(words).collect();
+        let title = "the published gain in T, and B against A by all runs".to_owned();
+        let table = self.table(title, heads, |at, _| {
+            let (word, more) = verdict_words(found[at], set);
+            // What would settle it is in the plain comparison.
+            let verdict = if found[at].no_verdict().is_some() { more } else { word };
+            let [point, interval] = Entry::change(found[at]);
+            Some(vec![gain_entry(a, b, at, PUBLISHED), point, interval, Entry::text(verdict)])
+        })?;
+        Some(Table { lead: families(set, found.iter().copied()), look: Look::Terminal, ..table })
+    }
+
+    /// One system's two estimators.
+    fn alone(&self, column: &Column) -> Option<Table> {
+        let heads = [("CPU ms", "ms"), ("T ms", "ms"), ("mean of all runs, ms", "ms")];
+        self.table(column.system.clone(), heads.map(|(head, unit)| Heading::new(head, unit)).into(), |at, _| {
+            Some([CPU, PUBLISHED, MEAN].map(|kind| time(&column.times[at][kind])).into())
+        })
+    }
+
+    fn bars(&self, number: usize, kind: usize) -> Bars {
+        let bar = |column: &Column, at: usize| {
+            let time = time(&column.times[at][kind]);
+            let text = time.print(Script::Typographic);
+            Bar { index: column.index, name: column.system.clone(), value: time.value, text, ..Bar::default() }
+        };
+        let single = self.queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
+        let group = |(at, query): (usize, &String)| BarGroup {
+            name: query.clone(),
+            bars: self.columns.iter().map(|column| bar(column, at)).collect(),
+        };
+        let title = ["Time of each query", "CPU time of each query"][kind].to_owned();
+        let unit =
+            ["ms: mean of the runs without the shortest and the longest", "ms of a run, of all processors"][kind];
+        let id = format!("spatial-{}{number}", ["", "cpu-"][kind]);
+        Bars { family: WORKLOAD, title, unit: unit.to_owned(), groups: single.map(group).collect(), id }
+    }
+
+    fn views(&self, evidence: &Evidence, set: Option<&ComparisonSet>, number: usize) -> Vec<View> {
+        let Some((a, others)) = self.columns.split_first() else { return Vec::new() };
+        let mut tables: Vec<Table> = others
+            .iter()
+            .flat_map(|b| [self.published(a, b), set.and_then(|set| self.both(evidence, set, a, b))])
+            .flatten()
+            .collect();
+        if others.is_empty() {
+            tables.extend(self.alone(a));
         }
-        lines.push(line);
+        if let Some(last) = tables.last_mut() {
+            last.notes = self.reasons().iter().map(|reason| format!("n/a: {reason}")).collect();
+        }
+        if let Some(first) = tables.first_mut() {
+            first.conclusions = self.conclusions().iter().map(|one| one.words(&a.system, Script::Plain)).collect();
+        }
+        let is_known = |bars: &Bars| bars.groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value.is_some());
+        let published = Some(self.bars(number, PUBLISHED)).filter(is_known);
+        let bars = published.into_iter().chain([self.bars(number, CPU)]);
+        tables.into_iter().map(View::Table).chain(bars.map(View::Bars)).collect()
     }
-    grid(lines, &[0])
-}
-
-/// `2.41× B`; a dash where there is none.
-fn gain_letter(gain: Option<(f64, bool)>) -> String {
-    let word = |(times, of_b)| format!("{}× {}", significant(times, 3, Script::Plain), if of_b { 'B' } else { 'A' });
-    gain.map_or_else(|| "-".to_owned(), word)
 }
 
 /// In a comparison of two systems.
@@ -262,76 +336,7 @@ fn row_of<'s>(
     rows.filter(|row| row.metric.id == id && row.benchmark == case.benchmark).find(of_case)
 }
 
-/// The published gain beside the sound ratio with interval and verdict.
-fn both(evidence: &Evidence, set: &ComparisonSet, section: &Section, a: &Column, b: &Column) -> Option<String> {
-    let head = ["query", "published", "all runs", "interval", "verdict"].map(str::to_owned).to_vec();
-    let mut lines = vec![head];
-    let mut rows = Vec::new();
-    for (at, query) in section.queries.iter().enumerate() {
-        let row = row_of(evidence, set, section, (&b.system, query))?;
-        rows.push(row);
-        let (ratio, interval) = change(row).map_or_else(
-            || ("-".to_owned(), String::new()),
-            |change| (change.point(Script::Plain), change.interval(Script::Plain)),
-        );
-        let (word, more) = verdict_words(row, set);
-        // What would settle it is in the plain comparison.
-        let verdict = if row.no_verdict().is_some() { more } else { word };
-        let gained = gain_letter(b.gain(a, at, PUBLISHED));
-        lines.push(vec![query_name(query).to_owned(), gained, ratio, interval, verdict]);
-    }
-    Some(families(set, rows, WIDTH) + &grid(lines, &[0, 4]))
-}
-
-/// One system's two estimators.
-fn alone(section: &Section, column: &Column) -> String {
-    let mut lines = vec![["query", "CPU ms", "T ms", "mean of all runs, ms"].map(str::to_owned).to_vec()];
-    for (at, query) in section.queries.iter().enumerate() {
-        let times = &column.times[at];
-        let figures = [CPU, PUBLISHED, MEAN].map(|kind| shown(&times[kind], Script::Plain));
-        lines.push(std::iter::once(query_name(query).to_owned()).chain(figures).collect());
-    }
-    grid(lines, &[0])
-}
-
-/// What every set of tables ends with.
-const FOOTNOTE: &str = "CPU is the processor time of a run, of all processes. T is the published estimator, the mean of the \
-                        runs without the shortest and the longest; a gain is a ratio of two such means, and says nothing \
-                        of chance. All runs: B against A by the mean of all runs in the same round, with its interval and \
-                        verdict. Every answer was checked before it was timed.";
-
-/// With verdicts on [`JUDGED`]. Empty without spatial queries.
-pub fn render(evidence: &Evidence, set: Option<&ComparisonSet>) -> Option<String> {
+fn suite_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {
     let sections = sections(evidence);
-    let mut text = String::new();
-    for section in &sections {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{}# {}", if text.is_empty() { "" } else { "\n" }, clean(&section.title));
-        match section.columns.as_slice() {
-            [] => {}
-            [only] => {
-                let _ = writeln!(text, "\n{}", clean(&only.system));
-                text.push_str(&alone(section, only));
-            }
-            [a, others @ ..] => {
-                for b in others {
-                    let _ = writeln!(text, "\nA = {}, B = {}", clean(&a.system), clean(&b.system));
-                    text.push_str(&published(section, a, b));
-                    if let Some(both) = set.and_then(|set| both(evidence, set, section, a, b)) {
-                        let _ = write!(text, "\nthe published gain in T, and B against A by all runs\n{both}");
-                    }
-                }
-                text.push('\n');
-                for conclusion in section.conclusions() {
-                    text.push_str(&wrapped(&clean(&conclusion.words(&a.system, Script::Plain)), WIDTH, 2));
-                }
-            }
-        }
-        for reason in section.reasons() {
-            text.push_str(&wrapped(&clean(&format!("n/a: {reason}")), WIDTH, 2));
-        }
-    }
-    text.push('\n');
-    text.push_str(&wrapped(FOOTNOTE, WIDTH, 0));
-    (!sections.is_empty()).then(|| unfinished_above(evidence, WIDTH) + &text)
+    sections.iter().enumerate().flat_map(|(number, section)| section.views(evidence, set, number)).collect()
 }

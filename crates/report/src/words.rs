@@ -217,15 +217,10 @@ pub fn exploring<'r>(
 }
 
 /// Both families, for tables without legend.
-pub fn families<'r>(
-    set: &ComparisonSet,
-    rows: impl IntoIterator<Item = &'r Comparison> + Clone,
-    width: usize,
-) -> String {
+pub fn families<'r>(set: &ComparisonSet, rows: impl IntoIterator<Item = &'r Comparison> + Clone) -> Vec<String> {
     let is_primary = |row: &Comparison| Family::of(row.metric.role) == Family::Primary;
     let primary = primary_family(set, Script::Plain).filter(|_| rows.clone().into_iter().any(is_primary));
-    let both = [primary, exploring(set, rows, Script::Plain)];
-    both.into_iter().flatten().map(|text| wrapped(&text, width, 2)).collect()
+    [primary, exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
 }
 
 /// Common to all hosts.

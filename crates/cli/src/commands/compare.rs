@@ -23,11 +23,11 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Pages {
-        printer.out(&super::report::pages(&evidence, printer)?);
+        printer.out(&super::report::family(&evidence, &report::pages::FAMILY, printer)?);
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Spatial {
-        printer.out(&super::report::spatial(&evidence)?);
+        printer.out(&super::report::family(&evidence, &report::spatial::FAMILY, printer)?);
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Backup {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use report::text::{Runs, Style, TextOptions};
+use report::views::Family;
 use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing};
 use store::Store;
 
@@ -37,8 +38,8 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     write_html(&store, &evidence, &options, &html)?;
     match (format, called) {
         (ResultFormat::Text, _) => print_set(&evidence, &options, Runs::Hidden, printer)?,
-        (ResultFormat::Pages, _) => printer.out(&pages(&evidence, printer)?),
-        (ResultFormat::Spatial, _) => printer.out(&spatial(&evidence)?),
+        (ResultFormat::Pages, _) => printer.out(&family(&evidence, &report::pages::FAMILY, printer)?),
+        (ResultFormat::Spatial, _) => printer.out(&family(&evidence, &report::spatial::FAMILY, printer)?),
         (ResultFormat::Backup, _) => printer.out(&report::backup::tables(&evidence)),
         (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
             printer.out(&barrel::render_called(&evidence, called)?);
@@ -53,23 +54,19 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     Ok(())
 }
 
-/// With verdicts if there are two systems.
-pub fn pages(evidence: &Evidence, printer: Printer) -> Result<String, CliError> {
-    let set = judged(evidence, &report::pages::JUDGED);
-    // A file takes the published table in one piece.
-    let width = printer.known_width().unwrap_or(report::pages::WHOLE_WIDTH);
-    report::pages::render(evidence, set.as_ref(), width).ok_or_else(|| {
-        CliError::user("this experiment has no benchmark of the workload `pages`".to_owned())
-            .hint("`--format pages` prints the tables of page inserts, as those of the plan `sqlserver-pages`")
-    })
-}
+/// Of a published table in one piece.
+const WHOLE_WIDTH: usize = 160;
 
-/// With verdicts if there are two systems.
-pub fn spatial(evidence: &Evidence) -> Result<String, CliError> {
-    let set = judged(evidence, &report::spatial::JUDGED);
-    report::spatial::render(evidence, set.as_ref()).ok_or_else(|| {
-        CliError::user("this experiment has no benchmark of the workload `spatial`".to_owned())
-            .hint("`--format spatial` prints the tables of spatial queries, as those of the plan `spatial`")
+/// The tables of a workload, with verdicts if there are two systems.
+pub fn family(evidence: &Evidence, family: &Family, printer: Printer) -> Result<String, CliError> {
+    let set = judged(evidence, family.judged);
+    // A file takes the published tables in one piece.
+    let width = printer.known_width().unwrap_or(WHOLE_WIDTH);
+    family.render(evidence, set.as_ref(), width).ok_or_else(|| {
+        let name = family.name;
+        CliError::user(format!("this experiment has no benchmark of the workload `{name}`")).hint(format!(
+            "`--format {name}` prints the tables of that workload; `etalon compare STORE` prints those of any"
+        ))
     })
 }
 

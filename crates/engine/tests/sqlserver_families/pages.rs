@@ -161,7 +161,7 @@ fn two_servers_stand_side_by_side_in_one_report() {
     let text = report::text::render(&set, &report::text::TextOptions::default());
     assert!(text.contains("A = postgres, B = sqlserver"), "{text}");
     assert!(text.contains("commits") && text.contains("Microsoft's written approval"), "{text}");
-    let published = report::pages::render(&evidence, None, 200).unwrap();
+    let published = report::pages::FAMILY.render(&evidence, None, 200).unwrap();
     for words in ["results for postgres: 2 runs", "results for sqlserver: 2 runs", "since the files were opened"] {
         assert!(published.contains(words), "{words}: {published}");
     }

@@ -35,6 +35,23 @@ pub struct Rules {
     pub unfinished: Option<Unfinished>,
 }
 
+impl Rules {
+    /// For another comparison by the same rules.
+    pub fn options(&self) -> Options {
+        Options {
+            margin: Some(self.margin),
+            level: Some(self.level),
+            pairing: match self.order {
+                TimeOrder::Interleaved | TimeOrder::Unknown => self.pairing,
+                // Requested, and refused.
+                TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
+            },
+            min_rounds: self.min_rounds,
+            ..Options::default()
+        }
+    }
+}
+
 /// What is known of when the runs of the two sides ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeOrder {

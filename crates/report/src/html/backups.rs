@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, swatch};
 use crate::backup::{BackupRow, CLASS_HEADS, more, noted};
 use crate::backup_load::{self, HEADS, LoadRow};
-use crate::comparison::{ComparisonSet, MetricFilter, Options, Pairing, TimeOrder, compare};
+use crate::comparison::{ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
 use crate::number::{Script, fixed, significant};
+use crate::views::{Bar, BarGroup, Bars};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
@@ -76,27 +76,12 @@ fn by_backup(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let options = Options {
         cols: Some(backup_load::compared_keys(evidence)),
         metrics: MetricFilter::Named(shown),
-        ..options_of(set)
+        ..set.rules.options()
     };
     let Ok(compared) = compare(evidence, &options) else { return html! {} };
     html! {
         h3 { "Each backup against the transactions alone" }
         (super::table::tables_after(set.tables.len(), &compared))
-    }
-}
-
-/// The set's rules for another comparison.
-fn options_of(set: &ComparisonSet) -> Options {
-    Options {
-        margin: Some(set.rules.margin),
-        level: Some(set.rules.level),
-        pairing: match set.rules.order {
-            TimeOrder::Interleaved | TimeOrder::Unknown => set.rules.pairing,
-            // Requested, and refused.
-            TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
-        },
-        min_rounds: set.rules.min_rounds,
-        ..Options::default()
     }
 }
 
@@ -112,7 +97,7 @@ fn name(row: &BackupRow) -> String {
 
 /// Each codec compared with none, with intervals and verdicts, which the published tables lack.
 fn by_codec(evidence: &Evidence, set: &ComparisonSet) -> Markup {
-    let options = Options { a: Some("none".to_owned()), cols: Some(vec!["codec".to_owned()]), ..options_of(set) };
+    let options = Options { a: Some("none".to_owned()), cols: Some(vec!["codec".to_owned()]), ..set.rules.options() };
     // No uncompressed backup to compare with.
     let Ok(compared) = compare(evidence, &options) else { return html! {} };
     html! {
@@ -199,13 +184,18 @@ fn split(rows: &[BackupRow]) -> Markup {
 }
 
 fn bars(rows: &[BackupRow], id: &str, title: &str, caption: &str, of: Of) -> Markup {
-    let bar = |(index, row): (usize, &BackupRow)| {
+    let group = |(index, row): (usize, &BackupRow)| {
         let value = of(row);
-        let said = value.map(|value| significant(value, 3, Script::Typographic));
-        Bar { index, name: name(row), value, interval: None, said: said.unwrap_or_else(|| "n/a".to_owned()) }
+        let text = value.map_or_else(|| "n/a".to_owned(), |value| significant(value, 3, Script::Typographic));
+        BarGroup { name: name(row), bars: vec![Bar { index, name: name(row), value, text, ..Bar::default() }] }
     };
-    let groups = rows.iter().enumerate().map(|(index, row)| (name(row), vec![bar((index, row))]));
-    Bars { title, id, caption, groups: groups.collect() }.render()
+    super::bars::render(&Bars {
+        family: "backup",
+        title: title.to_owned(),
+        id: id.to_owned(),
+        unit: caption.to_owned(),
+        groups: rows.iter().enumerate().map(group).collect(),
+    })
 }
 
 fn legend(rows: &[BackupRow]) -> Markup {

@@ -2,8 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Panel, text};
-use super::figure::{Figure, swatch};
+use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
+use super::figure::Figure;
+use super::views::legend;
+use crate::text::clipped;
+use crate::views::{Bar, BarGroup, Bars};
 
 const WIDTH: i32 = 480;
 /// Heights of a group's name, a bar, and the gap.
@@ -17,91 +20,57 @@ const LONGEST_NAME: usize = 58;
 /// Axis length over longest bar, to make room for figures.
 const FIGURES: f64 = 1.4;
 
-pub struct Bar {
-    pub index: usize,
-    pub name: String,
-    pub value: Option<f64>,
-    pub interval: Option<(f64, f64)>,
-    pub said: String,
+pub fn render(of: &Bars) -> Markup {
+    let all = || of.groups.iter().flat_map(|group| &group.bars);
+    let highest = all().filter_map(|bar| bar.value).fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return super::figure::nothing(&of.title, "no run has a figure");
+    }
+    let tall: i32 = of.groups.iter().map(|group| name_height(group) + BAR * group.bars.len() as i32 + GAP).sum();
+    let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
+    let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, Axis::between(0.0, highest * FIGURES, 5), y);
+    (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
+    panel.title.clone_from(&of.title);
+    panel.description = "Bars with their names above them or in the legend, and their figures behind them.".to_owned();
+    panel.x_caption.clone_from(&of.unit);
+    let mut offset = 0;
+    for group in &of.groups {
+        if !group.name.is_empty() {
+            let name = clipped(&group.name, LONGEST_NAME);
+            panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 16)), "start", &name));
+            offset += NAME;
+        }
+        for bar in &group.bars {
+            draw(&mut panel, bar, offset);
+            offset += BAR;
+        }
+        offset += GAP;
+    }
+    let mut named: Vec<(usize, &str)> = all().map(|bar| (bar.index, bar.name.as_str())).collect();
+    named.sort_unstable();
+    named.dedup_by_key(|(index, _)| *index);
+    // Bars under a name need no second one.
+    if of.groups.iter().all(|group| !group.name.is_empty() && group.bars.len() == 1) {
+        named.clear();
+    }
+    let legend = html! { @if !named.is_empty() { (legend(named.into_iter())) } };
+    Figure { title: &of.title, panel: &panel, id: &of.id, legend, live: None }.render(table(of))
 }
 
-pub struct Bars<'a> {
-    pub title: &'a str,
-    /// Unique in the page.
-    pub id: &'a str,
-    pub caption: &'a str,
-    pub groups: Vec<(String, Vec<Bar>)>,
-}
-
-impl Bars<'_> {
-    pub fn render(&self) -> Markup {
-        let all = || self.groups.iter().flat_map(|(_, bars)| bars);
-        let highest = all().filter_map(|bar| bar.value).fold(0.0, f64::max);
-        if highest <= 0.0 {
-            return super::figure::nothing(self.title, "no run has a figure");
-        }
-        let tall: i32 = self.groups.iter().map(|(name, bars)| name_height(name) + BAR * bars.len() as i32 + GAP).sum();
-        let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
-        let mut panel = Panel::new(WIDTH, TOP + tall + BOTTOM, Axis::between(0.0, highest * FIGURES, 5), y);
-        (panel.left, panel.top, panel.grid) = (12, TOP, GridLines::Vertical);
-        panel.title = self.title.to_owned();
-        panel.description =
-            "Bars with their names above them or in the legend, and their figures behind them.".to_owned();
-        panel.x_caption = self.caption.to_owned();
-        let mut offset = 0;
-        for (name, bars) in &self.groups {
-            if !name.is_empty() {
-                let name = short(name);
-                panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 16)), "start", &name));
-                offset += NAME;
-            }
-            for bar in bars {
-                draw(&mut panel, bar, offset);
-                offset += BAR;
-            }
-            offset += GAP;
-        }
-        let legend = self.legend();
-        Figure { title: self.title, panel: &panel, id: self.id, legend, live: None }.render(self.table())
-    }
-
-    fn legend(&self) -> Markup {
-        // Bars under a name need no second one.
-        if self.groups.iter().all(|(name, bars)| !name.is_empty() && bars.len() == 1) {
-            return html! {};
-        }
-        let mut named: Vec<&Bar> = Vec::new();
-        for bar in self.groups.iter().flat_map(|(_, bars)| bars) {
-            if !named.iter().any(|known| known.index == bar.index) {
-                named.push(bar);
-            }
-        }
-        named.sort_by_key(|bar| bar.index);
-        html! { span.legend { @for bar in named { span.key { (swatch(bar.index)) bdi { (bar.name) } } } } }
-    }
-
-    fn table(&self) -> Markup {
-        html! {
-            table.small {
-                tbody { @for (name, bars) in &self.groups { @for bar in bars { tr {
-                    @if !name.is_empty() { th scope="row" { bdi { (name) } } }
-                    @if *name != bar.name { td { bdi { (bar.name) } } }
-                    td.num { (bar.said) }
-                } } } }
-            }
+fn table(of: &Bars) -> Markup {
+    html! {
+        table.small {
+            tbody { @for group in &of.groups { @for bar in &group.bars { tr {
+                @if !group.name.is_empty() { th scope="row" { bdi { (group.name) } } }
+                @if group.name != bar.name { td { bdi { (bar.name) } } }
+                td.num { (bar.text) }
+            } } } }
         }
     }
 }
 
-fn name_height(name: &str) -> i32 {
-    if name.is_empty() { 0 } else { NAME }
-}
-
-fn short(text: &str) -> String {
-    if text.chars().count() <= LONGEST_NAME {
-        return text.to_owned();
-    }
-    text.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+fn name_height(group: &BarGroup) -> i32 {
+    if group.name.is_empty() { 0 } else { NAME }
 }
 
 /// A bar `offset` below the upper edge.
@@ -111,16 +80,26 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     let plot = panel.plot_box();
     let place = |value: f64| plot.left + value / panel.x.hi * (plot.right - plot.left);
     let Some(value) = bar.value else {
-        panel.extra.push_str(&text("tick", (plot.left + 4.0, baseline), "start", &bar.said));
+        panel.extra.push_str(&text("tick", (plot.left + 4.0, baseline), "start", &bar.text));
         return;
     };
     let half = f64::from(BAR) / 2.0 - 2.0;
     // A wide interval must not push the figure out.
     let edge = panel.x.hi / FIGURES;
     let behind = bar.interval.map_or(value, |(_, hi)| hi.clamp(value, edge.max(value)));
-    panel.extra.push_str(&text("tick", (place(behind) + 6.0, baseline), "start", &bar.said));
+    panel.extra.push_str(&text("tick", (place(behind) + 6.0, baseline), "start", &bar.text));
     panel.layers.push(Layer::Bar((0.0, middle - half), (value.max(0.0), middle + half), Ink::Bar(bar.index)));
     if let Some((lo, hi)) = bar.interval {
         panel.layers.push(Layer::Line(vec![(lo, middle), (hi.min(edge), middle)], Ink::Interval));
+    }
+    if let Some(mean) = bar.mean {
+        panel.marks.push(Mark {
+            x: mean,
+            y: middle,
+            shape: Shape::Diamond,
+            radius: 3.0,
+            class: "pt mean".to_owned(),
+            title: format!("{}: {}", bar.name, bar.text),
+        });
     }
 }

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::bars::{Bar, Bars};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, Live, LiveSeries, swatch};
 use crate::comparison::{ClientsCurve, ClientsGroup, ClientsPoint, ComparisonSet};
 use crate::number::{RowUnit, Script, half, percent};
+use crate::views::{Bar, BarGroup, Bars};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
@@ -145,22 +145,24 @@ fn bars(group: &ClientsGroup, number: usize) -> Markup {
             name: curve.system.clone(),
             value: point.mean().map(|mean| unit.of(mean)),
             interval: point.interval().map(|(lo, hi)| (unit.of(lo), unit.of(hi))),
-            said: words(point, &unit),
+            text: words(point, &unit),
+            mean: None,
         })
     };
     let at = group.bars_at();
     let of = |clients: &i64| {
         let noun = if *clients == 1 { "client" } else { "clients" };
-        (format!("{clients} {noun}"), group.curves.iter().filter_map(|curve| bar(curve, *clients)).collect())
+        let bars = group.curves.iter().filter_map(|curve| bar(curve, *clients)).collect();
+        BarGroup { name: format!("{clients} {noun}"), bars }
     };
     let listed: Vec<String> = at.iter().map(ToString::to_string).collect();
-    Bars {
-        title: &format!("{}: throughput at {} clients", group.label, listed.join(", ")),
-        id: &format!("clients-bars-{number}"),
-        caption: &format!("{}: mean of the runs, and its interval", unit.name()),
+    super::bars::render(&Bars {
+        family: "transactions",
+        title: format!("{}: throughput at {} clients", group.label, listed.join(", ")),
+        id: format!("clients-bars-{number}"),
+        unit: format!("{}: mean of the runs, and its interval", unit.name()),
         groups: at.iter().map(of).collect(),
-    }
-    .render()
+    })
 }
 
 fn table(group: &ClientsGroup, unit: &RowUnit<'_>) -> Markup {

@@ -17,13 +17,12 @@ mod head;
 mod hosts;
 mod load;
 mod method;
-mod pages;
 mod responses;
 mod runs;
 mod series;
 mod single;
-mod spatial;
 mod table;
+mod views;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,6 +31,7 @@ use sha2::{Digest, Sha256};
 
 use crate::comparison::ComparisonSet;
 use crate::evidence::{Evidence, SeriesSource};
+use crate::views::FAMILIES;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
@@ -126,10 +126,11 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     }
     let limits = responses::view(evidence, source)?;
     parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
-    let pages = pages::pages(evidence);
-    parts.extend(pages.map(|pages| part("pages", "I/O", "I/O of the page inserts", PAGES, pages)));
-    let spatial = spatial::view(evidence);
-    parts.extend(spatial.map(|spatial| part("spatial", "Spatial", "Spatial queries", SPATIAL, spatial)));
+    for family in FAMILIES {
+        let own = (family.views)(evidence, None);
+        let [short, title, lead] = family.part;
+        parts.extend((!own.is_empty()).then(|| part(family.name, short, title, lead, views::render(&own))));
+    }
     let backups = backups::view(evidence, set);
     parts.extend(backups.map(|backups| part("backups", "Backups", "Backups", BACKUPS, backups)));
     parts.push(part("runs", "Runs", "Every run", RUNS, charts.runs));
@@ -155,8 +156,6 @@ const STANDS_FOR: &str = "The published figures that the cases of this plan stan
                           in the published form and as a comparison that says how sure it is.";
 const LIMITS: &str = "The published summary of response times: who was within the limits up to which people feel no wait (0.1 s), \
                       keep their thought (1 s) and their attention (10 s).";
-const SPATIAL: &str = "The published table: for each query the mean of its runs without the shortest and the longest, and its \
-                       processor time. Every answer was checked; one that is wrong has no figure.";
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
 const RUNS: &str = "One mark per run in the order in which they ran; every other round is shaded, the thin line is the \
@@ -165,8 +164,6 @@ const LATENCY: &str = "Response time, from the intended start of an operation to
                        histograms are merged, no percentile is averaged. Curves end where fewer than 10 operations are left.";
 const SECONDS: &str =
     "What happened within the runs. Seconds of one run are not independent, so no verdict rests on them.";
-const PAGES: &str = "By the engines' own counters, as differences of two snapshots. An engine that writes into the page cache \
-                     waits in its syncs, one that writes through waits in its writes: only the time waited compares.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
 const BACKUPS: &str = "What each codec saves and costs, and how the backup's file grew. Every restore was verified.";
 const DATA: &str = "Everything above as files; they are part of this page.";

@@ -4,13 +4,13 @@
 
 use maud::{Markup, html};
 
-use super::bars::{Bar, Bars};
 use super::cases::{CaseView, SystemCase, points, views};
 use super::{ReportError, load};
 use crate::comparison::{Index, unfair};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
 use crate::number::{RowUnit, Script, significant, whole};
+use crate::views::{Bar, BarGroup, Bars};
 
 /// Prefixes of counts beyond and below a limit.
 const LIMITS: [&str; 2] = ["over_", "below_"];
@@ -272,18 +272,19 @@ fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], numbe
             index: column.index,
             name: column.system.clone(),
             value: share.map(|share| share * 100.0),
-            interval: None,
-            said: share.map_or_else(|| "n/a".to_owned(), |share| format!("{:.2} %", share * 100.0)),
+            text: share.map_or_else(|| "n/a".to_owned(), |share| format!("{:.2} %", share * 100.0)),
+            ..Bar::default()
         }
     };
     let groups = limits.iter().enumerate().map(|(at, (limit_ms, _))| {
-        (format!("within {}", limit_words(*limit_ms)), columns.iter().map(|column| bar(column, at)).collect())
+        let bars = columns.iter().map(|column| bar(column, at)).collect();
+        BarGroup { name: format!("within {}", limit_words(*limit_ms)), bars }
     });
-    Bars {
-        title: &format!("{}: executions within the limits", view.title),
-        id: &format!("limits-{number}"),
-        caption: "% of all executions",
+    super::bars::render(&Bars {
+        family: "transactions",
+        title: format!("{}: executions within the limits", view.title),
+        id: format!("limits-{number}"),
+        unit: "% of all executions".to_owned(),
         groups: groups.collect(),
-    }
-    .render()
+    })
 }

@@ -4,9 +4,10 @@ use anstyle::Style as Ansi;
 use unicode_width::UnicodeWidthStr;
 
 /// To which edge a column's cells go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
     Left,
+    #[default]
     Right,
 }
 
@@ -64,6 +65,8 @@ pub enum GridLine {
     Cells(Vec<GridCell>),
     /// Text across all columns.
     Across(String),
+    /// Headings, each at the right edge of so many columns.
+    Groups(Vec<(String, usize)>),
 }
 
 #[derive(Clone, Debug)]
@@ -107,6 +110,7 @@ impl Grid {
             match line {
                 GridLine::Across(text) => out.push_str(text),
                 GridLine::Cells(cells) => self.render_cells(cells, &widths, style, &mut out),
+                GridLine::Groups(groups) => out.push_str(&headings(groups, &widths)),
             }
             while out.ends_with(' ') {
                 out.pop();
@@ -141,6 +145,18 @@ impl Grid {
             }
         }
     }
+}
+
+fn headings(groups: &[(String, usize)], widths: &[usize]) -> String {
+    let (mut line, mut at, mut end) = (String::new(), 0, 0);
+    for (name, columns) in groups {
+        end += widths[at..at + columns].iter().map(|width| width + GAP).sum::<usize>();
+        at += columns;
+        let blanks = (end - GAP).saturating_sub(line.width() + name.width());
+        line.push_str(&" ".repeat(if line.is_empty() || name.is_empty() { blanks } else { blanks.max(1) }));
+        line.push_str(name);
+    }
+    line
 }
 
 /// Escape sequences in names must not control the terminal.

@@ -51,7 +51,7 @@ fn the_object_has_the_documented_fields() {
     let made = Builder::default().build();
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
-    assert_eq!(value["schema_version"], 1);
+    assert_eq!(value["schema_version"], 2);
     assert_eq!(value["experiment"]["created"], "2026-03-01T12:00:00Z");
     let first = &value["comparisons"][0];
     for field in [

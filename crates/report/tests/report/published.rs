@@ -141,7 +141,7 @@ fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
 fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
     let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
     let faster = |made: &Made| {
-        let text = report::spatial::render(&made.evidence, None).unwrap();
+        let text = report::spatial::FAMILY.render(&made.evidence, None, 80).unwrap();
         text.replace("\n  ", " ").contains("wal is faster than rollback-journal in 1 of 1 queries")
     };
     assert!(faster(&made));
@@ -153,7 +153,7 @@ fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
     let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
     made.repeat("wal", 6, "the server closed the connection");
     assert!(!faster(&made));
-    let text = report::spatial::render(&made.evidence, None).unwrap().replace("\n  ", " ");
+    let text = report::spatial::FAMILY.render(&made.evidence, None, 80).unwrap().replace("\n  ", " ");
     assert!(text.contains("n/a: gains of wal: 6 runs of wal failed or were cut off at first"), "{text}");
     let text = page(&made);
     assert!(text.contains("n/a: gains of wal: 6 runs of wal"), "{text}");
@@ -171,7 +171,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     let made = queries(6, &asked, &["elapsed", "published", "cpu"]);
     let named = MetricFilter::Named(vec!["elapsed".to_owned()]);
     let set = compare(&made.evidence, &Options { metrics: named, ..Options::default() }).unwrap();
-    let text = report::spatial::render(&made.evidence, Some(&set)).unwrap();
+    let text = report::spatial::FAMILY.render(&made.evidence, Some(&set), 80).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let published = ["S2-area", "10.0", "4.00", "2.50×", "B", "10.0", "4.00", "2.50×", "B"];

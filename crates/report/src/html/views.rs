@@ -1,0 +1,139 @@
+//! The families' views on the page.
+
+use maud::{Markup, html};
+
+use super::chart::{Axis, Ink, Layer, Panel};
+use super::figure::{Figure, swatch};
+use crate::number::{Script, half, significant};
+use crate::text::Align;
+use crate::views::{Column, Entry, Look, Series, Table, View};
+
+const WIDTH: i32 = 480;
+const HEIGHT: i32 = 280;
+
+/// Tables one below the other, charts side by side.
+pub fn render(views: &[View]) -> Markup {
+    let is_table = |view: &View| view.table().is_some();
+    let mut cases = views.iter().scan("", |last, view| {
+        let case = view.table().map_or(*last, |table| table.case.as_str());
+        Some((std::mem::replace(last, case) != case).then_some(case))
+    });
+    html! {
+        @for part in views.chunk_by(|a, b| is_table(a) == is_table(b)) {
+            @if is_table(&part[0]) {
+                @for one in part {
+                    @if let Some(Some(case)) = cases.next() { h3 dir="auto" { (case) } }
+                    (view(one))
+                }
+            } @else { div.grid { @for one in part { @let _ = cases.next(); (view(one)) } } }
+        }
+    }
+}
+
+fn view(view: &View) -> Markup {
+    match view {
+        View::Table(shown) if shown.look == Look::Terminal => html! {},
+        View::Table(folded) if folded.look == Look::Folded => html! {
+            details.case { summary dir="auto" { (folded.title) } (table(folded, false)) }
+        },
+        View::Table(shown) => table(shown, true),
+        View::Bars(bars) => super::bars::render(bars),
+        View::Series(series) => lines(series),
+    }
+}
+
+fn table(table: &Table, is_titled: bool) -> Markup {
+    let shown = |at: &usize| !table.columns[*at].is_hidden;
+    let all: Vec<usize> = (0..table.columns.len()).filter(shown).collect();
+    let columns: Vec<&Column> = all.iter().map(|at| &table.columns[*at]).collect();
+    let is_deep = columns.iter().any(|column| !column.group.is_empty());
+    // Headings of two lines, and rows that belong together, cannot be sorted.
+    let class = if is_deep || table.look == Look::Grouped { "disk" } else { "results" };
+    html! {
+        @if !table.conclusions.is_empty() { ul { @for said in &table.conclusions { li dir="auto" { (said) } } } }
+        @for lead in &table.lead { p.note { (lead) } }
+        div.scroll { table class=(class) {
+            @if is_titled && !table.title.is_empty() { caption dir="auto" { (table.title) } }
+            thead {
+                @if is_deep { tr { @for group in columns.chunk_by(|a, b| a.group == b.group) {
+                    @if group[0].group.is_empty() { @for column in group { (head(column, 2)) } }
+                    @else { th.num scope="colgroup" colspan=(group.len()) { bdi { (group[0].group) } } }
+                } } }
+                tr { @for column in columns.iter().filter(|column| !is_deep || !column.group.is_empty()) { (head(column, 1)) } }
+            }
+            tbody { @for (number, row) in table.rows.iter().enumerate() { tr {
+                @for (place, (at, column)) in all.iter().zip(&columns).enumerate() {
+                    @if place > 0 { (cell(&row[*at], column)) }
+                    @else if table.look != Look::Grouped { th scope="row" data-l=(column.head) { (entry(&row[*at])) } }
+                    @else if number == 0 || table.rows[number - 1][*at] != row[*at] {
+                        @let alike = table.rows[number..].iter().take_while(|other| other[*at] == row[*at]).count();
+                        th scope="rowgroup" rowspan=(alike) { (entry(&row[*at])) }
+                    }
+                }
+            } } }
+        } }
+        @for note in &table.notes { p.note dir="auto" { (note) } }
+    }
+}
+
+fn head(column: &Column, rows: usize) -> Markup {
+    let class = (column.align == Align::Right).then_some("num");
+    html! { th class=[class] scope="col" rowspan=[(rows > 1).then_some(rows)] { bdi { (column.head) } } }
+}
+
+/// Its heading shows on phones, where rows are cards.
+fn cell(of: &Entry, column: &Column) -> Markup {
+    let label = [column.group.as_str(), column.head.as_str()];
+    let label = label.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let class = if of.index.is_some() {
+        "who"
+    } else if column.align == Align::Right {
+        "num"
+    } else {
+        ""
+    };
+    html! { td class=(class) data-l=(label) data-v=[of.value.map(|value| value.to_string())] { span { (entry(of)) } } }
+}
+
+fn entry(of: &Entry) -> Markup {
+    let number = of.number(Script::Typographic);
+    html! {
+        @if let Some(index) = of.index { (swatch(index)) " " }
+        @if let Some(reason) = &of.missing { span.na title=(reason) { (number) } }
+        @else {
+            (number)
+            @if let Some(share) = of.half_width { span.half { " " (half(share, Script::Typographic)) } }
+            @if let Some(winner) = &of.winner { " (" bdi { (winner) } ")" }
+            @if !of.text.is_empty() { @if of.value.is_some() { " " } bdi { (of.text) } }
+        }
+    }
+}
+
+/// A legend of systems or codecs.
+pub fn legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup {
+    html! { span.legend { @for (index, name) in names { span.key { (swatch(index)) bdi { (name) } } } } }
+}
+
+fn lines(series: &Series) -> Markup {
+    let points = || series.lines.iter().flat_map(|line| &line.points);
+    let end = points().map(|(x, _)| *x).fold(0.0, f64::max);
+    if end <= 0.0 {
+        return super::figure::nothing(&series.title, "its values were not stored");
+    }
+    let y = Axis::from_zero(points().map(|(_, y)| *y), 5);
+    let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
+    panel.left = 60;
+    panel.title.clone_from(&series.title);
+    panel.description = format!("One line for each of {}.", series.lines.len());
+    panel.x_caption.clone_from(&series.x);
+    panel.y_caption.clone_from(&series.unit);
+    panel.layers = series.lines.iter().map(|line| Layer::Line(line.points.clone(), Ink::Line(line.index))).collect();
+    let values = |points: &[(f64, f64)]| {
+        points.iter().map(|(_, y)| significant(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
+    };
+    let table = html! {
+        dl.values { @for line in &series.lines { dt { bdi { (line.name) } ", " (series.unit) } dd { (values(&line.points)) } } }
+    };
+    let legend = legend(series.lines.iter().map(|line| (line.index, line.name.as_str())));
+    Figure { title: &series.title, panel: &panel, id: &series.id, legend, live: None }.render(table)
+}

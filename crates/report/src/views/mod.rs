@@ -1,0 +1,388 @@
+//! What a family tells, before anybody lays it out: tables, curves, bars and series of numbers with their units. Text,
+//! HTML, Markdown and JSON render each kind once.
+
+pub mod text;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::comparison::{Comparison, ComparisonSet, MetricFilter, Options, compare};
+use crate::evidence::Evidence;
+use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
+use crate::text::{Align, wrapped};
+use crate::words::{absent, change, unfinished_above};
+use crate::{pages, spatial};
+
+/// A workload whose cases have views beside the comparison.
+pub struct Family {
+    /// The workload.
+    pub name: &'static str,
+    /// The metrics that its verdicts are given on.
+    pub judged: &'static [&'static str],
+    /// Of its part of a page: what stands in the navigation, above the part, and below that.
+    pub part: [&'static str; 3],
+    /// What its tables on a terminal end with.
+    pub footnote: &'static str,
+    /// Of a comparison of what is judged; empty without cases of the workload.
+    pub views: fn(&Evidence, Option<&ComparisonSet>) -> Vec<View>,
+}
+
+/// Every workload that has views.
+pub const FAMILIES: [&Family; 2] = [&pages::FAMILY, &spatial::FAMILY];
+
+/// Of every workload, each with verdicts on what it judges, by the rules of `set`.
+pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
+    let judged = |family: &Family| {
+        let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
+        compare(evidence, &Options { metrics, ..set.rules.options() }).ok()
+    };
+    let is_asked = |family: &&Family| evidence.cases.iter().any(|case| case.workload == family.name);
+    FAMILIES.into_iter().filter(is_asked).flat_map(|family| (family.views)(evidence, judged(family).as_ref())).collect()
+}
+
+impl Family {
+    /// For a terminal, at most so wide where that can be; `None` without cases of the workload.
+    pub fn render(&self, evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
+        let views = (self.views)(evidence, set);
+        let text = unfinished_above(evidence, width) + &text::render(&views, width) + "\n";
+        (!views.is_empty()).then(|| text + &wrapped(self.footnote, width, 0))
+    }
+}
+
+/// One of a family's views.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum View {
+    /// Rows of entries.
+    Table(Table),
+    /// One number for each system, in groups.
+    Bars(Bars),
+    /// Values over a number that is no key.
+    Series(Series),
+}
+
+/// A table of entries.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Table {
+    /// The workload that it is of, or what it is about.
+    pub family: &'static str,
+    /// The case that it is of; empty if of all.
+    pub case: String,
+    /// What it shows.
+    pub title: String,
+    /// The columns; each row has an entry for each.
+    pub columns: Vec<Column>,
+    /// The rows.
+    pub rows: Vec<Vec<Entry>>,
+    /// What is to be known before it, such as how many questions were asked.
+    pub lead: Vec<String>,
+    /// What follows from it, in words.
+    pub conclusions: Vec<String>,
+    /// What is to be known of it.
+    pub notes: Vec<String>,
+    /// Where and how it is printed.
+    #[serde(skip)]
+    pub look: Look,
+}
+
+/// Where and how a table is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    #[default]
+    Everywhere,
+    /// On a page below its summary.
+    Folded,
+    /// With equal first entries as one, on a page.
+    Grouped,
+    /// Indented on a terminal, under what it belongs to.
+    Under,
+    Terminal,
+    Page,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Column {
+    /// What stands over it and its neighbours; empty if nothing does.
+    pub group: String,
+    /// What it shows.
+    pub name: String,
+    /// The unit of its numbers; empty for plain numbers and for words.
+    pub unit: String,
+    /// As it is printed above a narrow column.
+    #[serde(skip)]
+    pub head: String,
+    #[serde(skip)]
+    pub align: Align,
+    /// For programs only: on a terminal and a page the heading has it.
+    #[serde(skip)]
+    pub is_hidden: bool,
+}
+
+impl Column {
+    /// Of numbers.
+    pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Column {
+        let name = name.into();
+        Column { head: name.clone(), name, unit: unit.into(), ..Column::default() }
+    }
+
+    pub fn words(name: impl Into<String>) -> Column {
+        Column { align: Align::Left, ..Column::new(name, "") }
+    }
+
+    /// As `head` above it.
+    pub fn headed(self, head: impl Into<String>) -> Column {
+        Column { head: head.into(), ..self }
+    }
+
+    pub fn under(self, group: impl Into<String>) -> Column {
+        Column { group: group.into(), ..self }
+    }
+
+    pub fn hidden(self) -> Column {
+        Column { is_hidden: true, ..self }
+    }
+}
+
+/// A number, a word, or why there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Entry {
+    /// The number, in the unit of its column; left out where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// Words: a name, or what is said of the number.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// Half the interval of the mean, as a share of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub half_width: Option<f64>,
+    /// The interval, in the unit of the column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// Of a gain: who has the better number, by that factor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub winner: Option<String>,
+    /// Why there is no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Of a system's name: its colour and shape.
+    #[serde(skip)]
+    pub index: Option<usize>,
+    #[serde(skip)]
+    pub form: Form,
+}
+
+/// How a number is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Form {
+    /// Three digits.
+    #[default]
+    Significant,
+    Fixed(usize),
+    /// Thousands apart.
+    Whole,
+    /// Two decimals, four below a tenth.
+    Mean,
+    /// In the unit of its size: of `bytes` or `us`.
+    Scaled(&'static str),
+    /// A share, in percent.
+    Percent,
+    /// `+24.8 %`
+    More,
+    /// `0.66×`
+    Times,
+    /// Of what does not apply: a dash.
+    Dash,
+    /// `2.8x (linux)`.
+    Gain,
+    /// `2.41× B`, or with the winner's name where there is room.
+    GainOf(char),
+    /// The point of a change.
+    Change(Change),
+    /// Its interval.
+    Interval(Change),
+}
+
+impl Entry {
+    pub fn text(text: impl Into<String>) -> Entry {
+        Entry { text: text.into(), ..Entry::default() }
+    }
+
+    /// A system's name with its colour.
+    pub fn system(name: &str, index: usize) -> Entry {
+        Entry { index: Some(index), ..Entry::text(name) }
+    }
+
+    /// The number, or why there is none.
+    pub fn of(reading: Result<f64, String>, form: Form) -> Entry {
+        match reading {
+            Ok(value) => Entry { value: Some(value), form, ..Entry::default() },
+            Err(missing) => Entry { missing: Some(missing), form, ..Entry::default() },
+        }
+    }
+
+    /// The number, or the same reason for all that lack it.
+    pub fn or(value: Option<f64>, form: Form, missing: &str) -> Entry {
+        Entry::of(value.ok_or_else(|| missing.to_owned()), form)
+    }
+
+    pub fn with_half(self, half_width: Option<f64>) -> Entry {
+        Entry { half_width, ..self }
+    }
+
+    /// A factor and who has the better number.
+    pub fn gain(gain: Option<(f64, &str)>, form: Form) -> Entry {
+        let winner = gain.map(|(_, winner)| winner.to_owned());
+        Entry { winner, ..Entry::or(gain.map(|(times, _)| times), form, "one of the two is not known or 0, or no gain may be told") }
+    }
+
+    /// What does not apply, and why.
+    pub fn dash(why: &str) -> Entry {
+        Entry::or(None, Form::Dash, why)
+    }
+
+    /// A row's change and its interval.
+    pub fn change(row: &Comparison) -> [Entry; 2] {
+        let Some(change) = change(row) else { return [Entry::dash("the two cannot be compared"), Entry::default()] };
+        let ratio = row.point().map(|point| point.ratio);
+        let point = Entry::or(ratio, Form::Change(change), "the two cannot be compared");
+        let interval = row.estimate.map(|estimate| [estimate.lo, estimate.hi]);
+        [point, Entry { interval, form: Form::Interval(change), ..Entry::default() }]
+    }
+
+    /// Without the half width and what is said of the number.
+    pub fn number(&self, script: Script) -> String {
+        let dash = || if script == Script::Plain { "-" } else { "–" }.to_owned();
+        if let Form::Interval(change) = self.form {
+            return change.interval(script);
+        }
+        let Some(value) = self.value else {
+            return match (&self.missing, self.form) {
+                (None, _) => String::new(),
+                (Some(_), Form::Dash) => dash(),
+                (Some(_), Form::GainOf(_)) if script == Script::Plain => dash(),
+                (Some(reason), _) => absent(reason).to_owned(),
+            };
+        };
+        match self.form {
+            Form::Significant | Form::Dash => significant(value, 3, script),
+            Form::Fixed(decimals) => fixed(value, decimals),
+            Form::Whole => whole(value.max(0.0) as u64, script),
+            Form::Mean => format!("{value:.*}", if value.abs() < 0.1 { 4 } else { 2 }),
+            Form::Scaled(unit) => {
+                let unit = RowUnit::new(unit, [value]);
+                format!("{} {}", unit.print(value, script), unit.name())
+            }
+            Form::Percent => percent(value, script),
+            Form::More => {
+                let sign = match (value < 0.0, script) {
+                    (false, _) => "+",
+                    (true, Script::Plain) => "-",
+                    (true, Script::Typographic) => "\u{2212}",
+                };
+                format!("{sign}{} %", significant(value.abs(), 3, script))
+            }
+            Form::Times => format!("{value:.2}×"),
+            // Two decimals where one would show 1.0 or 1.1.
+            Form::Gain => format!("{value:.*}x", if value < 1.15 { 2 } else { 1 }),
+            Form::GainOf(_) => format!("{}×", significant(value, 3, script)),
+            Form::Change(change) | Form::Interval(change) => change.point(script),
+        }
+    }
+
+    /// In one line.
+    pub fn print(&self, script: Script) -> String {
+        let half = self.half_width.map(|share| half(share, script)).unwrap_or_default();
+        let winner = match (&self.winner, self.form) {
+            (Some(_), Form::GainOf(letter)) if script == Script::Plain => letter.to_string(),
+            (Some(winner), _) => format!("({winner})"),
+            (None, _) => String::new(),
+        };
+        let text = if self.missing.is_some() { "" } else { self.text.as_str() };
+        [&self.number(script), half.as_str(), &winner, text]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+/// Bars with their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Bars {
+    /// The workload that they are of.
+    pub family: &'static str,
+    /// What they show.
+    pub title: String,
+    /// The unit in words.
+    pub unit: String,
+    /// Bars that stand together.
+    pub groups: Vec<BarGroup>,
+    /// Unique in a page.
+    #[serde(skip)]
+    pub id: String,
+}
+
+/// Bars that stand together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct BarGroup {
+    /// Their name.
+    pub name: String,
+    /// The bars.
+    pub bars: Vec<Bar>,
+}
+
+/// One number of a chart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Bar {
+    /// The system, or the codec.
+    pub name: String,
+    /// Null if it is not known.
+    pub value: Option<f64>,
+    /// The mean of the runs, where the bar is their best.
+    pub mean: Option<f64>,
+    /// The interval of the mean; null without enough runs.
+    pub interval: Option<(f64, f64)>,
+    /// As it is printed, or why there is no number.
+    pub text: String,
+    #[serde(skip)]
+    pub index: usize,
+}
+
+/// Lines through values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Series {
+    /// The workload that it is of.
+    pub family: &'static str,
+    /// What it shows.
+    pub title: String,
+    /// What the first number of each point is, with its unit.
+    pub x: String,
+    /// The unit of the second.
+    pub unit: String,
+    /// The lines.
+    pub lines: Vec<SeriesLine>,
+    /// Unique in a page.
+    #[serde(skip)]
+    pub id: String,
+}
+
+/// One line of a series.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct SeriesLine {
+    /// The system, or the codec.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+    #[serde(skip)]
+    pub index: usize,
+}
+
+impl View {
+    pub fn table(&self) -> Option<&Table> {
+        match self {
+            View::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+}

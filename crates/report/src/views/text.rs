@@ -1,0 +1,78 @@
+//! Tables for a terminal.
+
+use super::{Column, Entry, Look, Table, View};
+use crate::number::Script;
+use crate::text::{Grid, GridCell, GridLine, Style, clean, wrapped};
+
+/// Those tables of some views that a terminal shows, at most so wide where that can be.
+pub fn render(views: &[View], width: usize) -> String {
+    let mut out = String::new();
+    let mut case = None;
+    for table in views.iter().filter_map(View::table).filter(|table| table.look != Look::Page) {
+        let is_under = table.look == Look::Under;
+        if case.replace(&table.case) != Some(&table.case) && !table.case.is_empty() {
+            let (gap, mark) = (if out.is_empty() { "" } else { "\n" }, if is_under { "" } else { "# " });
+            out.push_str(&format!("{gap}{mark}{}\n", clean(&table.case)));
+        }
+        let indent = if is_under { "  " } else { "" };
+        let text = one(table, width - indent.len());
+        out.extend(text.lines().map(|line| format!("{indent}{line}").trim_end().to_owned() + "\n"));
+    }
+    out
+}
+
+fn one(table: &Table, width: usize) -> String {
+    let gap = if table.look == Look::Under { "" } else { "\n" };
+    let mut out = if table.title.is_empty() { String::new() } else { format!("{gap}{}\n", clean(&table.title)) };
+    table.lead.iter().for_each(|lead| out.push_str(&wrapped(&clean(lead), width, 2)));
+    let parts = parts(table, width);
+    out.push_str(&parts.iter().map(|part| grid(table, part).render(Style::Plain)).collect::<Vec<_>>().join("\n"));
+    for (number, said) in table.conclusions.iter().enumerate() {
+        // Costs and doubts, which vary most in length, have a line of their own.
+        let broken = said.find(" for ").or_else(|| said.rfind(" (")).filter(|_| table.look == Look::Under);
+        match broken.map(|at| said.split_at(at)) {
+            Some((said, rest)) => out.push_str(&format!("{}\n {}\n", clean(said), clean(rest))),
+            None => out.push_str(&format!("{}{}", if number == 0 { gap } else { "" }, wrapped(&clean(said), width, 2))),
+        }
+    }
+    table.notes.iter().for_each(|note| out.push_str(&wrapped(&clean(note), width, 2)));
+    out
+}
+
+/// The columns in so few grids that each fits; the first column is in all of them, and neighbours under one heading stay
+/// together.
+fn parts(table: &Table, width: usize) -> Vec<Vec<usize>> {
+    let shown = |at: &usize| !table.columns[*at].is_hidden;
+    let all: Vec<usize> = (0..table.columns.len()).filter(shown).collect();
+    let Some((first, rest)) = all.split_first() else { return Vec::new() };
+    let alike = |a: &usize, b: &usize| {
+        let group = |at: &usize| &table.columns[*at].group;
+        !group(a).is_empty() && group(a) == group(b)
+    };
+    let mut parts = vec![vec![*first]];
+    for group in rest.chunk_by(alike) {
+        let last = parts.len() - 1;
+        let wider = [parts[last].as_slice(), group].concat();
+        if parts[last].len() == 1 || grid(table, &wider).width() <= width {
+            parts[last] = wider;
+        } else {
+            parts.push([&[*first], group].concat());
+        }
+    }
+    parts
+}
+
+fn grid(table: &Table, part: &[usize]) -> Grid {
+    let columns: Vec<&Column> = part.iter().map(|at| &table.columns[*at]).collect();
+    let mut grid = Grid::new(columns.iter().map(|column| column.align).collect());
+    if columns.iter().any(|column| !column.group.is_empty()) {
+        let groups = columns.chunk_by(|a, b| a.group == b.group);
+        grid.push(GridLine::Groups(groups.map(|group| (clean(&group[0].group), group.len())).collect()));
+    }
+    grid.push(GridLine::Cells(columns.iter().map(|column| GridCell::new(clean(&column.head))).collect()));
+    let cell = |entry: &Entry| GridCell::new(clean(&entry.print(Script::Plain)));
+    for row in &table.rows {
+        grid.push(GridLine::Cells(part.iter().map(|at| cell(&row[*at])).collect()));
+    }
+    grid
+}
