@@ -12,6 +12,7 @@ use model::{Case, Reading, RunState, Value};
 use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
+use crate::words::unfinished;
 
 /// Metric prefix per query type.
 const THROUGHPUT: &str = "throughput_";
@@ -190,7 +191,10 @@ pub fn render(report: &BarrelReport) -> String {
 }
 
 /// Ends every set of reports.
-pub const FOOTNOTE: &str = "# max_time and min_time are the true extremes, in ms; super-smack's own are not\n";
+pub fn footnote(evidence: &Evidence) -> String {
+    let so_far = evidence.unfinished().map_or_else(String::new, |found| format!("# {}\n", unfinished(&found)));
+    format!("# max_time and min_time are the true extremes, in ms; super-smack's own are not\n{so_far}")
+}
 
 fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     let point = if report.point.is_empty() { String::new() } else { format!(", {}", report.point) };

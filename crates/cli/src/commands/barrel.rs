@@ -9,7 +9,7 @@ use crate::smack::Called;
 
 pub fn render(evidence: &Evidence, runs: Runs) -> String {
     let reports: Vec<String> = barrel::reports(evidence, runs).iter().map(barrel::render).collect();
-    format!("{}\n{}", reports.join("\n"), barrel::FOOTNOTE)
+    format!("{}\n{}", reports.join("\n"), barrel::footnote(evidence))
 }
 
 /// For a script named on the command line, with its `print` lines.
@@ -36,7 +36,7 @@ pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, Cli
         }
         text.push('\n');
     }
-    text.push_str(barrel::FOOTNOTE);
+    text.push_str(&barrel::footnote(evidence));
     Ok(text)
 }
 
