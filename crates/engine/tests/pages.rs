@@ -183,17 +183,12 @@ fn url(server: &dyn Target, role: &str) -> String {
     format!("postgres://{role}@{}/postgres", socket(server).replace('/', "%2F"))
 }
 
-fn admin(server: &dyn Target) -> postgres::Client {
-    let host = socket(server);
-    postgres::Client::connect(&format!("host={host} user={OWNER} dbname=postgres"), postgres::NoTls).unwrap()
-}
-
 /// A role that may neither checkpoint nor see the log's folder: the rest is measured.
 #[test]
 fn a_role_without_rights_measures_what_it_may() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
-    let mut admin = admin(&*server);
-    admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
+    let mut admin = server.session(SessionKind::Plain).unwrap();
+    admin.execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
     let target = open(&system("postgres", url(&*server, "plain"), &[]));
     let record = run(&*target, 16).unwrap();
     assert!(value(&record, "commits") > 0.0 && value(&record, "insert") > 0.0);
@@ -212,21 +207,20 @@ fn a_role_without_rights_measures_what_it_may() {
 fn a_server_that_dies_fails_the_run() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
     let target = open(&system("postgres", url(&*server, OWNER), &[]));
-    let mut admin = admin(&*server);
-    let killer = std::thread::spawn(move || {
+    let kill = || {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO tio%' AND \
                    pid <> pg_backend_pid()";
-        for _ in 0..600 {
-            let row = admin.query_one(end, &[]).unwrap();
-            if row.get::<_, i64>(0) > 0 {
-                return true;
-            }
+        (0..600).any(|_| {
             std::thread::sleep(Duration::from_millis(20));
-        }
-        false
+            server.scalar(end).unwrap() > 0
+        })
+    };
+    let failure = std::thread::scope(|scope| {
+        let killer = scope.spawn(kill);
+        let failure = run(&*target, 1_000_000).unwrap_err();
+        assert!(killer.join().unwrap(), "nothing was there to be ended");
+        failure
     });
-    let failure = run(&*target, 1_000_000).unwrap_err();
-    assert!(killer.join().unwrap(), "nothing was there to be ended");
     assert!(failure.may_pass(), "{failure:?}");
     let record = run(&*target, 16).unwrap();
     assert_eq!(value(&record, "rows"), 128.0, "what half a run has left is gone");

@@ -17,7 +17,6 @@ use engine::stream::{Next, Stream};
 use engine::workloads::transactions::{
     Options, Program, Protocol, Source, StatementOp, Unset, compile_mix, compile_with,
 };
-use postgres::{Client, NoTls};
 use server::{ROLE, Server, programs};
 
 struct Pgbench {
@@ -27,13 +26,19 @@ struct Pgbench {
 impl Pgbench {
     fn start() -> Pgbench {
         let pgbench = Pgbench { server: Server::start(&[]) };
-        pgbench.client().batch_execute("CREATE TABLE seen (id bigserial, client int, v text)").unwrap();
+        pgbench.psql("CREATE TABLE seen (id bigserial, client int, v text)");
         pgbench
     }
 
-    fn client(&self) -> Client {
-        let folder = self.server.folder().display();
-        Client::connect(&format!("host={folder} user={ROLE} dbname=postgres"), NoTls).unwrap()
+    /// Rows of texts.
+    fn psql(&self, sql: &str) -> Vec<Vec<String>> {
+        let mut command = Command::new(programs().join("psql"));
+        command.args(["-X", "-q", "-A", "-t", "-F", "\x1f", "-R", "\x1e", "-U", ROLE, "-h"]).arg(self.server.folder());
+        let output = command.args(["-c", sql, "postgres"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        let rows = text.strip_suffix('\n').unwrap_or_default().split('\x1e').filter(|row| !row.is_empty());
+        rows.map(|row| row.split('\x1f').map(str::to_owned).collect()).collect()
     }
 
     fn pgbench(&self, scripts: &[(&str, u32)], options: &[&str]) -> Output {
@@ -49,12 +54,11 @@ impl Pgbench {
 
     /// What pgbench wrote, by client.
     fn seen(&self, scripts: &[(&str, u32)], options: &[&str]) -> Vec<(i32, String)> {
-        let mut client = self.client();
-        client.batch_execute("TRUNCATE seen").unwrap();
+        self.psql("TRUNCATE seen");
         let output = self.pgbench(scripts, options);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let rows = client.query("SELECT client, v FROM seen ORDER BY client, id", &[]).unwrap();
-        rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+        let rows = self.psql("SELECT client, v FROM seen ORDER BY client, id");
+        rows.into_iter().map(|row| (row[0].parse().unwrap(), row[1].clone())).collect()
     }
 }
 
@@ -540,18 +544,18 @@ fn refusals_are_shared(server: &Pgbench) {
 
 /// What arrives in typed columns equals what pgbench's texts become there.
 fn parameters_are_what_it_binds(server: &Pgbench) {
-    let mut client = server.client();
-    client.batch_execute("CREATE TABLE typed (id bigserial, i bigint, d double precision, b boolean, t text)").unwrap();
+    server.psql("CREATE TABLE typed (id bigserial, i bigint, d double precision, b boolean, t text)");
     let script = "\\set i random(-100, 100)\n\\set d 1.0 / random(1, 1000) * pow(10, random(-30, 30))\n\\set b :i > 0\n\
                   INSERT INTO typed (i, d, b, t) VALUES (:i, :d, :b, :name);";
     let output = server.pgbench(&[(script, 1)], &["--random-seed=6", "-M", "prepared", "-t", "200", "-D", "name=007"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = compile_with(script, &options(Protocol::Prepared, &[("name", "007")], 1)).unwrap();
     let ours = sent(&program, 6, 0, 200).unwrap();
-    let theirs = client.query("SELECT i, d, b, t FROM typed ORDER BY id", &[]).unwrap();
+    let theirs = server.psql("SELECT i, d, b, t FROM typed ORDER BY id");
     assert_eq!(theirs.len(), 200);
     for (ours, row) in ours.iter().zip(theirs) {
-        let (i, d, b, t): (i64, f64, bool, String) = (row.get(0), row.get(1), row.get(2), row.get(3));
+        let [i, d, b, t] = &row[..] else { panic!("{row:?}") };
+        let (d, b): (f64, bool) = (d.parse().unwrap(), b == "t");
         assert_eq!(*ours, format!("{i}|{d}|{b}|{t}"));
     }
 }

@@ -317,8 +317,9 @@ fn a_server_of_others_is_copied_only_if_the_plan_says_so() {
     // A role that may make tables but not copy a server is told what it lacks.
     let host = server.folder().display().to_string();
     let admin = format!("host={host} user={} dbname=postgres", crate::server::ROLE);
-    let mut admin = postgres::Client::connect(&admin, postgres::NoTls).unwrap();
-    admin.batch_execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
+    let make = "CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain";
+    let made = Command::new(crate::server::programs().join("psql")).args(["-X", "-c", make, &admin]).status();
+    assert!(made.unwrap().success());
     let system = format!("url = {:?}", format!("postgres://plain@/postgres?host={host}"));
     let refused = run(&place, &system, "whole_server = true").unwrap_err();
     assert_eq!(refused.kind, FailureKind::Permission, "{refused}");

@@ -1,12 +1,12 @@
 //! Limits plans at an agent: no programs or files of its host.
 
 use super::SCHEMA;
-use super::connect::failure;
 use super::counters;
 use super::url::Address;
 use crate::error::Failure;
 use crate::permits::Permits;
 use crate::systems::mysql::lane::Client;
+use crate::systems::server::refusal::failure;
 
 /// Settings allowed at an agent, of MySQL and MariaDB: speed, memory, durability. No commands, statements, libraries,
 /// paths, addresses or keys.

@@ -1,20 +1,18 @@
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use host::reactor::Socket;
-use rustls::pki_types::ServerName;
 use wire::Secret;
 use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Identity, Medium, PublicKey};
 
 use super::tls::SslMode;
-use super::url::{Address, PasswordSource, Place, ServerKey};
+use super::url::{Address, Place, ServerKey};
 use crate::error::{Failure, FailureKind};
-use crate::lane::ErrorClass;
-use crate::systems::mysql::lane::{AskError, Client, log_in};
-use crate::systems::server::dialogue::{ServerError as _, Tls};
-use crate::systems::server::refusal::{self, Explain};
-use crate::systems::server::{VIGILANCE, is_this_host};
+use crate::systems::mysql::lane::{Client, log_in};
+use crate::systems::server::VIGILANCE;
+use crate::systems::server::dialogue::Tls;
+use crate::systems::server::refusal::{self, Advice, CONNECT, Explain};
+use crate::systems::server::url::{Address as _, PasswordSource};
 
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
@@ -39,16 +37,13 @@ pub(super) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
-        let Some(config) = address.tls.client()? else { return Ok(Endpoint { address, tls: None }) };
-        let config = Arc::new(config);
         let host = match &address.place {
-            Place::Socket(_) => "localhost".to_owned(),
-            Place::Tcp { host, .. } => host.clone(),
+            Place::Socket(_) => "localhost",
+            Place::Tcp { host, .. } => host,
         };
-        let name = ServerName::try_from(host).map_err(|_| {
-            Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")
-        })?;
-        Ok(Endpoint { address, tls: Some(Tls { config, name }) })
+        let tls = address.tls.client()?;
+        let tls = tls.map(|config| Tls::new(config, host.to_owned(), &address.shown())).transpose()?;
+        Ok(Endpoint { address, tls })
     }
 
     pub(super) fn connect(&self, purpose: Purpose) -> Result<Client, Failure> {
@@ -110,80 +105,24 @@ impl Endpoint {
 impl Explain for Endpoint {
     type Error = ErrorPacket;
 
-    fn explain(&self, refusal: &Refusal) -> Failure {
-        if let Refusal::Server(error) = refusal {
-            return self.explain_server(error);
-        }
-        let (cause, kind, hint) = self.explain_words(refusal);
-        let tried = match refusal {
-            Refusal::Tls(_) | Refusal::NoTls => "encrypt the connection to",
-            _ => "connect to",
-        };
-        Failure::new(kind, format!("{tried} {}", self.address.shown()), cause).hint(hint)
+    const ADVICE: Advice = Advice {
+        product: "MySQL",
+        products: "MySQL or MariaDB",
+        start: "start the server (`systemctl start mariadb`, `systemctl start mysql`)",
+        ended: "it ended the connection before the login was done",
+        no_tls: (
+            "the server offers no TLS",
+            "give the server a certificate (`ssl_cert`, `ssl_key`), or write `ssl-mode=preferred`",
+        ),
+        tls: "name the authority that signed the server's certificate, or that certificate itself if nobody else has signed \
+              it: `ssl-ca=/path/to/ca.pem`; `ssl-mode=verify_ca` does not compare the host's name",
+    };
+
+    fn shown(&self) -> String {
+        self.address.shown()
     }
 
-    fn explain_asked(&self, tried: &str, error: &AskError) -> Failure {
-        failure(tried, error)
-    }
-}
-
-impl Endpoint {
-    /// Message, kind and hint.
-    fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
-        let check = self.check_hint();
-        match refusal {
-            Refusal::Server(error) => (error.said(), FailureKind::Other, check),
-            Refusal::Silent(patience) => (
-                format!("nothing answered within {} s", patience.as_secs()),
-                FailureKind::Unreachable,
-                format!("something listens there that may not be MySQL, or hangs; {check}"),
-            ),
-            Refusal::Io(kind, said) => {
-                let (kind, hint) = match kind {
-                    io::ErrorKind::PermissionDenied => {
-                        (FailureKind::Permission, "this user may not use the server's socket".to_owned())
-                    }
-                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                        let hint = format!("it ended the connection before the login was done; {check}");
-                        (FailureKind::Unreachable, hint)
-                    }
-                    _ => {
-                        let start = "start the server (`systemctl start mariadb`, `systemctl start mysql`)";
-                        (FailureKind::Unreachable, format!("{start}, or correct the address: {check}"))
-                    }
-                };
-                (said.clone(), kind, hint)
-            }
-            Refusal::NoTls => (
-                "the server offers no TLS".to_owned(),
-                FailureKind::Unsupported,
-                "give the server a certificate (`ssl_cert`, `ssl_key`), or write `ssl-mode=preferred`".to_owned(),
-            ),
-            Refusal::Tls(said) => (
-                said.clone(),
-                FailureKind::Other,
-                "name the authority that signed the server's certificate, or that certificate itself if nobody else has signed \
-                 it: `ssl-ca=/path/to/ca.pem`; `ssl-mode=verify_ca` does not compare the host's name"
-                    .to_owned(),
-            ),
-            Refusal::Insecure => (
-                "the server asks for the password itself, and the connection is not encrypted".to_owned(),
-                FailureKind::Login,
-                "write `ssl-mode=required`; or, where nobody can sit in between, `get-server-public-key=1`".to_owned(),
-            ),
-            Refusal::Unproven => (
-                "the server asks for the password itself (mysql_clear_password), and nobody has checked who it is".to_owned(),
-                FailureKind::Login,
-                "write `ssl-mode=verify_identity`, with `ssl-ca=/path/to/ca.pem` where the authority is one of your own"
-                    .to_owned(),
-            ),
-            Refusal::Other(said) => {
-                (said.clone(), FailureKind::Other, format!("is it MySQL or MariaDB that listens there? {check}"))
-            }
-        }
-    }
-
-    fn check_hint(&self) -> String {
+    fn check(&self) -> String {
         let user = &self.address.user;
         match &self.address.place {
             Place::Socket(path) => format!("`mysqladmin -u {user} -S {} ping` asks the same", path.display()),
@@ -191,10 +130,24 @@ impl Endpoint {
         }
     }
 
-    fn explain_server(&self, error: &ErrorPacket) -> Failure {
+    fn explain_password(&self, refusal: &Refusal) -> (&'static str, &'static str, String) {
+        let (cause, hint) = match refusal {
+            Refusal::Unproven => (
+                "the server asks for the password itself (mysql_clear_password), and nobody has checked who it is",
+                "write `ssl-mode=verify_identity`, with `ssl-ca=/path/to/ca.pem` where the authority is one of your own",
+            ),
+            _ => (
+                "the server asks for the password itself, and the connection is not encrypted",
+                "write `ssl-mode=required`; or, where nobody can sit in between, `get-server-public-key=1`",
+            ),
+        };
+        (CONNECT, cause, hint.to_owned())
+    }
+
+    fn explain_server(&self, error: &ErrorPacket) -> (FailureKind, String) {
         let Address { user, database, .. } = &self.address;
         let database = database.as_deref().unwrap_or_default();
-        let (kind, hint) = match error.code {
+        match error.code {
             1045 | 1698 | 1862 => (FailureKind::Login, self.password_hint()),
             1130 => {
                 let host = error.message.split('\'').nth(1).unwrap_or("HOST");
@@ -213,18 +166,16 @@ impl Endpoint {
             1129 => (FailureKind::Login, "`mysqladmin flush-hosts` on the server lets this host in again".to_owned()),
             3159 => (FailureKind::Login, "write `ssl-mode=required`".to_owned()),
             _ => (FailureKind::Other, "look into the server's error log".to_owned()),
-        };
-        Failure::new(kind, format!("connect to {}", self.address.shown()), error.said()).hint(hint)
+        }
     }
+}
 
+impl Endpoint {
     fn password_hint(&self) -> String {
         let user = &self.address.user;
         let refused = match &self.address.password_source {
-            PasswordSource::Url => "the password in the URL was refused; ".to_owned(),
-            PasswordSource::Environment => "the password in MYSQL_PWD was refused; ".to_owned(),
-            PasswordSource::File(file) => format!("the password in {} was refused; ", file.display()),
-            PasswordSource::Nowhere(Some(ignored)) => format!("{ignored}; "),
             PasswordSource::Nowhere(None) => "no password was given; ".to_owned(),
+            source => source.refused("MYSQL_PWD"),
         };
         let socket = if self.address.is_socket() {
             format!(
@@ -237,39 +188,5 @@ impl Endpoint {
             "{refused}set MYSQL_PWD, or put `password=…` under `[client]` into ~/.my.cnf, which nobody else may read (chmod \
              0600){socket}"
         )
-    }
-
-    /// By its address the server must be on this machine.
-    pub(super) fn is_local(&self) -> bool {
-        match &self.address.place {
-            Place::Socket(_) => true,
-            Place::Tcp { host, .. } => is_this_host(host),
-        }
-    }
-}
-
-pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
-    let tried = tried.into();
-    let AskError::Server(packet) = error else {
-        return Failure::new(FailureKind::ConnectionLost, tried, error);
-    };
-    let class = packet.error_class();
-    let kind = match (class, packet.code) {
-        (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
-        (ErrorClass::DiskFull, _) => FailureKind::DiskFull,
-        // No such function, stored or built in.
-        (_, 1128 | 1305) => FailureKind::Unsupported,
-        (_, 1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836) => FailureKind::Permission,
-        _ => FailureKind::Other,
-    };
-    let failure = Failure::new(kind, tried, error);
-    match (class, packet.code) {
-        (ErrorClass::LockTimeout, _) => failure.hint("another session holds a lock on étalon's tables; end it"),
-        (ErrorClass::DiskFull, _) => failure.hint("free space on the server's device, or choose a smaller `scale`"),
-        (_, 1290 | 1792 | 1836) => failure.hint("the server is read-only; étalon needs one that it can write to"),
-        (_, 1820) => failure.hint("the account's password has expired: set a new one with `ALTER USER`"),
-        (_, 1295) => failure.hint("the server prepares no such statement; let the script's statements travel as text"),
-        (_, 3750) => failure.hint("the server wants every table to have a key: `sql_require_primary_key = 0`"),
-        _ => failure,
     }
 }

@@ -3,11 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::connect::{Endpoint, Purpose, failure};
+use super::connect::{Endpoint, Purpose};
 use super::session::Session;
 use crate::error::{Failure, FailureKind};
 use crate::systems::kept::{Kept, outwait};
 use crate::systems::mysql::lane::{AskError, Client};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 use crate::target::Part;
 
 /// Settings of the control session: no time-outs, and a bounded wait for other sessions' locks. Unknown ones are

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use wire::mysql::Flavor;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, failure};
+use super::connect::Endpoint;
 use super::dialect::quoted;
 use super::session::variables;
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{AskError, Client};
 use crate::systems::server::counted::{Counting, Question};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 use crate::target::Counters;
 
 /// Our name and unit, and the server's names, of which the first existing one counts.

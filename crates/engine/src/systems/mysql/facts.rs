@@ -7,7 +7,7 @@ use model::{Durability, Facts, Nature};
 use wire::mysql::Flavor;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, failure};
+use super::connect::Endpoint;
 use super::session::variables;
 use super::url::Place;
 use super::{counters, durability};
@@ -16,6 +16,8 @@ use crate::error::Failure;
 use crate::systems::data_place::{DataPlace, hidden};
 use crate::systems::durability::{first_fit, listed};
 use crate::systems::mysql::lane::Client;
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 
 /// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
 /// it costs time.
@@ -153,7 +155,7 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
     let socket = settings.get("socket").map(PathBuf::from).unwrap_or_default();
     let here = match &endpoint.address.place {
         Place::Socket(_) => true,
-        Place::Tcp { .. } => endpoint.is_local() && (socket.exists() || folder.join(socket).exists()),
+        Place::Tcp { .. } => endpoint.address.is_local() && (socket.exists() || folder.join(socket).exists()),
     };
     if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() }
 }

@@ -1,17 +1,15 @@
 //! Makes étalon's database and fills its tables.
 
 use super::SCHEMA;
-use super::connect::failure;
 use super::dialect::{MySqlDialect, literal, quoted};
 use crate::dataset::{Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{AskError, Client};
 use crate::systems::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
-use crate::systems::server::{write_row, write_values};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::{pieces, write_values};
 use crate::target::Consent;
 
-/// Large enough that system calls do not count.
-const PIECE_BYTES: usize = 64 * 1024;
 /// Of a multi-row insert, within the server's limit.
 const INSERT_BYTES: usize = 1 << 20;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
@@ -144,18 +142,7 @@ fn fill_table(client: &mut Client, table: &Table, local_files: bool, packet_byte
 
 fn send_file(client: &mut Client, table: &Table) -> Result<u64, AskError> {
     let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4", table.name);
-    let mut index = 0;
-    let mut row: Vec<Datum> = Vec::new();
-    let reply = client.send_file(&sql, &mut |piece| {
-        while index < table.rows && piece.len() < PIECE_BYTES {
-            row.clear();
-            (table.row)(index, &mut row);
-            write_row(&row, piece);
-            index += 1;
-        }
-        index < table.rows
-    })?;
-    Ok(reply.affected)
+    Ok(client.send_file(&sql, &mut pieces(table))?.affected)
 }
 
 /// Multi-row statements in autocommit.

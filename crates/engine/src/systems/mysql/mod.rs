@@ -41,21 +41,20 @@ use crate::systems::mysql::lane::{Client, NativeLane};
 use crate::systems::owner::Owner;
 use crate::systems::server;
 use crate::systems::server::counted::{Counted, Question};
-use crate::systems::server::url::process_environment;
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::{Address as _, process_environment};
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol};
-use connect::{Endpoint, Purpose, failure};
+use connect::{Endpoint, Purpose};
 use control::Control;
 use counters::Checkpoint;
 use private::Private;
 use programs::Product;
 use session::Session;
-use url::Address;
-#[cfg(test)]
-pub(in crate::systems) use url::parse_url;
+pub(crate) use url::Address;
 
 /// Étalon's database.
 const SCHEMA: &str = "etalon";

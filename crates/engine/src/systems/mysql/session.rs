@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use model::Value;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, OpenError, Purpose, failure};
+use super::connect::{Endpoint, OpenError, Purpose};
 use super::dialect::{literal, quoted};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{AskError, Client, Opened};
+use crate::systems::server::refusal::failure;
 
 /// Needed by étalon.
 const RESERVED: [(&str, &str); 4] = [

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::connect::failure;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, running};
 use crate::systems::mysql::lane::Client;
+use crate::systems::server::refusal::failure;
 
 pub(super) struct MySqlSession {
     /// Taken on close.

@@ -13,6 +13,7 @@ use rustls::{ClientConfig, SupportedProtocolVersion};
 use super::url::wrong;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
+use crate::systems::server::url::Given;
 
 /// In URLs and option files.
 pub(super) const OPTIONS: [&str; 9] = [
@@ -84,9 +85,9 @@ pub(super) fn truth(text: &str) -> Result<bool, Failure> {
 }
 
 /// From one source.
-fn mode_of(ways: &BTreeMap<String, String>) -> Result<Option<SslMode>, Failure> {
-    let on = |name: &str| ways.get(name).map(|text| truth(text)).transpose();
-    let (named, on_at_all, verified) = (ways.get("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);
+fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<SslMode>, Failure> {
+    let on = |name: &str| way(name).map(|text| truth(text)).transpose();
+    let (named, on_at_all, verified) = (way("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);
     let named = named.map(|text| SslMode::from_str(text)).transpose().map_err(wrong)?;
     let named = match (named, on_at_all) {
         (None, Some(false)) => Some(SslMode::Disabled),
@@ -115,16 +116,12 @@ impl TlsOptions {
     }
 
     /// The URL, then the option file. `is_socket`: nobody can listen.
-    pub(super) fn read(
-        url: &BTreeMap<String, String>,
-        file: &BTreeMap<String, String>,
-        is_socket: bool,
-    ) -> Result<TlsOptions, Failure> {
+    pub(super) fn read(url: &Given, file: &BTreeMap<String, String>, is_socket: bool) -> Result<TlsOptions, Failure> {
         let option = |name: &str| url.get(name).or_else(|| file.get(name)).filter(|text| !text.is_empty()).cloned();
         let path = |name: &str| option(name).map(PathBuf::from);
         // Modes of URL and file are not mixed.
         let by_url = WAYS.iter().any(|way| url.contains_key(*way));
-        let said = mode_of(if by_url { url } else { file })?;
+        let said = mode_of(|name| if by_url { url.get(name) } else { file.get(name) })?;
         let roots = path("ssl-ca");
         let mode = match said {
             Some(SslMode::Preferred) if is_socket => SslMode::Disabled,

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use host::process::{Held, Limit};
 use wire::postgres::base_backup::{Message, Options};
 
-use super::connect::{Endpoint, failure};
-use super::counters;
+use super::PostgresTarget;
+use super::connect::Endpoint;
 use super::private::Private;
 use super::programs::Programs;
 use super::session::Session;
 use super::steps::PostgresSession;
-use super::{PostgresTarget, native};
 use crate::backup::codec::{Codec, Compression, Decoder};
 use crate::backup::meter::Meter;
 use crate::backup::place::unpack_tar;
@@ -22,6 +21,7 @@ use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored
 use crate::error::{Failure, FailureKind};
 use crate::session::SessionKind;
 use crate::systems::postgres::lane::CopyError;
+use crate::systems::server::refusal::failure;
 
 /// Backup label at the server.
 const LABEL: &str = "etalon";
@@ -72,8 +72,7 @@ impl PostgresBackups<'_> {
         }
         let facts = "SELECT concat_ws(' ', current_setting('server_version_num'), (SELECT count(*) FROM \
                      pg_catalog.pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')))";
-        let answer =
-            self.target.ask(|client| counters::one(client, facts).map_err(|e| failure("look at the server", &e)))?;
+        let answer = self.target.ask(|client| client.one(facts).map_err(|e| failure("look at the server", &e)))?;
         let mut numbers = answer.split(' ').map(|word| word.parse::<u32>().unwrap_or_default());
         let (release, tablespaces) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         if release < FIRST_RELEASE {
@@ -115,19 +114,19 @@ impl PostgresBackups<'_> {
         let mut endpoint = self.target.endpoint.clone();
         endpoint.startup = Some(("replication", "true"));
         let (written, source_bytes) = meter.part("stream", || {
-            let mut opened = endpoint.connect_native("").map_err(|failure| self.target.explain(failure))?;
-            opened.set_timeout(None).map_err(|error| io_failure("lift a connection's time limit", &error))?;
+            let mut client = endpoint.connect("").map_err(|failure| self.target.explain(failure))?;
             // Limited from the first byte to the last.
             let _limit = self.hold_sender(request)?;
             let mut stream = Stream::new(request);
             let command = Self::options(request).command(LABEL);
-            match opened.copy_out(&command, &mut |body| stream.take(body)) {
+            match client.copy_out(&command, &mut |body| stream.take(body)) {
                 Ok(()) => {}
                 Err(CopyError::Taker(failure)) => return Err(failure),
-                Err(CopyError::Server(error)) => return Err(self.target.explain(native::asked(tried, &error))),
+                Err(CopyError::Server(error)) => return Err(self.target.explain(failure(tried, &error))),
             }
             let written = stream.finish()?;
-            opened.leave();
+            // Its process has gone when its cost is counted.
+            client.close();
             Ok(written)
         })?;
         meter.source_bytes = Some(source_bytes);
@@ -159,7 +158,7 @@ impl PostgresBackups<'_> {
         }
         let tried = "find the server's process that sends the backup";
         let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
-        let pid = self.target.ask(|client| counters::one(client, sql).map_err(|e| failure(tried, &e)))?;
+        let pid = self.target.ask(|client| client.one(sql).map_err(|e| failure(tried, &e)))?;
         let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
         tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
     }
@@ -181,8 +180,7 @@ impl PostgresBackups<'_> {
         args.extend(["-w", "-Ft", "-X", "fetch", "-c", "fast", "-l", LABEL].map(str::to_owned));
         args.push(format!("--compress={wanted}"));
         args.extend(max_rate_kb_s(request).map(|rate| format!("--max-rate={rate}")));
-        let password = address.config.get_password().map(String::from_utf8_lossy);
-        let mut call = Tool::new(&program, request.work).args(args).env("PGPASSWORD", password.as_deref());
+        let mut call = Tool::new(&program, request.work).args(args).env("PGPASSWORD", address.password.as_deref());
         for (name, value) in address.variables()? {
             call = call.env(name, Some(&value));
         }

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use model::Value;
-use postgres::Client;
 
-use super::connect::{Endpoint, failure};
-use super::counters::one;
+use super::connect::Endpoint;
 use super::session::literal;
 use super::url::Address;
 use crate::error::Failure;
 use crate::permits::Permits;
+use crate::systems::postgres::lane::Client;
+use crate::systems::server::refusal::failure;
 
 /// Settings allowed at an agent: speed, memory, durability. No commands, libraries, paths, addresses or keys. Of other
 /// releases, too. <https://www.postgresql.org/docs/current/runtime-config.html>
@@ -240,7 +240,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     if !permits.are_bounded() {
         return Ok(());
     }
-    let power = one(client, &POWER.replace("STRONG", STRONG));
+    let power = client.one(&POWER.replace("STRONG", STRONG));
     let power = power.map_err(|error| failure("ask what the role may do", &error))?;
     if power.is_empty() {
         return Ok(());
@@ -262,13 +262,13 @@ pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) ->
         format!("GRANT CREATE, CONNECT, TEMPORARY ON DATABASE {database} TO {role}"),
         format!("GRANT pg_monitor TO {role}"),
     ];
-    let checkpoint = one(&mut client, "SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = 'pg_checkpoint'");
+    let checkpoint = client.one("SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = 'pg_checkpoint'");
     if checkpoint.map_err(|error| failure(tried, &error))? != "0" {
         statements.push(format!("GRANT pg_checkpoint TO {role}"));
     }
     for statement in statements {
-        client.batch_execute(&statement).map_err(|error| failure(tried, &error))?;
+        client.execute(&statement).map_err(|error| failure(tried, &error))?;
     }
-    super::session::close(client);
+    client.close();
     Ok(())
 }

@@ -4,13 +4,13 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
-use postgres::Client;
-
-use super::connect::{Endpoint, failure};
-use super::counters::rows;
-use super::session::{self, Session};
+use super::connect::Endpoint;
+use super::session::Session;
 use crate::error::{Failure, FailureKind};
 use crate::systems::kept::{Kept, outwait};
+use crate::systems::postgres::lane::Client;
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 use crate::target::Part;
 
 /// For other sessions' locks.
@@ -36,13 +36,13 @@ impl Control {
 
     /// Releases the claim, too. The next question reconnects.
     pub(super) fn close(&self) {
-        self.kept.end(session::close);
+        self.kept.end(Client::close);
     }
 
     fn connect(&self) -> Result<Client, Failure> {
         let mut client = self.session.open(&self.endpoint)?;
         let limits = format!("SET lock_timeout = '{LOCK_TIMEOUT}'; SET statement_timeout = 0");
-        client.batch_execute(&limits).map_err(|error| failure("set up étalon's own session", &error))?;
+        client.execute(&limits).map_err(|error| failure("set up étalon's own session", &error))?;
         if self.part == Part::Whole {
             claim(&mut client, &self.endpoint)?;
         }
@@ -62,7 +62,7 @@ fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim the database at {}", endpoint.address.shown());
     let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {own})");
-    client.batch_execute(&lock).map_err(|error| failure(tried.clone(), &error))?;
+    client.execute(&lock).map_err(|error| failure(tried.clone(), &error))?;
     let rivals = format!(
         "SELECT l.pid, coalesce(a.client_addr::text, 'this machine'), coalesce(a.application_name, 'it does not say what'), \
          coalesce(pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.backend_start)::text, 'a while') \
@@ -72,9 +72,9 @@ fn claim(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
          AND d.datname = pg_catalog.current_database()"
     );
     outwait(|| {
-        let found = rows(client, &rivals).map_err(|error| failure(tried.clone(), &error))?;
+        let found = client.rows(&rivals).map_err(|error| failure(tried.clone(), &error))?;
         let Some(rival) = found.first() else { return Ok(ControlFlow::Break(())) };
-        let text = |place| rival.get(place).unwrap_or_default();
+        let text = |place: usize| rival.get(place).cloned().flatten().unwrap_or_default();
         let (pid, from, name, age) = (text(0), text(1), text(2), text(3));
         let cause = format!("another étalon (`{name}`) is using it, in session {pid} from {from}, open for {age}");
         let hint = format!(

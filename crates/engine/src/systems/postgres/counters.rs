@@ -3,11 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
-use postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
-
-use super::connect::failure;
 use crate::error::Failure;
+use crate::systems::postgres::lane::{AskError, Client};
 use crate::systems::server::counted::{Counting, Question};
+use crate::systems::server::refusal::failure;
 use crate::target::Counters;
 
 /// Before version 15 sessions report counts at most this often, and cannot be forced.
@@ -101,10 +100,11 @@ pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
                WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
                ('pg_stat_database', 'pg_stat_wal', 'pg_stat_checkpointer', 'pg_stat_bgwriter')";
-    let columns: Vec<String> = rows(client, sql)
+    let columns: Vec<String> = client
+        .rows(sql)
         .map_err(|error| failure(tried, &error))?
-        .iter()
-        .filter_map(|row| row.get(0).map(str::to_owned))
+        .into_iter()
+        .filter_map(|row| row.into_iter().next().flatten())
         .collect();
     let has = |table: &str, column: &str| columns.iter().any(|known| *known == format!("{table}.{column}"));
     let mut missing = Vec::new();
@@ -123,45 +123,28 @@ pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
         "SELECT {} FROM pg_catalog.pg_stat_database d WHERE d.datname = pg_catalog.current_database()",
         expressions.join(", ")
     );
-    let flush = one(client, "SELECT pg_catalog.to_regproc('pg_catalog.pg_stat_force_next_flush') IS NOT NULL");
+    let flush = client.one("SELECT pg_catalog.to_regproc('pg_catalog.pg_stat_force_next_flush') IS NOT NULL");
     let flush = if flush.map_err(|error| failure(tried, &error))? == "t" { Flush::Forced } else { Flush::InTime };
     let checkpoint = may_checkpoint(client).map_err(|error| failure(tried, &error))?;
     Ok(Abilities { query, missing, flush, checkpoint })
 }
 
 /// Superusers, and from version 15 on members of `pg_checkpoint`.
-fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, postgres::Error> {
+fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, AskError> {
     let sql = "SELECT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) OR coalesce((SELECT \
                pg_catalog.pg_has_role(current_user, oid, 'USAGE') FROM pg_catalog.pg_roles \
                WHERE rolname = 'pg_checkpoint'), false)";
     let refused = "the role is neither a superuser nor a member of pg_checkpoint; `GRANT pg_checkpoint TO …` lets it";
-    Ok(if one(client, sql)? == "t" { Ok(()) } else { Err(refused.to_owned()) })
-}
-
-pub(super) fn rows(client: &mut Client, sql: &str) -> Result<Vec<SimpleQueryRow>, postgres::Error> {
-    let messages = client.simple_query(sql)?;
-    Ok(messages
-        .into_iter()
-        .filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        })
-        .collect())
-}
-
-/// Empty for NULL or no row.
-pub(super) fn one(client: &mut Client, sql: &str) -> Result<String, postgres::Error> {
-    let rows = rows(client, sql)?;
-    Ok(rows.first().and_then(|row| row.get(0)).unwrap_or_default().to_owned())
+    Ok(if client.one(sql)? == "t" { Ok(()) } else { Err(refused.to_owned()) })
 }
 
 impl Abilities {
     /// Each query is its own transaction, so none sees an old snapshot.
     pub(super) fn read(&self, client: &mut Client) -> Result<Counters, Failure> {
-        let rows = rows(client, &self.query).map_err(|error| failure("read the server's counters", &error))?;
+        let rows = client.rows(&self.query).map_err(|error| failure("read the server's counters", &error))?;
         let mut counters = Counters::default();
         for (place, source) in COUNTERS.iter().enumerate() {
-            let value = rows.first().and_then(|row| row.get(place)).and_then(|text| text.parse().ok());
+            let value = rows.first().and_then(|row| row.get(place)?.as_ref()?.parse().ok());
             match value {
                 Some(value) => counters.set(source.name, source.unit, value),
                 None => {
@@ -183,6 +166,6 @@ impl Abilities {
                 "SELECT 1"
             }
         };
-        client.batch_execute(sql).map_err(|error| failure("bring the server's statistics up to date", &error))
+        client.execute(sql).map_err(|error| failure("bring the server's statistics up to date", &error))
     }
 }

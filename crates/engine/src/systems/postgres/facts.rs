@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 
 use model::{Durability, Facts, Nature};
-use postgres::Client;
-use postgres::error::SqlState;
 
-use super::connect::failure;
-use super::counters::{one, rows};
 use super::durability;
 use super::url::Address;
 use crate::dataset::Tables;
 use crate::error::Failure;
 use crate::systems::data_place::{DataPlace, hidden};
 use crate::systems::durability::{first_fit, listed};
+use crate::systems::postgres::lane::{AskError, Client};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 
 /// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
 /// it costs time.
@@ -51,42 +50,43 @@ const SECRET: &[&str] = &[
 
 /// In a session like a run's.
 pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
-    let asked = |error: postgres::Error| failure("read the server's facts", &error);
+    let asked = |error: AskError| failure("read the server's facts", &error);
     let mut facts = Facts::default();
     facts.identity("server.product", "PostgreSQL");
-    let version = one(client, "SELECT version()").map_err(asked)?;
+    let version = client.one("SELECT version()").map_err(asked)?;
     facts.identity("server.version", version.clone());
-    for row in rows(client, SETTINGS).map_err(asked)? {
-        let (Some(name), Some(value)) = (row.get(0), row.get(1)) else { continue };
+    for row in client.rows(SETTINGS).map_err(asked)? {
+        let [Some(name), Some(value)] = &row[..] else { continue };
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
     }
-    facts.identity("server.extensions", one(client, EXTENSIONS).map_err(asked)?);
+    facts.identity("server.extensions", client.one(EXTENSIONS).map_err(asked)?);
     // With `jit` on, a server without the compiler silently interprets.
-    if let Ok(compiles) = one(client, "SELECT pg_jit_available()::int") {
+    if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
-    for row in rows(client, DATABASE).map_err(asked)? {
+    for row in client.rows(DATABASE).map_err(asked)? {
+        let text = |place: usize| row.get(place).cloned().flatten().unwrap_or_default();
         for (place, name) in ["encoding", "collation", "character_type", "locale_provider"].iter().enumerate() {
-            facts.identity(format!("database.{name}"), row.get(place).unwrap_or_default());
+            facts.identity(format!("database.{name}"), text(place));
         }
-        facts.passing("database.name", row.get(4).unwrap_or_default());
-        facts.passing("database.size_bytes", row.get(5).unwrap_or_default());
+        facts.passing("database.name", text(4));
+        facts.passing("database.size_bytes", text(5));
     }
     facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
     facts.passing("path.address", address.shown());
-    let tls = one(client, TLS).map_err(asked)?;
+    let tls = client.one(TLS).map_err(asked)?;
     facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
     let place = data_place(client, address).map_err(asked)?;
     // The log may be a link to another device, invisible without access to the folder.
     let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
     let process = match &place {
-        DataPlace::Here(_) => one(client, "SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
+        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
         DataPlace::Elsewhere(_) => None,
     };
     let unlogged = match tables {
         // Étalon's own are logged.
         Tables::Own => "none".to_owned(),
-        Tables::None => one(client, UNLOGGED).map_err(asked)?,
+        Tables::None => client.one(UNLOGGED).map_err(asked)?,
     };
     if tables == Tables::None {
         facts.identity("database.unlogged_tables", unlogged.clone());
@@ -128,12 +128,12 @@ fn shown(name: &str, value: &str) -> String {
     hidden(value)
 }
 
-pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, postgres::Error> {
-    let folder = one(client, "SELECT pg_catalog.current_setting('data_directory', true)");
+pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
+    let folder = client.one("SELECT pg_catalog.current_setting('data_directory', true)");
     let folder = match folder {
         Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
         // A stopping server refuses with another error.
-        Err(error) if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) => return Err(error),
+        Err(error) if error.state() != INSUFFICIENT_PRIVILEGE => return Err(error),
         _ => {
             let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
             return Ok(DataPlace::Elsewhere(reason.to_owned()));
@@ -141,9 +141,11 @@ pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataP
     };
     // A container's server has another address from outside.
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
-    let here = address.is_socket() || one(client, same)? == "t";
+    let here = address.is_socket() || client.one(same)? == "t";
     Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
 }
+
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// Foreign unlogged tables.
 const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \

@@ -8,7 +8,6 @@ mod durability;
 mod facts;
 pub mod lane;
 mod load;
-mod native;
 pub mod pages;
 mod pgpass;
 mod private;
@@ -26,33 +25,30 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::reactor::{Choice, Reactor};
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
-use postgres::Client;
 
 use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{ErrorClass, OpError};
 use crate::permits::Permits;
 use crate::session::SessionKind;
 use crate::systems::owner::Owner;
-use crate::systems::postgres::lane::{NativeLane, Statements};
+use crate::systems::postgres::lane::{AskError, Client, NativeLane, Statements};
 use crate::systems::server;
 use crate::systems::server::counted::Counted;
-use crate::systems::server::url::process_environment;
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::{Address as _, process_environment};
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
 use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol, Statement};
-use connect::{Endpoint, failure};
+use connect::Endpoint;
 use control::Control;
 use counters::Abilities;
 use load::Untouched;
 use private::Private;
 use session::Session;
-use url::Address;
-#[cfg(test)]
-pub(in crate::systems) use url::parse_url;
+pub(crate) use url::Address;
 
 /// For private servers.
 const WORDS: &[&str] = &["postgres"];
@@ -89,7 +85,7 @@ impl Engine for Postgres {
                 let mut client = endpoint.connect("")?;
                 confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
                 let session = Session::with_settings(&endpoint, &mut client, &system.settings)?;
-                session::close(client);
+                client.close();
                 PostgresTarget::new(endpoint, session, None, request)?
             }
         };
@@ -195,7 +191,7 @@ impl PostgresTarget {
         let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
                       (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
         let answer = self.control.ask(|client| {
-            counters::one(client, limits).map_err(|error| connect::failure("ask for the server's limits", &error))
+            client.one(limits).map_err(|error| server::refusal::failure("ask for the server's limits", &error))
         });
         let answer = answer.unwrap_or_default();
         let [most, reserved, used] = answer.split(' ').collect::<Vec<_>>()[..] else { return failure };
@@ -224,27 +220,34 @@ impl PostgresTarget {
         program.statements().iter().map(|statement| statement.sql(self.dialect())).collect()
     }
 
-    fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane, Failure> {
+    /// The statements with the question for session counts.
+    fn statements(&self, program: &Program) -> Statements {
         let mut texts = self.texts(program);
-        // For session counts.
         texts.push(counters::OF_SESSION.sql.to_owned());
-        let (prepared, statements) = match program.protocol() {
-            Protocol::Prepared => (texts, Statements::Prepared),
+        match program.protocol() {
+            Protocol::Prepared => Statements::Prepared(texts),
             Protocol::Extended => {
                 let counts = program.statements().iter().map(Statement::parameter_count).chain([0]);
-                (Vec::new(), Statements::Extended(texts.into_iter().zip(counts).collect()))
+                Statements::Extended(texts.into_iter().zip(counts).collect())
             }
-            Protocol::Simple => (Vec::new(), Statements::Simple),
-        };
+            Protocol::Simple => Statements::Simple,
+        }
+    }
+
+    fn lane(&self, program: &Program, context: &mut WorkerContext<'_>) -> Result<NativeLane, Failure> {
+        let statements = self.statements(program);
         let session = match program.tables {
             Tables::Own => self.session.clone(),
             Tables::None => self.session.on_tables_of_others(),
         };
-        let open = || session.open_native(&self.endpoint, &prepared).map_err(|failure| self.explain(failure));
-        let opened = context.connect(LOGINS_AT_ONCE, |_| open())?;
         let endpoint = self.endpoint.clone();
-        let anew = move || session.open_native(&endpoint, &prepared).map_err(|failure| unopened(&failure));
-        NativeLane::new(self.reactor, opened, &statements, Arc::new(anew))
+        let first = |_| {
+            let opened = session.open_lane(&endpoint, &statements);
+            opened.map_err(|error| self.explain(error.failure(&endpoint)))
+        };
+        let opened = context.connect(LOGINS_AT_ONCE, first)?;
+        let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
+        NativeLane::new(self.reactor, opened, Arc::new(anew))
     }
 }
 
@@ -253,26 +256,20 @@ fn is_full(failure: &Failure) -> bool {
     failure.cause.contains("[SQLSTATE 53300]")
 }
 
-/// For a failed reconnect.
-fn unopened(failure: &Failure) -> OpError {
-    let class = if is_full(failure) { ErrorClass::TooManyConnections } else { ErrorClass::ConnectionLost };
-    OpError { class, message: failure.cause.clone() }
-}
-
 /// Refuses a read-only server or database.
 fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let asked = |error: postgres::Error| failure("ask what the server lets étalon do", &error);
+    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let Address { user, database, .. } = &endpoint.address;
     let refuse = |kind, cause: &str, hint: String| {
         Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
     };
-    if counters::one(client, "SELECT pg_catalog.pg_is_in_recovery()").map_err(asked)? == "t" {
+    if client.one("SELECT pg_catalog.pg_is_in_recovery()").map_err(asked)? == "t" {
         let hint = "name the primary server in the URL".to_owned();
         return refuse(FailureKind::Unsupported, "the server is a standby, and nothing can be written to it", hint);
     }
     let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
     let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
-    if counters::one(client, may).map_err(asked)? != "t" && counters::one(client, &there).map_err(asked)? != "t" {
+    if client.one(may).map_err(asked)? != "t" && client.one(&there).map_err(asked)? != "t" {
         let cause = format!("the role `{user}` may not make the schema `{SCHEMA}` in the database `{database}`");
         return refuse(FailureKind::Permission, &cause, format!("`GRANT CREATE ON DATABASE {database} TO {user}`"));
     }
@@ -284,7 +281,7 @@ impl Target for PostgresTarget {
         // The control connection has other settings.
         let mut client = self.session()?;
         let mut facts = facts::read(&mut client, &self.endpoint.address, self.tables)?;
-        session::close(client);
+        client.close();
         match &self.abilities.checkpoint {
             Ok(()) => facts.identity("checkpoint_before_run", "yes"),
             Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
@@ -325,7 +322,7 @@ impl Target for PostgresTarget {
         self.ask(|client| {
             self.abilities.flush(client)?;
             match &self.abilities.checkpoint {
-                Ok(()) => client.batch_execute("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
+                Ok(()) => client.execute("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
                 Err(_) => Ok(()),
             }
         })
@@ -337,7 +334,7 @@ impl Target for PostgresTarget {
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let tried = format!("run `{sql}`");
-        let answer = self.ask(|client| counters::one(client, sql).map_err(|error| failure(tried.clone(), &error)))?;
+        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(tried.clone(), &error)))?;
         server::whole_number(&answer, &tried)
     }
 
@@ -361,7 +358,7 @@ impl Target for PostgresTarget {
         self.install_for(kind)?;
         let mut client = PostgresTarget::session(self)?;
         let facts = steps::facts(&mut client, kind);
-        session::close(client);
+        client.close();
         facts
     }
 

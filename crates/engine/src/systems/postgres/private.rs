@@ -14,6 +14,7 @@ use super::programs::Programs;
 use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
+use crate::systems::postgres::lane::Client;
 use crate::systems::server;
 use crate::systems::server::private::{
     Folders, RESTART_PATIENCE, Running, STOP_PATIENCE, SocketUse, Wish, Words, failed, give, joined, on_free_port,
@@ -241,7 +242,7 @@ impl Private {
     }
 
     fn spawn_and_wait(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let connect = || endpoint.connect("").map(session::close);
+        let connect = || endpoint.connect("").map(Client::close);
         let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
         self.running.start(&self.spec, START_PATIENCE, connect, explain)
     }

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use model::Value;
-use postgres::{Client, SimpleQueryMessage};
 
 use super::SCHEMA;
-use super::connect::{Endpoint, failure};
+use super::connect::{Endpoint, OpenError};
 use crate::error::{Failure, FailureKind};
+use crate::systems::postgres::lane::{AskError, Client, Opened, Statements};
+use crate::systems::server::refusal::failure;
 
 /// Needed by étalon.
 const RESERVED: [(&str, &str); 2] = [
     ("search_path", "étalon's tables are in a schema of their own, which its sessions look into"),
-    ("client_encoding", "the driver speaks UTF-8"),
+    ("client_encoding", "étalon speaks UTF-8"),
 ];
 
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ impl Session {
             let text = value.to_string();
             match scope(name, &text, &known)? {
                 Scope::Session => {
-                    client.batch_execute(&set(name, &text)).map_err(|error| refused(name, &text, &error))?;
+                    client.execute(&set(name, &text)).map_err(|error| refused(name, &text, &error))?;
                     session.sql.push_str(&set(name, &text));
                 }
                 Scope::Start => options.push(option(name, &text)),
@@ -63,22 +64,29 @@ impl Session {
         session.options = options.join(" ");
         if !session.options.is_empty() {
             // Fails here because of settings rather than in a later step.
-            close(session.open(endpoint)?);
+            session.open(endpoint)?.close();
         }
         Ok(session)
     }
 
     /// With these settings.
     pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
-        let mut client = endpoint.connect(&self.options)?;
-        client.batch_execute(&self.sql).map_err(|error| failure("give a session its settings", &error))?;
+        self.try_open(endpoint).map_err(|error| error.failure(endpoint))
+    }
+
+    fn try_open(&self, endpoint: &Endpoint) -> Result<Client, OpenError> {
+        let mut client = endpoint.try_connect(&self.options).map_err(OpenError::Refused)?;
+        if !self.sql.is_empty() {
+            client.execute(&self.sql).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        }
         Ok(client)
     }
-}
 
-/// Waits until it is gone.
-pub(super) fn close(client: Client) {
-    let _ = client.close();
+    /// Prepares `statements`.
+    pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &Statements) -> Result<Opened, OpenError> {
+        let client = self.try_open(endpoint)?;
+        client.into_opened(statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +97,11 @@ enum Scope {
 
 /// With their contexts.
 fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
-    let rows = client.simple_query("SELECT name, context FROM pg_catalog.pg_settings");
+    let rows = client.rows("SELECT name, context FROM pg_catalog.pg_settings");
     let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
-    let pair = |message: SimpleQueryMessage| match message {
-        SimpleQueryMessage::Row(row) => Some((row.get(0)?.to_owned(), row.get(1)?.to_owned())),
-        _ => None,
+    let pair = |row: Vec<Option<String>>| {
+        let mut row = row.into_iter();
+        Some((row.next()??, row.next()??))
     };
     Ok(rows.into_iter().filter_map(pair).collect())
 }
@@ -135,18 +143,17 @@ fn tried(name: &str, value: &str) -> String {
     format!("set `{name}` to `{value}`")
 }
 
-fn refused(name: &str, value: &str, error: &postgres::Error) -> Failure {
-    let mut failure = failure(tried(name, value), error);
-    let state = error.code().map(|code| code.code()).unwrap_or_default();
-    match state {
-        "42501" => failure.hint("the role may not set it; ask for `GRANT SET ON PARAMETER`, or use a superuser"),
-        _ => {
-            failure.kind = FailureKind::Plan;
-            match error.as_db_error().and_then(|db| db.hint()) {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            }
+fn refused(name: &str, value: &str, error: &AskError) -> Failure {
+    let failure = failure(tried(name, value), error);
+    match error {
+        _ if failure.kind == FailureKind::Permission => {
+            failure.hint("the role may not set it; ask for `GRANT SET ON PARAMETER`, or use a superuser")
         }
+        AskError::Server(error) => {
+            let hint = error.hint.clone().or(failure.hint);
+            Failure { kind: FailureKind::Plan, hint, ..failure }
+        }
+        _ => failure,
     }
 }
 

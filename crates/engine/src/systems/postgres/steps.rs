@@ -1,16 +1,16 @@
 use std::borrow::Cow;
 
 use model::Facts;
-use postgres::Client;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, failure};
-use super::counters::{one, rows};
+use super::connect::Endpoint;
 use super::session;
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind, running};
+use crate::systems::postgres::lane::{AskError, Client};
 use crate::systems::server::random_password;
+use crate::systems::server::refusal::failure;
 
 const EXTENSION: &str = "postgis";
 /// Schema for trying the extension for its facts; rolled back.
@@ -39,7 +39,7 @@ impl PostgresSession {
 impl Drop for PostgresSession {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
-            session::close(client);
+            client.close();
         }
     }
 }
@@ -49,15 +49,13 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     let mut schema = schema_of_extension(client)?;
     if schema.is_none() {
         refuse_missing(client)?;
-        client
-            .batch_execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}"))
-            .map_err(|error| explain(&error))?;
+        client.execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}")).map_err(|error| explain(&error))?;
         schema = schema_of_extension(client)?;
     }
     if let Some(schema) = schema.filter(|schema| schema != SCHEMA) {
         let path = format!("{SCHEMA}, {}", quoted(&schema));
         let set = format!("SELECT pg_catalog.set_config('search_path', {}, false)", session::literal(&path));
-        client.batch_execute(&set).map_err(|error| failure("look into the schema of PostGIS", &error))?;
+        client.execute(&set).map_err(|error| failure("look into the schema of PostGIS", &error))?;
     }
     Ok(())
 }
@@ -75,9 +73,9 @@ pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure
             "BEGIN; CREATE SCHEMA {schema}; CREATE EXTENSION {EXTENSION} SCHEMA {schema}; GRANT USAGE ON SCHEMA {schema} TO \
              PUBLIC; COMMIT"
         );
-        client.batch_execute(&make).map_err(|error| explain(&error))?;
+        client.execute(&make).map_err(|error| explain(&error))?;
     }
-    session::close(client);
+    client.close();
     Ok(())
 }
 
@@ -90,16 +88,16 @@ fn schema_of_extension(client: &mut Client) -> Result<Option<String>, Failure> {
         "SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
          WHERE e.extname = '{EXTENSION}'"
     );
-    let found = rows(client, &sql).map_err(|error| failure("look for PostGIS", &error))?;
-    Ok(found.first().and_then(|row| row.get(0)).map(str::to_owned))
+    let found = client.rows(&sql).map_err(|error| failure("look for PostGIS", &error))?;
+    Ok(found.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
 fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
     let sql = format!("SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = '{EXTENSION}'");
-    if one(client, &sql).map_err(|error| failure("look for PostGIS", &error))? != "0" {
+    if client.one(&sql).map_err(|error| failure("look for PostGIS", &error))? != "0" {
         return Ok(());
     }
-    let version = one(client, "SHOW server_version").map_err(|error| failure("ask for the version", &error))?;
+    let version = client.one("SHOW server_version").map_err(|error| failure("ask for the version", &error))?;
     let major = version.split(['.', ' ']).next().unwrap_or_default().to_owned();
     let hint = format!(
         "install it on the server's host: `apt-get install postgresql-{major}-postgis-3`, `dnf install postgis`, \
@@ -108,7 +106,7 @@ fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Unsupported, "use PostGIS", "the server has no extension `postgis`").hint(hint))
 }
 
-fn explain(error: &postgres::Error) -> Failure {
+fn explain(error: &AskError) -> Failure {
     let failure = failure("put PostGIS into étalon's schema", error);
     match failure.kind {
         FailureKind::Permission => {
@@ -127,7 +125,7 @@ pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Fai
     let version = match schema_of_extension(client)? {
         Some(schema) => {
             let sql = format!("SELECT {}.postgis_full_version()", quoted(&schema));
-            one(client, &sql).map_err(|error| failure("ask PostGIS for its version", &error))?
+            client.one(&sql).map_err(|error| failure("ask PostGIS for its version", &error))?
         }
         None => version_by_run(client)?,
     };
@@ -149,28 +147,28 @@ fn part(version: &str, key: &str) -> Option<String> {
 fn version_by_run(client: &mut Client) -> Result<String, Failure> {
     refuse_missing(client)?;
     let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");
-    let version = client.batch_execute(&make).and_then(|()| {
+    let version = client.execute(&make).and_then(|()| {
         // Its functions find each other by the search path.
-        client.batch_execute(&format!("SET LOCAL search_path = {PROBE}"))?;
-        one(client, "SELECT postgis_full_version()")
+        client.execute(&format!("SET LOCAL search_path = {PROBE}"))?;
+        client.one("SELECT postgis_full_version()")
     });
-    client.batch_execute("ROLLBACK").map_err(|error| failure("take a run of PostGIS back", &error))?;
+    client.execute("ROLLBACK").map_err(|error| failure("take a run of PostGIS back", &error))?;
     version.map_err(|error| explain(&error))
 }
 
 impl Session for PostgresSession {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.client()?.batch_execute(sql).map_err(|error| failed(sql, &error))
+        self.client()?.execute(sql).map_err(|error| failed(sql, &error))
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let found = rows(self.client()?, sql).map_err(|error| failed(sql, &error))?;
-        let datum = |value: Option<&str>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text.to_owned())));
-        Ok(found.iter().map(|row| (0..row.len()).map(|place| datum(row.get(place))).collect()).collect())
+        let found = self.client()?.rows(sql).map_err(|error| failed(sql, &error))?;
+        let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
+        Ok(found.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
     }
 }
 
-fn failed(sql: &str, error: &postgres::Error) -> Failure {
+fn failed(sql: &str, error: &AskError) -> Failure {
     failure(running(sql), error)
 }
 

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use postgres::config::SslMode;
 use rustls::{ClientConfig, SupportedProtocolVersion};
 use wire::Secret;
 
@@ -15,7 +14,7 @@ use super::pgpass::user_folder;
 use super::url::wrong;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
-use crate::systems::server::url::Environment;
+use crate::systems::server::url::{Environment, Given};
 
 /// In URLs, with their environment variables.
 const OPTIONS: [(&str, Option<&str>); 12] = [
@@ -60,6 +59,13 @@ const MODES: [(&str, TlsMode); 6] = [
     ("verify-full", TlsMode::VerifyFull),
 ];
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Plain,
+    Prefer,
+    Tls,
+}
+
 impl FromStr for TlsMode {
     type Err = String;
 
@@ -74,12 +80,12 @@ impl FromStr for TlsMode {
 
 impl TlsMode {
     /// In order, while the server objects to encryption or its absence.
-    pub(super) fn attempts(self) -> &'static [SslMode] {
+    pub(super) fn attempts(self) -> &'static [Attempt] {
         match self {
-            TlsMode::Disable => &[SslMode::Disable],
-            TlsMode::Allow => &[SslMode::Disable, SslMode::Require],
-            TlsMode::Prefer => &[SslMode::Prefer, SslMode::Disable],
-            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => &[SslMode::Require],
+            TlsMode::Disable => &[Attempt::Plain],
+            TlsMode::Allow => &[Attempt::Plain, Attempt::Tls],
+            TlsMode::Prefer => &[Attempt::Prefer, Attempt::Plain],
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => &[Attempt::Tls],
         }
     }
 
@@ -123,13 +129,13 @@ pub(super) struct TlsOptions {
 }
 
 /// The URL, then the environment.
-struct Given<'a> {
+struct Sources<'a> {
     said: &'a BTreeMap<&'static str, String>,
     environment: Environment<'a>,
     folder: Option<PathBuf>,
 }
 
-impl Given<'_> {
+impl Sources<'_> {
     /// Empty is absent, as in libpq.
     fn get(&self, name: &str) -> Option<String> {
         let variable = OPTIONS.iter().find(|(option, _)| *option == name).and_then(|(_, variable)| *variable);
@@ -263,11 +269,6 @@ pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|(name, _)| *name)
 }
 
-/// Canonical name of a URL's key.
-pub(super) fn option_name(key: &str) -> Option<&'static str> {
-    OPTIONS.iter().find(|(name, _)| *name == key).map(|(name, _)| *name)
-}
-
 impl TlsOptions {
     pub(super) fn none() -> TlsOptions {
         TlsOptions {
@@ -282,15 +283,13 @@ impl TlsOptions {
         }
     }
 
-    /// From the URL, by the names of [`option_name`], else the environment and the user's files. `is_socket`:
-    /// PostgreSQL does not encrypt there, and libpq ignores the options.
-    pub(super) fn read(
-        said: BTreeMap<&'static str, String>,
-        environment: Environment<'_>,
-        is_socket: bool,
-    ) -> Result<TlsOptions, Failure> {
-        let mut said = said;
-        let given = Given { said: &said, environment, folder: user_folder(environment) };
+    /// From the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not encrypt there, and
+    /// libpq ignores the options.
+    pub(super) fn read(url: &Given, environment: Environment<'_>, is_socket: bool) -> Result<TlsOptions, Failure> {
+        let is_own = |name: &str| OPTIONS.iter().any(|(option, _)| *option == name);
+        let own = url.iter().filter(|(name, _)| is_own(name)).map(|(name, value)| (*name, value.clone()));
+        let mut said: BTreeMap<&'static str, String> = own.collect();
+        let given = Sources { said: &said, environment, folder: user_folder(environment) };
         let mode = given.mode(given.get("sslrootcert").as_deref())?;
         let negotiation = given.negotiation(mode)?;
         let versions = given.versions()?;

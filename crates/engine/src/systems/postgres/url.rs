@@ -2,185 +2,66 @@
 //!
 //! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
-use postgres::Config;
-use postgres::config::ChannelBinding;
+use host::reactor::Vigilance;
+use wire::postgres::ChannelBinding;
 
 use super::pgpass::{self, Lookup};
 use super::tls::{self, TlsMode, TlsOptions};
 use crate::error::Failure;
 use crate::permits::Permits;
-use crate::systems::server::LOOPBACK;
-use crate::systems::server::url::{Environment, Form, Pieces, os_user};
+use crate::systems::server::url::{self, Environment, Form, Given, PasswordSource, authority, os_user};
+use crate::systems::server::{LOOPBACK, VIGILANCE};
 
 /// Default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A vanished server is noticed after this time without acknowledgement.
-const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Silence before probing.
-const KEEPALIVES_IDLE: Duration = Duration::from_secs(10);
-/// Between probes.
-const KEEPALIVES_INTERVAL: Duration = Duration::from_secs(5);
-/// Probes before giving up.
-const KEEPALIVES_RETRIES: u32 = 4;
-const BINDING: &str = "channel_binding";
 /// By package.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
-/// Of this and other clients of PostgreSQL.
-const FILE_OPTIONS: [&str; 9] =
-    ["passfile", "service", "servicefile", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslkeylogfile", "sslrootcert"];
-
 #[derive(Clone)]
-pub(super) struct Address {
-    pub(super) config: Config,
+pub(crate) struct Address {
     /// Name, IP address, or socket folder.
     pub(super) host: String,
+    /// The real destination, whatever the host's name.
+    pub(super) hostaddr: Option<IpAddr>,
     /// Part of a socket's name.
     pub(super) port: u16,
     pub(super) user: String,
     pub(super) database: String,
+    pub(super) password: Option<String>,
+    pub(super) password_source: PasswordSource,
     pub(super) tls: TlsOptions,
-    /// And rejected sources: for hints.
-    pub(super) password: PasswordSource,
+    pub(super) binding: ChannelBinding,
+    pub(super) connect_timeout: Duration,
+    pub(super) vigilance: Vigilance,
+    pub(super) application_name: String,
+    /// Command-line options of the server's process.
+    pub(super) options: String,
+    pub(super) session_attributes: Option<SessionAttributes>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PasswordSource {
-    Url,
-    /// `PGPASSWORD`.
-    Environment,
-    /// The password file.
-    File(PathBuf),
-    /// And why the password file was not used.
-    Nowhere(Option<String>),
+/// `target_session_attrs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionAttributes {
+    ReadWrite,
+    ReadOnly,
 }
 
-#[derive(Default)]
-struct Options {
-    user: Option<String>,
-    password: Option<String>,
-    host: Option<String>,
-    hostaddr: Option<String>,
-    port: Option<String>,
-    database: Option<String>,
-    /// By [`tls::option_name`].
-    ssl: BTreeMap<&'static str, String>,
-    passfile: Option<String>,
-    /// The driver's own, as `key='value'`.
-    others: Vec<(String, String)>,
-}
+const BINDING: &str = "channel_binding";
+const BINDINGS: [(&str, ChannelBinding); 3] =
+    [("disable", ChannelBinding::Disable), ("prefer", ChannelBinding::Prefer), ("require", ChannelBinding::Require)];
+const SESSION_ATTRIBUTES: [(&str, Option<SessionAttributes>); 3] = [
+    ("any", None),
+    ("read-write", Some(SessionAttributes::ReadWrite)),
+    ("read-only", Some(SessionAttributes::ReadOnly)),
+];
+/// Of several servers, and a system is one.
+const LOAD_BALANCE: [(&str, ()); 2] = [("disable", ()), ("random", ())];
 
-impl Address {
-    /// Or `env:NAME`.
-    ///
-    /// # Errors
-    /// It is not a URL of PostgreSQL, or an option in it is not known. Never repeats the password.
-    pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
-        Options::of(URL.read(url, environment)?)?.into_address(environment)
-    }
-
-    /// [`Address::parse`], if the plan may connect there and read the files named.
-    pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
-        let pieces = URL.read(url, environment)?;
-        permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
-        let address = Options::of(pieces)?.into_address(environment)?;
-        if address.is_socket() {
-            permits.connect_socket(&Path::new(&address.host).join(format!(".s.PGSQL.{}", address.port)))?;
-            return Ok(address);
-        }
-        // The driver connects to `hostaddr`, but chooses the password by the name.
-        let mut hosts: Vec<String> = address.config.get_hostaddrs().iter().map(ToString::to_string).collect();
-        hosts.push(address.host.clone());
-        hosts.iter().try_for_each(|host| permits.connect(host, address.port))?;
-        Ok(address)
-    }
-
-    /// Without TLS, such as a private server's.
-    pub(super) fn plain(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
-        let mut config = Config::new();
-        config.host(host).port(port).user(user).dbname(database);
-        let source = match password {
-            Some(password) => {
-                config.password(password);
-                PasswordSource::Url
-            }
-            None => PasswordSource::Nowhere(None),
-        };
-        set_defaults(&mut config);
-        Address {
-            config,
-            host: host.to_owned(),
-            port,
-            user: user.to_owned(),
-            database: database.to_owned(),
-            tls: TlsOptions::none(),
-            password: source,
-        }
-    }
-
-    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host
-    /// alone.
-    pub(super) fn url_of_private(&self) -> Option<String> {
-        let is_own_host = self.is_socket() || self.host == LOOPBACK;
-        let password = String::from_utf8(self.config.get_password()?.to_vec()).ok().filter(|_| !is_own_host)?;
-        let Address { host, port, user, database, .. } = self;
-        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        Some(format!("postgres://{user}:{password}@{host}:{port}/{database}?sslmode=disable"))
-    }
-
-    /// Environment of PostgreSQL's own programs, beside host, port, role and password, to connect like étalon.
-    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
-        let mut variables = self.tls.variables()?;
-        variables.extend(self.config.get_hostaddrs().first().map(|address| ("PGHOSTADDR", address.to_string())));
-        let binding = match self.config.get_channel_binding() {
-            ChannelBinding::Disable => "disable",
-            ChannelBinding::Require => "require",
-            _ => "prefer",
-        };
-        variables.push(("PGCHANNELBINDING", binding.to_owned()));
-        Ok(variables)
-    }
-
-    pub(super) fn is_socket(&self) -> bool {
-        self.host.starts_with('/')
-    }
-
-    /// Without the password.
-    pub(super) fn shown(&self) -> String {
-        let Address { host, port, user, database, .. } = self;
-        match (self.is_socket(), host.contains(':')) {
-            (true, _) => format!("postgres://{user}@/{database}?host={host}&port={port}"),
-            (false, true) => format!("postgres://{user}@[{host}]:{port}/{database}"),
-            (false, false) => format!("postgres://{user}@{host}:{port}/{database}"),
-        }
-    }
-}
-
-fn set_defaults(config: &mut Config) {
-    config.application_name("etalon");
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT_TIMEOUT);
-    }
-    if config.get_tcp_user_timeout().is_none() {
-        config.tcp_user_timeout(TCP_USER_TIMEOUT);
-    }
-    if config.get_keepalives_interval().is_none() {
-        config.keepalives_idle(KEEPALIVES_IDLE).keepalives_interval(KEEPALIVES_INTERVAL);
-    }
-    if config.get_keepalives_retries().is_none() {
-        config.keepalives_retries(KEEPALIVES_RETRIES);
-    }
-}
-
-const URL: Form = Form { product: "PostgreSQL", schemes: ["postgres", "postgresql"], before_port: &[':'] };
-
-/// Without TLS: étalon's own, then the driver's.
+/// Without TLS.
 const OPTIONS: [&str; 18] = [
     "user",
     "password",
@@ -204,129 +85,142 @@ const OPTIONS: [&str; 18] = [
 
 /// Must not repeat the password.
 pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
-    URL.wrong(cause)
+    <Address as url::Address>::FORM.wrong(cause)
 }
 
-impl Options {
-    fn of(pieces: Pieces) -> Result<Options, Failure> {
-        let Pieces { user, password, host, port, database, options: others } = pieces;
-        let mut options = Options { user, password, host, port, database, ..Options::default() };
-        for (key, value) in others {
-            options.option(&key, value);
-        }
-        URL.refuse_several(options.host.as_ref())?;
-        Ok(options)
-    }
+fn not_valid(name: &str) -> Failure {
+    wrong(format!("the option `{name}` is not supported, or its value is not valid"))
+}
 
-    fn option(&mut self, key: &str, value: String) {
-        if let Some(name) = tls::option_name(key) {
-            self.ssl.insert(name, value);
-            return;
-        }
+fn one_of<T: Copy>(given: &Given, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Failure> {
+    let Some(text) = given.get(name) else { return Ok(None) };
+    let value = values.iter().find(|(known, _)| known == text).ok_or_else(|| not_valid(name))?;
+    Ok(Some(value.1))
+}
+
+fn number(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
+    given.get(name).map(|text| text.parse().map_err(|_| not_valid(name))).transpose()
+}
+
+fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
+    Ok(number(given, name)?
+        .and_then(|seconds| u64::try_from(seconds).ok())
+        .filter(|seconds| *seconds > 0)
+        .map(Duration::from_secs))
+}
+
+impl url::Address for Address {
+    const FORM: Form = Form {
+        product: "PostgreSQL",
+        schemes: ["postgres", "postgresql"],
+        before_port: &[':'],
+        options: || OPTIONS.into_iter().chain(tls::option_names()).collect(),
+        spelled: str::to_owned,
         // JDBC's word, which libpq accepts in URLs.
-        if (key, value.as_str()) == ("ssl", "true") {
-            self.ssl.insert("sslmode", "require".to_owned());
-            return;
-        }
-        let known = match key {
-            "user" => &mut self.user,
-            "password" => &mut self.password,
-            "host" => &mut self.host,
-            "hostaddr" => &mut self.hostaddr,
-            "port" => &mut self.port,
-            "dbname" => &mut self.database,
-            "passfile" => &mut self.passfile,
-            _ => return self.others.push((key.to_owned(), value)),
-        };
-        *known = Some(value);
-    }
+        aliases: &[[("ssl", "true"), ("sslmode", "require")]],
+        files: &[
+            "passfile",
+            "service",
+            "servicefile",
+            "sslcert",
+            "sslcrl",
+            "sslcrldir",
+            "sslkey",
+            "sslkeylogfile",
+            "sslrootcert",
+        ],
+    };
 
-    /// Time-outs, `options`, channel binding.
-    fn driver_options(&self) -> Result<Config, Failure> {
-        let mut config = Config::new();
-        for (key, value) in &self.others {
-            // The driver parses one text, in which a blank would begin another option.
-            if !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                return Err(wrong(format!("the option `{key}` is not known")));
-            }
-            let quoted = value.replace('\\', "\\\\").replace('\'', "\\'");
-            // One by one, since the driver's message does not name the option.
-            let known = Config::from_str(&format!("{key}='{quoted}'"));
-            known.map_err(|_| match OPTIONS.contains(&key.as_str()) {
-                true => wrong(format!("the option `{key}` is not supported, or its value is not valid")),
-                false => URL.unknown(key, &OPTIONS.into_iter().chain(tls::option_names()).collect::<Vec<_>>()),
-            })?;
-        }
-        let all: Vec<String> = self
-            .others
-            .iter()
-            .map(|(key, value)| format!("{key}='{}'", value.replace('\\', "\\\\").replace('\'', "\\'")))
-            .collect();
-        if !all.is_empty() {
-            config = Config::from_str(&all.join(" ")).map_err(|_| wrong("its options contradict each other"))?;
-        }
-        Ok(config)
-    }
-
-    fn into_address(mut self, environment: Environment<'_>) -> Result<Address, Failure> {
-        let binding = environment("PGCHANNELBINDING").filter(|_| !self.others.iter().any(|(key, _)| key == BINDING));
-        self.others.extend(binding.map(|text| (BINDING.to_owned(), text)));
-        let mut config = self.driver_options()?;
-        let port = self.port.clone().or_else(|| environment("PGPORT")).unwrap_or_else(|| "5432".to_owned());
+    fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
+        let named = |name: &str, variable: &str| given.get(name).cloned().or_else(|| environment(variable));
+        let port = named("port", "PGPORT").unwrap_or_else(|| "5432".to_owned());
         let port: u16 = port.parse().map_err(|_| wrong(format!("`{port}` is not a port")))?;
-        let user = self.user.clone().or_else(|| environment("PGUSER")).or_else(|| os_user(environment));
+        let user = named("user", "PGUSER").or_else(|| os_user(environment));
         let user = user.ok_or_else(|| wrong("it names no role").hint("write `postgres://ROLE@host/database`"))?;
-        let database = self.database.clone().or_else(|| environment("PGDATABASE")).unwrap_or_else(|| user.clone());
-        let address = self.hostaddr(environment)?;
-        let named = self.host.clone().or_else(|| environment("PGHOST"));
-        let is_named = named.is_some() || address.is_none();
-        let host = named.or(address.map(|address| address.to_string())).unwrap_or_else(|| default_host(port));
-        let tls = TlsOptions::read(self.ssl.clone(), environment, host.starts_with('/'))?;
+        let database = named("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
+        let (host, hostaddr) = place(named("host", "PGHOST"), named("hostaddr", "PGHOSTADDR"), port)?;
+        let tls = TlsOptions::read(given, environment, host.starts_with('/'))?;
+        let is_named = named("host", "PGHOST").is_some() || hostaddr.is_none();
         if tls.mode == TlsMode::VerifyFull && !is_named {
             return Err(wrong("`sslmode=verify-full` compares the host's name, and there is only an address")
                 .hint("write `host=NAME` beside `hostaddr`"));
         }
-        if let Some(address) = address {
-            if host.starts_with('/') {
-                return Err(wrong("it names a socket's folder and an address").hint("leave one of them away"));
-            }
-            config.hostaddr(address);
-        }
-        config.host(&host).port(port).user(&user).dbname(&database);
-        // The driver would send the password to each of several.
-        if config.get_hosts().len() != 1 || config.get_ports() != [port] || config.get_hostaddrs().len() > 1 {
-            return Err(wrong("its options name another address, and a system is one server"));
-        }
-        set_defaults(&mut config);
-        let (password, source) = self.password(environment, &[&host, &port.to_string(), &database, &user]);
-        if let Some(password) = password {
-            config.password(password);
-        }
-        Ok(Address { config, host, port, user, database, tls, password: source })
-    }
-
-    /// The real destination, whatever the host's name.
-    fn hostaddr(&self, environment: Environment<'_>) -> Result<Option<IpAddr>, Failure> {
-        let text = self.hostaddr.clone().or_else(|| environment("PGHOSTADDR")).filter(|text| !text.is_empty());
-        text.map(|text| text.parse().map_err(|_| wrong("`hostaddr` is one IP address"))).transpose()
-    }
-
-    fn password(&self, environment: Environment<'_>, fields: &[&str; 4]) -> (Option<String>, PasswordSource) {
-        if let Some(password) = &self.password {
-            return (Some(password.clone()), PasswordSource::Url);
-        }
-        if let Some(password) = environment("PGPASSWORD") {
-            return (Some(password), PasswordSource::Environment);
-        }
-        let file = self.passfile.clone().or_else(|| environment("PGPASSFILE")).map(PathBuf::from);
-        let Some(file) = file.or_else(|| pgpass::default_file(environment)) else {
-            return (None, PasswordSource::Nowhere(None));
+        let binding = match environment("PGCHANNELBINDING").filter(|_| !given.contains_key(BINDING)) {
+            Some(text) => one_of(&Given::from([(BINDING, text)]), BINDING, &BINDINGS)?,
+            None => one_of(given, BINDING, &BINDINGS)?,
         };
-        match pgpass::look_up(&file, fields) {
-            Lookup::Found(password) => (Some(password), PasswordSource::File(file)),
-            Lookup::Nothing => (None, PasswordSource::Nowhere(None)),
-            Lookup::Ignored(reason) => (None, PasswordSource::Nowhere(Some(reason))),
+        one_of(given, "load_balance_hosts", &LOAD_BALANCE)?;
+        let keeps_alive = number(given, "keepalives")?.is_none_or(|number| number != 0);
+        let idle = seconds(given, "keepalives_idle")?.or(VIGILANCE.keepalive_idle);
+        let retries = number(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
+        let vigilance = Vigilance {
+            user_timeout: seconds(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
+            keepalive_idle: idle.filter(|_| keeps_alive),
+            keepalive_interval: seconds(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
+            keepalive_retries: retries.or(VIGILANCE.keepalive_retries),
+        };
+        let (password, password_source) = password(given, environment, &[&host, &port.to_string(), &database, &user]);
+        Ok(Address {
+            password,
+            password_source,
+            tls,
+            binding: binding.unwrap_or_default(),
+            connect_timeout: seconds(given, "connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            vigilance,
+            application_name: given.get("application_name").map_or("etalon", String::as_str).to_owned(),
+            options: given.get("options").cloned().unwrap_or_default(),
+            session_attributes: one_of(given, "target_session_attrs", &SESSION_ATTRIBUTES)?.flatten(),
+            hostaddr,
+            ..Address::plain(&host, port, &user, &database, None)
+        })
+    }
+
+    /// It connects to `hostaddr`, but chooses the password by the name.
+    fn permit(&self, permits: &Permits) -> Result<(), Failure> {
+        if self.is_socket() {
+            return permits.connect_socket(&Path::new(&self.host).join(format!(".s.PGSQL.{}", self.port)));
         }
+        let numeric = self.hostaddr.map(|address| address.to_string());
+        numeric.iter().chain([&self.host]).try_for_each(|host| permits.connect(host, self.port))
+    }
+
+    fn shown(&self) -> String {
+        let Address { host, port, user, database, .. } = self;
+        match self.is_socket() {
+            true => format!("postgres://{user}@/{database}?host={host}&port={port}"),
+            false => format!("postgres://{}/{database}", authority(user, host, *port)),
+        }
+    }
+}
+
+/// Host and address.
+fn place(named: Option<String>, address: Option<String>, port: u16) -> Result<(String, Option<IpAddr>), Failure> {
+    let address: Option<IpAddr> = address
+        .filter(|text| !text.is_empty())
+        .map(|text| text.parse().map_err(|_| wrong("`hostaddr` is one IP address")))
+        .transpose()?;
+    let host = named.or(address.map(|address| address.to_string())).unwrap_or_else(|| default_host(port));
+    if address.is_some() && host.starts_with('/') {
+        return Err(wrong("it names a socket's folder and an address").hint("leave one of them away"));
+    }
+    Ok((host, address))
+}
+
+fn password(given: &Given, environment: Environment<'_>, fields: &[&str; 4]) -> (Option<String>, PasswordSource) {
+    if let Some(password) = given.get("password") {
+        return (Some(password.clone()), PasswordSource::Url);
+    }
+    if let Some(password) = environment("PGPASSWORD") {
+        return (Some(password), PasswordSource::Environment);
+    }
+    let file = given.get("passfile").cloned().or_else(|| environment("PGPASSFILE")).map(PathBuf::from);
+    let Some(file) = file.or_else(|| pgpass::default_file(environment)) else {
+        return (None, PasswordSource::Nowhere(None));
+    };
+    match pgpass::look_up(&file, fields) {
+        Lookup::Found(password) => (Some(password), PasswordSource::File(file)),
+        Lookup::Nothing => (None, PasswordSource::Nowhere(None)),
+        Lookup::Ignored(reason) => (None, PasswordSource::Nowhere(Some(reason))),
     }
 }
 
@@ -337,27 +231,58 @@ fn default_host(port: u16) -> String {
     folder.map_or("localhost", |folder| folder).to_owned()
 }
 
-/// Without looking anything else up.
-#[cfg(test)]
-pub(in crate::systems) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
-    Address::parse(url, environment).map(|_| ())
+impl Address {
+    /// Without TLS, such as a private server's.
+    pub(super) fn plain(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
+        Address {
+            host: host.to_owned(),
+            hostaddr: None,
+            port,
+            user: user.to_owned(),
+            database: database.to_owned(),
+            password: password.map(str::to_owned),
+            password_source: password.map_or(PasswordSource::Nowhere(None), |_| PasswordSource::Url),
+            tls: TlsOptions::none(),
+            binding: ChannelBinding::default(),
+            connect_timeout: CONNECT_TIMEOUT,
+            vigilance: VIGILANCE,
+            application_name: "etalon".to_owned(),
+            options: String::new(),
+            session_attributes: None,
+        }
+    }
+
+    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host
+    /// alone.
+    pub(super) fn url_of_private(&self) -> Option<String> {
+        let Address { host, port, user, database, password, .. } = self;
+        let password = password.as_ref().filter(|_| !self.is_socket() && host != LOOPBACK)?;
+        let login = authority(&format!("{user}:{password}"), host, *port);
+        Some(format!("postgres://{login}/{database}?sslmode=disable"))
+    }
+
+    /// Environment of PostgreSQL's own programs, beside host, port, role and password, to connect like étalon.
+    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        let mut variables = self.tls.variables()?;
+        variables.extend(self.hostaddr.map(|address| ("PGHOSTADDR", address.to_string())));
+        let binding = BINDINGS.iter().find(|(_, binding)| *binding == self.binding);
+        variables.extend(binding.map(|(name, _)| ("PGCHANNELBINDING", (*name).to_owned())));
+        Ok(variables)
+    }
+
+    pub(super) fn is_socket(&self) -> bool {
+        self.host.starts_with('/')
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-
-    use crate::error::FailureKind;
-    use crate::permits::Named;
-    use postgres::config::Host;
-
-    fn parse(url: &str) -> Result<Address, Failure> {
-        Address::parse(url, &|_| None)
-    }
+    use crate::systems::server::url::Address as _;
+    use crate::systems::server::url::tests::{are_bound, are_refused, parse, parse_within};
 
     fn parts(url: &str) -> (String, u16, String, String) {
-        let address = parse(url).unwrap();
+        let address: Address = parse(url).unwrap();
         (address.host, address.port, address.user, address.database)
     }
 
@@ -372,90 +297,78 @@ mod tests {
         assert_eq!(parts("postgres://me@%2Fvar%2Frun%2Fpg/shop"), owned("/var/run/pg", 5432, "me", "shop"));
         assert_eq!(parts("postgres:///shop?host=/run/pg&port=5444&user=me"), owned("/run/pg", 5444, "me", "shop"));
         assert_eq!(parts("postgres://me@localhost").3, "me");
-        let address = parse("postgres://me:p%40ss@h/d?connect_timeout=3&options=-c%20geqo%3Doff").unwrap();
-        assert_eq!(address.config.get_password(), Some(b"p@ss".as_slice()));
-        assert_eq!(address.config.get_connect_timeout(), Some(&Duration::from_secs(3)));
-        assert_eq!(address.config.get_options(), Some("-c geqo=off"));
-        assert_eq!(address.config.get_application_name(), Some("etalon"));
-        assert_eq!(address.config.get_hosts(), [Host::Tcp("h".to_owned())]);
+        let address: Address = parse("postgres://me:p%40ss@h/d?connect_timeout=3&options=-c%20geqo%3Doff").unwrap();
+        assert_eq!(address.password.as_deref(), Some("p@ss"));
+        assert_eq!(address.connect_timeout, Duration::from_secs(3));
+        assert_eq!((address.options.as_str(), address.application_name.as_str()), ("-c geqo=off", "etalon"));
+        assert_eq!((address.host.as_str(), address.vigilance), ("h", VIGILANCE));
         assert_eq!(address.shown(), "postgres://me@h:5432/d");
     }
 
-    /// Permissions are asked for the driver's reading of the URL.
     #[test]
-    fn a_plan_is_bound_to_the_address_that_the_driver_goes_to() {
-        let mut named = Named::default();
-        for address in ["127.0.0.1:5432", "db:5433", "/run/nowhere/.s.PGSQL.5432"] {
-            named.allow(address).unwrap();
-        }
-        let permits = Permits::Named(Arc::new(named));
-        let environment = |name: &str| (name == "PGHOST").then(|| "10.0.0.9".to_owned());
-        let permitted = |url: &str| Address::permitted(url, &environment, &permits);
-        for url in [
-            "postgres://u@127.0.0.1/db",
-            "postgres://u@DB:5433/db",
-            "postgres://u@/db?host=127.0.0.1",
-            "postgres://u@10.0.0.7/db?%68ost=127.0.0.1",
-            "postgres://u@/db?host=/run/nowhere",
-            "postgres://u@%2Frun%2Fnowhere/db",
-            "postgres://u@127.0.0.1/db?hostaddr=127.0.0.1",
-        ] {
-            permitted(url).unwrap_or_else(|failure| panic!("{url}: {failure}"));
-        }
-        for url in [
-            "postgres://u@db:5432/db?hostaddr=127.0.0.1",
-            "postgres://u@localhost/db?%68ost=127.2",
-            "postgres://u@127.0.0.1/db?%68ost=127.2",
-            "postgres://u@127.0.0.1/db?hostaddr=10.0.0.7",
-            "postgres://u@127.0.0.1/db?hostaddr=127.0.0.1,10.0.0.7",
-            "postgres://u@127.0.0.1,10.0.0.7/db",
-            "postgres://u@127.0.0.1/db?connect_timeout=1%27%20host=%2710.0.0.7",
-            "postgres://u@127.0.0.1/db?connect_timeout%3D1%20host=10.0.0.7",
-            "postgres://u@127.0.0.1:5433/db",
-            "postgres://u@127.0.0.1/db?port=5433",
-            "postgres://u@[::ffff:127.0.0.2]/db",
-            "postgres://u@localhost/db",
-            "postgres://u@127.0.0.1@10.0.0.7/db",
-            "postgres:///db",
-            "postgres://u@/db?host=/run/elsewhere",
-            "postgres://u@/db?host=/run/nowhere&port=5433",
-            "postgres://u@/db?host=/run/nowhere/../elsewhere",
-            "postgres://u@127.0.0.1/db?passfile=/etc/passwd",
-            "postgres://u@127.0.0.1/db?sslrootcert=/etc/passwd",
-            "postgres://u@127.0.0.1/db?%73slrootcert=x.crt",
-            "postgres://u@127.0.0.1/db?service=other",
-        ] {
-            assert!(permitted(url).is_err(), "{url}");
-        }
+    fn a_plan_is_bound_to_the_address_that_is_connected_to() {
+        are_bound::<Address>(
+            &["127.0.0.1:5432", "db:5433", "/run/nowhere/.s.PGSQL.5432"],
+            &|name| (name == "PGHOST").then(|| "10.0.0.9".to_owned()),
+            &[
+                "postgres://u@127.0.0.1/db",
+                "postgres://u@DB:5433/db",
+                "postgres://u@/db?host=127.0.0.1",
+                "postgres://u@10.0.0.7/db?%68ost=127.0.0.1",
+                "postgres://u@/db?host=/run/nowhere",
+                "postgres://u@%2Frun%2Fnowhere/db",
+                "postgres://u@127.0.0.1/db?hostaddr=127.0.0.1",
+            ],
+            &[
+                "postgres://u@db:5432/db?hostaddr=127.0.0.1",
+                "postgres://u@localhost/db?%68ost=127.2",
+                "postgres://u@127.0.0.1/db?%68ost=127.2",
+                "postgres://u@127.0.0.1/db?hostaddr=10.0.0.7",
+                "postgres://u@127.0.0.1/db?hostaddr=127.0.0.1,10.0.0.7",
+                "postgres://u@127.0.0.1,10.0.0.7/db",
+                "postgres://u@127.0.0.1/db?connect_timeout=1%27%20host=%2710.0.0.7",
+                "postgres://u@127.0.0.1/db?connect_timeout%3D1%20host=10.0.0.7",
+                "postgres://u@127.0.0.1:5433/db",
+                "postgres://u@127.0.0.1/db?port=5433",
+                "postgres://u@[::ffff:127.0.0.2]/db",
+                "postgres://u@localhost/db",
+                "postgres://u@127.0.0.1@10.0.0.7/db",
+                "postgres:///db",
+                "postgres://u@/db?host=/run/elsewhere",
+                "postgres://u@/db?host=/run/nowhere&port=5433",
+                "postgres://u@/db?host=/run/nowhere/../elsewhere",
+                "postgres://u@127.0.0.1/db?passfile=/etc/passwd",
+                "postgres://u@127.0.0.1/db?sslrootcert=/etc/passwd",
+                "postgres://u@127.0.0.1/db?%73slrootcert=x.crt",
+                "postgres://u@127.0.0.1/db?service=other",
+            ],
+        );
     }
 
     #[test]
     fn the_environment_fills_in_what_the_url_leaves_out() {
-        let environment = |name: &str| {
-            let value = match name {
-                "PGHOST" => "/sockets",
-                "PGPORT" => "6000",
-                "PGUSER" => "role",
-                "PGDATABASE" => "base",
-                "PGPASSWORD" => "secret",
-                "SHOP_URL" => "postgres://u@h/d?sslmode=verify-full&sslrootcert=system",
-                _ => return None,
-            };
-            Some(value.to_owned())
-        };
-        let address = Address::parse("postgres://", &environment).unwrap();
+        let variables = [
+            ("PGHOST", "/sockets"),
+            ("PGPORT", "6000"),
+            ("PGUSER", "role"),
+            ("PGDATABASE", "base"),
+            ("PGPASSWORD", "secret"),
+            ("PGCHANNELBINDING", "require"),
+            ("SHOP_URL", "postgres://u@h/d?sslmode=verify-full&sslrootcert=system"),
+        ];
+        let address: Address = parse_within("postgres://", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.port), ("/sockets", 6000));
         assert_eq!((address.user.as_str(), address.database.as_str()), ("role", "base"));
-        assert_eq!(address.password, PasswordSource::Environment);
-        let address = Address::parse("env:SHOP_URL", &environment).unwrap();
+        assert_eq!((address.password_source, address.binding), (PasswordSource::Environment, ChannelBinding::Require));
+        let address: Address = parse_within("env:SHOP_URL", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.tls.mode), ("h", TlsMode::VerifyFull));
-        let failure = Address::parse("env:NOT_SET", &environment).err().unwrap();
+        let failure = parse::<Address>("env:NOT_SET").err().unwrap();
         assert!(failure.hint.unwrap().contains("NOT_SET"));
     }
 
     #[test]
     fn what_is_wrong_is_named_and_the_password_is_not() {
-        for (url, named) in [
+        are_refused::<Address>(&[
             ("mysql://me:hunter2@h/d", "postgres://"),
             ("postgres://me:hunter2@h:70000/d", "70000"),
             ("postgres://me:hunter2@h/d?sslmod=require", "`sslmod`"),
@@ -463,11 +376,8 @@ mod tests {
             ("postgres://me:hunter2%@h/d", "%25"),
             ("postgres://me:hunter2@a,b/d", "several hosts"),
             ("postgres://me:hunter2@h/d?keepalives", "name=value"),
-        ] {
-            let failure = parse(url).err().unwrap();
-            assert_eq!(failure.kind, FailureKind::Plan);
-            assert!(failure.cause.contains(named), "{failure}");
-            assert!(!format!("{failure:?}").contains("hunter2"), "{failure:?}");
-        }
+            ("postgres://me:hunter2@h/d?connect_timeout=soon", "`connect_timeout`"),
+            ("postgres://me:hunter2@h/d?target_session_attrs=any-old", "`target_session_attrs`"),
+        ]);
     }
 }

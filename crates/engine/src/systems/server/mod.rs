@@ -17,9 +17,12 @@ use std::time::Duration;
 use host::reactor::{Choice, Reactor, Vigilance};
 use model::SystemPlan;
 
-use crate::dataset::Datum;
+use crate::dataset::{Datum, Table};
 use crate::error::{Failure, FailureKind};
 use crate::target::{Threads, shares};
+
+/// Large enough that system calls do not count.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// One thread per core is best with a reactor.
 pub(crate) fn reactor_workers(clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
@@ -38,7 +41,7 @@ pub(crate) fn reactor_kind(choice: Choice) -> Result<String, String> {
 ///
 /// <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/load-data.html>
-pub(crate) fn write_row(row: &[Datum], text: &mut String) {
+fn write_row(row: &[Datum], text: &mut String) {
     for (place, datum) in row.iter().enumerate() {
         if place > 0 {
             text.push('\t');
@@ -68,6 +71,21 @@ fn escape(value: &str, text: &mut String) {
             '\r' => text.push_str("\\r"),
             c => text.push(c),
         }
+    }
+}
+
+/// Of a table's rows, as [`write_row`] writes them.
+pub(crate) fn pieces(table: &Table) -> impl FnMut(&mut String) -> bool {
+    let mut index = 0;
+    let mut row: Vec<Datum> = Vec::new();
+    move |piece| {
+        while index < table.rows && piece.len() < PIECE_BYTES {
+            row.clear();
+            (table.row)(index, &mut row);
+            write_row(&row, piece);
+            index += 1;
+        }
+        index < table.rows
     }
 }
 

@@ -1,12 +1,13 @@
 //! Failed connections to a server, and their explanation.
 
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use wire::WireError;
 
-use crate::error::Failure;
-use crate::lane::{OpError, lost};
+use crate::error::{Failure, FailureKind};
+use crate::lane::{ErrorClass, OpError, lost};
 use crate::systems::server::dialogue::{AskError, ServerError};
 
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(crate) enum Refusal<E> {
     Io(io::ErrorKind, String),
     Tls(String),
     NoTls,
+    /// Required, but not given.
+    NoPassword,
     /// The password would cross a network in the clear.
     Insecure,
     /// The password would go to a server whose certificate is not verified.
@@ -32,14 +35,102 @@ pub(crate) enum OpenError<E> {
     Asked(&'static str, AskError<E>),
 }
 
-/// An engine's explanations, with advice.
+/// An engine's advice, whichever its server.
+pub(crate) struct Advice {
+    pub(crate) product: &'static str,
+    /// And its kin.
+    pub(crate) products: &'static str,
+    pub(crate) start: &'static str,
+    /// Why it may end a connection before the login is done.
+    pub(crate) ended: &'static str,
+    /// Cause and hint.
+    pub(crate) no_tls: (&'static str, &'static str),
+    pub(crate) tls: &'static str,
+}
+
+/// An engine's explanations.
 pub(crate) trait Explain {
     /// The server's errors.
     type Error: ServerError;
 
-    fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure;
+    const ADVICE: Advice;
 
-    fn explain_asked(&self, tried: &str, error: &AskError<Self::Error>) -> Failure;
+    /// The address, without the password.
+    fn shown(&self) -> String;
+
+    /// A command that asks the same.
+    fn check(&self) -> String;
+
+    fn explain_server(&self, error: &Self::Error) -> (FailureKind, String);
+
+    fn said(&self, error: &Self::Error) -> String {
+        error.said()
+    }
+
+    /// What was tried, why no password was sent, and a hint.
+    fn explain_password(&self, refusal: &Refusal<Self::Error>) -> (&'static str, &'static str, String);
+
+    fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure {
+        let Advice { product, products, start, ended, no_tls, tls } = Self::ADVICE;
+        let check = self.check();
+        let of = |kind, cause: &dyn fmt::Display, hint: String| (CONNECT, cause.to_string(), kind, hint);
+        let (tried, cause, kind, hint) = match refusal {
+            Refusal::Server(error) => {
+                let (kind, hint) = self.explain_server(error);
+                of(kind, &self.said(error), hint)
+            }
+            Refusal::Silent(patience) => of(
+                FailureKind::Unreachable,
+                &format_args!("nothing answered within {} s", patience.as_secs()),
+                format!("something listens there that may not be {product}, or hangs; {check}"),
+            ),
+            Refusal::Io(io::ErrorKind::PermissionDenied, cause) => {
+                of(FailureKind::Permission, cause, "this user may not use the server's socket".to_owned())
+            }
+            Refusal::Io(kind, cause) => {
+                let hint = match kind {
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                        format!("{ended}; {check}")
+                    }
+                    _ => format!("{start}, or correct the address: {check}"),
+                };
+                of(FailureKind::Unreachable, cause, hint)
+            }
+            Refusal::NoTls => (ENCRYPT, no_tls.0.to_owned(), FailureKind::Unsupported, no_tls.1.to_owned()),
+            Refusal::Tls(cause) => (ENCRYPT, cause.clone(), FailureKind::Other, tls.to_owned()),
+            Refusal::NoPassword | Refusal::Insecure | Refusal::Unproven => {
+                let (tried, cause, hint) = self.explain_password(refusal);
+                (tried, cause.to_owned(), FailureKind::Login, hint)
+            }
+            Refusal::Other(cause) => {
+                of(FailureKind::Other, cause, format!("is it {products} that listens there? {check}"))
+            }
+        };
+        Failure::new(kind, format!("{tried} {}", self.shown()), cause).hint(hint)
+    }
+}
+
+pub(crate) const CONNECT: &str = "connect to";
+pub(crate) const ENCRYPT: &str = "encrypt the connection to";
+
+/// Over an open connection.
+pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError<E>) -> Failure {
+    let AskError::Server(said) = error else {
+        return Failure::new(FailureKind::ConnectionLost, tried, error);
+    };
+    let class = said.error_class();
+    let kind = match (class, said.kind()) {
+        (_, FailureKind::Permission) => FailureKind::Permission,
+        (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
+        (ErrorClass::DiskFull, _) => FailureKind::DiskFull,
+        (_, kind) => kind,
+    };
+    let hint = match class {
+        ErrorClass::LockTimeout => Some("another session holds a lock on étalon's tables; end it"),
+        ErrorClass::DiskFull => Some("free space on the server's device, or choose a smaller `scale`"),
+        _ => said.hint(),
+    };
+    Failure { hint: hint.map(str::to_owned), ..Failure::new(kind, tried, error) }
 }
 
 impl<E: ServerError> Refusal<E> {
@@ -60,6 +151,7 @@ impl<E: ServerError> Refusal<E> {
             AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
             AskError::Server(error) => Refusal::Server(error),
             AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
+            AskError::Wire(WireError::PasswordMissing) => Refusal::NoPassword,
             AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
             AskError::Wire(WireError::UnprovenServer) => Refusal::Unproven,
             AskError::Wire(error) => {
@@ -80,7 +172,7 @@ impl<E: ServerError> OpenError<E> {
     pub(crate) fn failure(&self, endpoint: &impl Explain<Error = E>) -> Failure {
         match self {
             OpenError::Refused(refusal) => endpoint.explain(refusal),
-            OpenError::Asked(tried, error) => endpoint.explain_asked(tried, error),
+            OpenError::Asked(tried, error) => failure(*tried, error),
         }
     }
 

@@ -1,6 +1,10 @@
 //! Common parts of servers' URLs.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use crate::error::{Failure, FailureKind};
+use crate::permits::Permits;
 
 /// A parameter, so that tests need not change the process's.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -22,21 +26,87 @@ pub(crate) struct Form {
     pub(crate) schemes: [&'static str; 2],
     /// Between host and port.
     pub(crate) before_port: &'static [char],
+    /// Those of the authority among them, where they may be options, too.
+    pub(crate) options: fn() -> Vec<&'static str>,
+    /// Options are compared so.
+    pub(crate) spelled: fn(&str) -> String,
+    /// An option and its value in the words of another client.
+    pub(crate) aliases: &'static [[(&'static str, &'static str); 2]],
+    /// Options of this and other clients that name files.
+    pub(crate) files: &'static [&'static str],
 }
 
-#[derive(Default)]
-pub(crate) struct Pieces {
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
-    pub(crate) host: Option<String>,
-    pub(crate) port: Option<String>,
-    pub(crate) database: Option<String>,
+/// Of a URL: `user`, `password`, `host`, `port`, `dbname`, and [`Form::options`].
+pub(crate) type Given = BTreeMap<&'static str, String>;
+
+/// A server's address.
+pub(crate) trait Address: Sized {
+    const FORM: Form;
+
+    /// With what the environment and the user's files add to the URL.
+    ///
+    /// # Errors
+    /// An option has no such value, or contradicts another. Never repeats the password.
+    fn of(given: &Given, environment: Environment<'_>) -> Result<Self, Failure>;
+
+    /// Whether a plan may connect there.
+    fn permit(&self, permits: &Permits) -> Result<(), Failure>;
+
+    /// Without the password.
+    fn shown(&self) -> String;
+
+    /// Or `env:NAME`.
+    fn parse(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
+        Self::of(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)
+    }
+
+    /// [`Address::parse`], if the plan may connect there and read the files named.
+    fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
+        let pieces = Self::FORM.read(url, environment)?;
+        permits.files_of_options(pieces.options(), Self::FORM.files)?;
+        let address = Self::of(&Self::FORM.given(pieces)?, environment)?;
+        address.permit(permits)?;
+        Ok(address)
+    }
+}
+
+/// Of a password, for hints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PasswordSource {
+    Url,
+    Environment,
+    File(PathBuf),
+    /// And why the user's file was not used.
+    Nowhere(Option<String>),
+}
+
+impl PasswordSource {
+    /// Begins a hint. Empty if there was none.
+    pub(crate) fn refused(&self, variable: &str) -> String {
+        match self {
+            PasswordSource::Url => "the password in the URL was refused; ".to_owned(),
+            PasswordSource::Environment => format!("the password in {variable} was refused; "),
+            PasswordSource::File(file) => format!("the password in {} was refused; ", file.display()),
+            PasswordSource::Nowhere(Some(ignored)) => format!("{ignored}; "),
+            PasswordSource::Nowhere(None) => String::new(),
+        }
+    }
+}
+
+/// `user@host:port`, as URLs have it.
+pub(crate) fn authority(user: &str, host: &str, port: u16) -> String {
+    if host.contains(':') { format!("{user}@[{host}]:{port}") } else { format!("{user}@{host}:{port}") }
+}
+
+struct Pieces {
+    /// By option.
+    authority: [(&'static str, Option<String>); 5],
     /// In order.
-    pub(crate) options: Vec<(String, String)>,
+    options: Vec<(String, String)>,
 }
 
 impl Pieces {
-    pub(crate) fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+    fn options(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
@@ -56,7 +126,7 @@ impl Form {
     }
 
     /// Or `env:NAME`. Never repeats the password.
-    pub(crate) fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
+    fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
         let [usual, other] = self.schemes;
         let from_environment;
         let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
@@ -93,12 +163,15 @@ impl Form {
                 pair.split_once('=').ok_or_else(|| self.wrong("each option is written as `name=value`"))?;
             Ok((self.decode(key)?, self.decode(value)?))
         };
+        let authority = [
+            ("user", self.filled(user)?),
+            ("password", self.filled(password)?),
+            ("host", self.filled(host)?),
+            ("port", self.filled(port)?),
+            ("dbname", self.filled(database)?),
+        ];
         Ok(Pieces {
-            user: self.filled(user)?,
-            password: self.filled(password)?,
-            host: self.filled(host)?,
-            port: self.filled(port)?,
-            database: self.filled(database)?,
+            authority,
             options: query.split('&').filter(|pair| !pair.is_empty()).map(option).collect::<Result<_, _>>()?,
         })
     }
@@ -120,8 +193,25 @@ impl Form {
         Ok(())
     }
 
+    fn given(&self, pieces: Pieces) -> Result<Given, Failure> {
+        let known = (self.options)();
+        let mut given: Given = pieces.authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        for (key, value) in pieces.options {
+            let alias = self.aliases.iter().find(|[theirs, _]| *theirs == (key.as_str(), value.as_str()));
+            let (key, value) = alias.map_or((key, value), |[_, (key, value)]| ((*key).to_owned(), (*value).to_owned()));
+            let option = known.iter().find(|option| (self.spelled)(option) == (self.spelled)(&key));
+            given.insert(option.ok_or_else(|| self.unknown(&key, &known))?, value);
+        }
+        if given.get("host").is_some_and(|host| host.contains(',')) {
+            return Err(self
+                .wrong("it names several hosts, and a system is one server")
+                .hint("write one `[systems.NAME]` for each of them"));
+        }
+        Ok(given)
+    }
+
     /// Repeats the name only if it resembles a known one.
-    pub(crate) fn unknown(&self, key: &str, known: &[&'static str]) -> Failure {
+    fn unknown(&self, key: &str, known: &[&'static str]) -> Failure {
         let known_are = known.join(", ");
         match model::near::nearest(key, known.iter().copied()) {
             Some(near) => {
@@ -131,15 +221,6 @@ impl Form {
             // It may be part of an unencoded password.
             None => self.wrong(format!("one of its options is not known; known are {known_are}")),
         }
-    }
-
-    pub(crate) fn refuse_several(&self, host: Option<&String>) -> Result<(), Failure> {
-        if host.is_some_and(|host| host.contains(',')) {
-            return Err(self
-                .wrong("it names several hosts, and a system is one server")
-                .hint("write one `[systems.NAME]` for each of them"));
-        }
-        Ok(())
     }
 }
 
@@ -161,21 +242,61 @@ fn decode_percent(text: &str) -> Result<String, &'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
+    use crate::permits::Named;
     use crate::systems::{mysql, postgres, sqlserver};
+
+    pub(crate) fn parse<A: Address>(url: &str) -> Result<A, Failure> {
+        A::parse(url, &|_| None)
+    }
+
+    /// What is wrong is named, and the password `hunter2` is not.
+    pub(crate) fn are_refused<A: Address>(urls: &[(&str, &str)]) {
+        for (url, named) in urls {
+            let failure = parse::<A>(url).err().unwrap_or_else(|| panic!("{url} was read"));
+            let said = format!("{failure} {failure:?}");
+            assert!(failure.kind == FailureKind::Plan && said.contains(named), "{url}: {said}");
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+    }
+
+    /// A plan is bound to the address that is connected to.
+    pub(crate) fn are_bound<A: Address>(
+        named: &[&str],
+        environment: Environment<'_>,
+        permitted: &[&str],
+        refused: &[&str],
+    ) {
+        let mut all = Named::default();
+        named.iter().for_each(|address| all.allow(address).unwrap());
+        let permits = Permits::Named(Arc::new(all));
+        for url in permitted {
+            A::permitted(url, environment, &permits).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        }
+        for url in refused {
+            assert!(A::permitted(url, environment, &permits).is_err(), "{url}");
+        }
+    }
+
+    /// The environment fills in what a URL leaves out.
+    pub(crate) fn parse_within<A: Address>(url: &str, variables: &[(&str, &str)]) -> Result<A, Failure> {
+        let found = |name: &str| variables.iter().find(|(variable, _)| *variable == name);
+        A::parse(url, &|name| found(name).map(|(_, value)| (*value).to_owned()))
+    }
 
     /// By engine, for those that refuse it.
     fn refusals(rest: &str) -> Vec<String> {
-        let none = |_: &str| None;
         let said =
             |failure: Option<Failure>| failure.map(|failure| format!("{failure} {failure:?}")).unwrap_or_default();
         vec![
-            said(postgres::parse_url(&format!("postgres://{rest}"), &none).err()),
-            said(mysql::parse_url(&format!("mysql://{rest}"), &none).err()),
-            said(sqlserver::parse_url(&format!("mssql://{rest}"), &none).err()),
+            said(parse::<postgres::Address>(&format!("postgres://{rest}")).err()),
+            said(parse::<mysql::Address>(&format!("mysql://{rest}")).err()),
+            said(parse::<sqlserver::Address>(&format!("mssql://{rest}")).err()),
         ]
     }
 
@@ -188,7 +309,7 @@ mod tests {
             }
         }
         // An `@` where no password is possible belongs to an option.
-        let read = |url: &str| postgres::parse_url(url, &|_| None).is_ok();
+        let read = |url: &str| parse::<postgres::Address>(url).is_ok();
         assert!(read("postgres://me@h/d?application_name=a@b") && read("postgres://h/d?user=a@b"));
     }
 

@@ -1,9 +1,9 @@
 //! Limits plans at an agent: no programs on the server's host.
 
-use super::connect::failure;
 use super::url::Address;
 use crate::error::Failure;
 use crate::permits::Permits;
+use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::Client;
 
 /// Why a login could run programs or read files on the server's host.

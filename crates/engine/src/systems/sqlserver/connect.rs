@@ -1,21 +1,18 @@
-use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use host::reactor::Socket;
-use rustls::pki_types::ServerName;
 use wire::Secret;
 use wire::tds::{Config, Encryption, Medium, ServerMessage};
 
-use super::url::{Address, Encrypt, PasswordSource, Trust};
+use super::url::{Address, Encrypt, Trust};
 use crate::error::{Failure, FailureKind};
-use crate::lane::ErrorClass;
 use crate::permits::Permits;
 use crate::systems::server::VIGILANCE;
-use crate::systems::server::dialogue::{ServerError as _, Tls};
-use crate::systems::server::refusal::{self, Explain};
+use crate::systems::server::dialogue::Tls;
+use crate::systems::server::refusal::{self, Advice, ENCRYPT, Explain};
 use crate::systems::server::tls::{Check, Roots, Wanted};
-use crate::systems::sqlserver::lane::{AskError, Client, LoggedIn, log_in};
+use crate::systems::server::url::{Address as _, PasswordSource};
+use crate::systems::sqlserver::lane::{AskError, Client, LoggedIn, UNNUMBERED, log_in};
 
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(5);
@@ -48,15 +45,8 @@ impl Endpoint {
         let wanted = Wanted { versions: &versions, ..Wanted::new(check, roots, "ca_file") };
         let config = wanted.client_config()?;
         let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
-        let name = ServerName::try_from(name).map_err(|_| {
-            Failure::new(FailureKind::Plan, format!("connect to {}", address.shown()), "the host's name is no DNS name")
-        })?;
-        Ok(Endpoint {
-            address,
-            tls: Tls { config: Arc::new(config), name },
-            application: "etalon",
-            permits: Permits::All,
-        })
+        let tls = Tls::new(config, name, &address.shown())?;
+        Ok(Endpoint { address, tls, application: "etalon", permits: Permits::All })
     }
 
     /// Without redirects to where a plan may not connect.
@@ -111,68 +101,29 @@ impl Endpoint {
 impl Explain for Endpoint {
     type Error = ServerMessage;
 
-    fn explain(&self, refusal: &Refusal) -> Failure {
-        let (cause, kind, hint) = match refusal {
-            Refusal::Server(error) => {
-                let (kind, hint) = self.explain_server(error);
-                (error.said(), kind, hint)
-            }
-            other => self.explain_words(other),
-        };
-        let tried = match refusal {
-            Refusal::Tls(_) | Refusal::NoTls | Refusal::Insecure => "encrypt the connection to",
-            _ => "connect to",
-        };
-        Failure::new(kind, format!("{tried} {}", self.address.shown()), cause).hint(hint)
+    const ADVICE: Advice = Advice {
+        product: "SQL Server",
+        products: "SQL Server",
+        start: "start the server and let it listen on TCP",
+        ended: "a server that forces strict encryption (TDS 8) ends connections so",
+        no_tls: ("the server offers no encryption", "give the server a certificate, or write `encrypt=false`"),
+        tls: "name the authority that signed the server's certificate, `ca_file=/path/to/ca.pem`; where its name is not the \
+              host's, `host_name_in_certificate=NAME`; `trust_server_certificate=true` encrypts without asking with whom",
+    };
+
+    fn shown(&self) -> String {
+        self.address.shown()
     }
 
-    fn explain_asked(&self, tried: &str, error: &AskError) -> Failure {
-        failure(tried, error)
-    }
-}
-
-impl Endpoint {
-    fn explain_words(&self, refusal: &Refusal) -> (String, FailureKind, String) {
+    fn check(&self) -> String {
         let Address { host, port, user, .. } = &self.address;
-        let check = format!("`sqlcmd -S {host},{port} -U {user}` asks the same");
-        match refusal {
-            Refusal::Silent(patience) => (
-                format!("nothing answered within {} s", patience.as_secs()),
-                FailureKind::Unreachable,
-                format!("something listens there that may not be SQL Server, or hangs; {check}"),
-            ),
-            Refusal::Io(kind, said) => {
-                let hint = match kind {
-                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                        format!("a server that forces strict encryption (TDS 8) ends connections so; {check}")
-                    }
-                    _ => format!("start the server and let it listen on TCP, or correct the address: {check}"),
-                };
-                (said.clone(), FailureKind::Unreachable, hint)
-            }
-            Refusal::NoTls => (
-                "the server offers no encryption".to_owned(),
-                FailureKind::Unsupported,
-                "give the server a certificate, or write `encrypt=false`".to_owned(),
-            ),
-            Refusal::Insecure | Refusal::Unproven => (
-                "the server offers no encryption, and the password would cross the network in the clear".to_owned(),
-                FailureKind::Login,
-                "give the server a certificate, or reach it over the loopback interface".to_owned(),
-            ),
-            Refusal::Tls(said) => (
-                said.clone(),
-                FailureKind::Other,
-                "name the authority that signed the server's certificate, `ca_file=/path/to/ca.pem`; where its name is not \
-                 the host's, `host_name_in_certificate=NAME`; `trust_server_certificate=true` encrypts without asking with \
-                 whom"
-                    .to_owned(),
-            ),
-            Refusal::Server(error) => (error.said(), FailureKind::Other, check),
-            Refusal::Other(said) => {
-                (said.clone(), FailureKind::Other, format!("is it SQL Server that listens there? {check}"))
-            }
-        }
+        format!("`sqlcmd -S {host},{port} -U {user}` asks the same")
+    }
+
+    fn explain_password(&self, _refusal: &Refusal) -> (&'static str, &'static str, String) {
+        let cause = "the server offers no encryption, and the password would cross the network in the clear";
+        let hint = "give the server a certificate, or reach it over the loopback interface";
+        (ENCRYPT, cause, hint.to_owned())
     }
 
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/mssqlserver-18456-database-engine-error>
@@ -223,12 +174,14 @@ impl Endpoint {
             _ => (FailureKind::Other, "look into the server's error log".to_owned()),
         }
     }
+}
 
+impl Endpoint {
     fn password_hint(&self) -> &'static str {
-        match self.address.password_source {
+        match &self.address.password_source {
             PasswordSource::Url => "the password in the URL was refused; SQLCMDPASSWORD holds one that no plan shows",
             PasswordSource::Environment => "the password in SQLCMDPASSWORD was refused",
-            PasswordSource::Nowhere => "no password was given: set SQLCMDPASSWORD",
+            PasswordSource::File(_) | PasswordSource::Nowhere(_) => "no password was given: set SQLCMDPASSWORD",
         }
     }
 }
@@ -251,54 +204,10 @@ fn login_state(state: u8) -> &'static str {
     }
 }
 
-/// Error numbers of missing permissions.
-/// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
-const PERMISSION: [i32; 20] = [
-    229, 230, 262, 297, 300, 368, 371, 373, 916, 1088, 2557, 2571, 3110, 3505, 3701, 5011, 8189, 10_901, 15_151, 15_247,
-];
-/// Read-only errors. 976, a replica without queries, passes after a failover.
-const READ_ONLY: [i32; 2] = [3906, 978];
-
-/// Babelfish's number (PostgreSQL with TDS) for errors without a SQL Server number, unsupported statements included.
-const UNNUMBERED: i32 = 33_557_097;
-
 /// Ignores a missing statement that only a SQL Server has and a load can do without.
 pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
     match asked {
         Err(error) if error.number() == Some(UNNUMBERED) => Ok(()),
         asked => asked,
-    }
-}
-
-/// No such function, and no such method of a type.
-const NOT_THERE: [i32; 2] = [195, 6506];
-
-pub(super) fn failure(tried: impl Into<String>, error: &AskError) -> Failure {
-    let tried = tried.into();
-    let AskError::Server(message) = error else {
-        return Failure::new(FailureKind::ConnectionLost, tried, error);
-    };
-    let class = message.error_class();
-    let number = message.number;
-    let kind = match class {
-        _ if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
-        ErrorClass::ConnectionLost => FailureKind::ConnectionLost,
-        ErrorClass::DiskFull => FailureKind::DiskFull,
-        _ if number == UNNUMBERED || NOT_THERE.contains(&number) => FailureKind::Unsupported,
-        _ => FailureKind::Other,
-    };
-    let failure = Failure::new(kind, tried, error);
-    match (class, number) {
-        (ErrorClass::LockTimeout, _) => failure.hint("another session holds a lock on étalon's tables; end it"),
-        (ErrorClass::DiskFull, _) => failure.hint("free space on the server's device, or choose a smaller `scale`"),
-        (_, 300 | 297) => {
-            failure.hint("`GRANT VIEW SERVER STATE TO …`; from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE")
-        }
-        (_, 262) => failure.hint("`ALTER SERVER ROLE dbcreator ADD MEMBER …` lets the login make étalon's database"),
-        (_, number) if READ_ONLY.contains(&number) => {
-            failure.hint("the database is read-only: étalon needs a server that it can write to")
-        }
-        (_, 40_508) => failure.hint("Azure SQL Database: make a database `etalon`, and name it in the URL"),
-        _ => failure,
     }
 }

@@ -1,10 +1,12 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::connect::{Endpoint, failure};
+use super::connect::Endpoint;
 use super::session::Session;
 use crate::error::{Failure, FailureKind};
 use crate::systems::kept::{Kept, outwait};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 use crate::systems::sqlserver::lane::Client;
 use crate::target::Part;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::SCHEMA;
-use super::connect::failure;
 use crate::error::{Failure, FailureKind};
+use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::Counters;
 

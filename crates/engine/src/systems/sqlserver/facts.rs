@@ -3,11 +3,13 @@
 use model::{Durability, Facts, Nature};
 use wire::tds::Cell;
 
-use super::connect::{Endpoint, failure};
+use super::connect::Endpoint;
 use super::counters::{self, reason};
 use super::durability;
 use crate::error::Failure;
 use crate::systems::durability::{first_fit, listed};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 use crate::systems::sqlserver::lane::{AskError, Client};
 
 /// A view with one row, or one per setting, whose columns are facts.

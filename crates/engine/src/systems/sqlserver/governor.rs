@@ -6,10 +6,11 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::connect::{Endpoint, failure};
+use super::connect::Endpoint;
 use super::keys::in_master;
 use super::session::Session;
 use crate::error::{Failure, FailureKind};
+use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::CpuHold;
 

@@ -5,10 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::SCHEMA;
-use super::connect::{Endpoint, failure};
+use super::connect::Endpoint;
 use super::dialect::wide_literal;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::random_password;
+use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::{AskError, Client};
 
 /// In `master`.

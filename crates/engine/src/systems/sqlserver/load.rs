@@ -1,12 +1,14 @@
 //! Makes étalon's database and fills its tables.
 
-use super::connect::{Endpoint, failure, if_known};
+use super::connect::{Endpoint, if_known};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
 use super::{SCHEMA, keys};
 use crate::dataset::{ColumnKind, Dataset, Datum, Dialect, Table};
 use crate::error::{Failure, FailureKind};
 use crate::systems::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::Address as _;
 use crate::systems::server::write_values;
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::Consent;

@@ -35,19 +35,18 @@ use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::Failure;
 use crate::session::SessionKind;
 use crate::systems::server;
-use crate::systems::server::url::process_environment;
+use crate::systems::server::refusal::failure;
+use crate::systems::server::url::{Address as _, process_environment};
 use crate::systems::sqlserver::lane::{AskError, Client, Mode, NativeLane, Typed};
 use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
 use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
-use connect::{Endpoint, failure};
+use connect::Endpoint;
 use control::Control;
 use session::Session;
-use url::Address;
-#[cfg(test)]
-pub(in crate::systems) use url::parse_url;
+pub(crate) use url::Address;
 
 /// Étalon's database.
 const SCHEMA: &str = "etalon";

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use model::Value;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, OpenError, failure};
+use super::connect::{Endpoint, OpenError};
 use super::dialect::{quoted, wide_literal};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
+use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::{AskError, Client, Mode, Opened, Typed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-use super::connect::failure;
 use crate::dataset::Datum;
 use crate::error::Failure;
 use crate::session::{Session, SessionKind, running};
+use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::{Answer, AskError, Client, datum};
 
 /// CPU milliseconds after each statement.

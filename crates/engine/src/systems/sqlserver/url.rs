@@ -2,7 +2,6 @@
 //! <https://learn.microsoft.com/en-us/sql/tools/sqlcmd/sqlcmd-use-scripting-variables>; options are those of
 //! Microsoft's clients, <https://learn.microsoft.com/en-us/sql/connect/ado-net/connection-string-syntax>.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use crate::error::Failure;
 use crate::permits::Permits;
 use crate::systems::server::is_this_host;
 use crate::systems::server::tls::Roots;
-use crate::systems::server::url::{Environment, Form, Pieces};
+use crate::systems::server::url::{self, Environment, Form, Given, PasswordSource, authority};
 
 /// Default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
@@ -32,9 +31,6 @@ const OPTIONS: [&str; 11] = [
     "port",
 ];
 
-/// Of this and other clients of SQL Server.
-const FILE_OPTIONS: [&str; 2] = ["ca_file", "server_certificate"];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encrypt {
     /// `encrypt=false`, unless the server wants more.
@@ -51,22 +47,13 @@ pub(super) enum Trust {
     Blind,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PasswordSource {
-    Url,
-    /// `SQLCMDPASSWORD`.
-    Environment,
-    Nowhere,
-}
-
 #[derive(Clone)]
-pub(super) struct Address {
+pub(crate) struct Address {
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) user: String,
     /// `None` is the empty password.
     pub(super) password: Option<String>,
-    /// For hints.
     pub(super) password_source: PasswordSource,
     pub(super) database: Option<String>,
     pub(super) encrypt: Encrypt,
@@ -80,62 +67,43 @@ pub(super) struct Address {
     pub(super) packet_bytes: u16,
 }
 
-/// Microsoft's clients write `host,port`.
-const URL: Form = Form { product: "SQL Server", schemes: ["mssql", "sqlserver"], before_port: &[':', ','] };
-
 fn wrong(cause: impl std::fmt::Display) -> Failure {
-    URL.wrong(cause)
+    <Address as url::Address>::FORM.wrong(cause)
 }
 
-impl Address {
-    /// Or `env:NAME`.
-    ///
-    /// # Errors
-    /// It is not a URL of SQL Server, or an option in it is not known. Never repeats the password.
-    pub(super) fn parse(url: &str, environment: Environment<'_>) -> Result<Address, Failure> {
-        let Pieces { user, password, host, port, database, options: others } = URL.read(url, environment)?;
-        let authority = [("user", user), ("password", password), ("host", host), ("port", port)];
-        let mut options: BTreeMap<&'static str, String> =
-            authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        for (key, value) in others {
-            options.insert(option_name(&key)?, value);
-        }
-        Address::of_options(&options, database, environment)
-    }
+impl url::Address for Address {
+    const FORM: Form = Form {
+        product: "SQL Server",
+        schemes: ["mssql", "sqlserver"],
+        // Microsoft's clients write `host,port`.
+        before_port: &[':', ','],
+        options: || OPTIONS.to_vec(),
+        // `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
+        spelled: |name| name.to_ascii_lowercase().replace(['_', '-', ' '], ""),
+        aliases: &[],
+        files: &["ca_file", "server_certificate"],
+    };
 
-    /// [`Address::parse`], if the plan may connect there and read the files named.
-    pub(super) fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Address, Failure> {
-        let pieces = URL.read(url, environment)?;
-        permits.files_of_options(pieces.options(), &FILE_OPTIONS)?;
-        let address = Address::parse(url, environment)?;
-        permits.connect(&address.host, address.port)?;
-        Ok(address)
-    }
-
-    fn of_options(
-        options: &BTreeMap<&'static str, String>,
-        database: Option<String>,
-        environment: Environment<'_>,
-    ) -> Result<Address, Failure> {
-        let host = options.get("host").cloned().unwrap_or_else(|| "localhost".to_owned());
+    fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
+        let host = given.get("host").cloned().unwrap_or_else(|| "localhost".to_owned());
         if host.contains('\\') {
             return Err(wrong("it names an instance, and étalon does not ask the SQL Server Browser for its port")
                 .hint("write the instance's port: `mssql://user@host:port/`"));
         }
-        let user = options.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
+        let user = given.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
         let user = user.ok_or_else(|| {
             wrong("it names no login, and integrated authentication is not spoken")
                 .hint("write `mssql://LOGIN@host/database` for SQL authentication, or set SQLCMDUSER")
         })?;
-        let (password, password_source) = match options.get("password") {
+        let (password, password_source) = match given.get("password") {
             Some(password) => (Some(password.clone()), PasswordSource::Url),
             None => match environment("SQLCMDPASSWORD") {
                 Some(password) => (Some(password), PasswordSource::Environment),
-                None => (None, PasswordSource::Nowhere),
+                None => (None, PasswordSource::Nowhere(None)),
             },
         };
-        let (trust, roots) = trust(options)?;
-        let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match options.get(name) {
+        let (trust, roots) = trust(given)?;
+        let number = |name: &str, default: u64, range: std::ops::RangeInclusive<u64>| match given.get(name) {
             None => Ok(default),
             Some(text) => text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
                 wrong(format!("`{name}={text}`: a number from {} to {} is expected", range.start(), range.end()))
@@ -147,26 +115,27 @@ impl Address {
             user,
             password: password.filter(|password| !password.is_empty()),
             password_source,
-            database,
-            encrypt: options.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
+            database: given.get("dbname").cloned(),
+            encrypt: given.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
             trust,
             roots,
-            certificate_name: options.get("host_name_in_certificate").cloned(),
+            certificate_name: given.get("host_name_in_certificate").cloned(),
             connect_timeout: Duration::from_secs(number("connect_timeout", CONNECT_TIMEOUT.as_secs(), 1..=86_400)?),
             packet_bytes: number("packet_size", PACKET_BYTES.into(), 512..=32_767)? as u16,
         })
     }
 
-    /// Without the password.
-    pub(super) fn shown(&self) -> String {
-        let Address { user, port, .. } = self;
-        let database = self.database.as_deref().unwrap_or_default();
-        match self.host.contains(':') {
-            true => format!("mssql://{user}@[{}]:{port}/{database}", self.host),
-            false => format!("mssql://{user}@{}:{port}/{database}", self.host),
-        }
+    fn permit(&self, permits: &Permits) -> Result<(), Failure> {
+        permits.connect(&self.host, self.port)
     }
 
+    fn shown(&self) -> String {
+        let database = self.database.as_deref().unwrap_or_default();
+        format!("mssql://{}/{database}", authority(&self.user, &self.host, self.port))
+    }
+}
+
+impl Address {
     /// The URL names the certificate's signer or subject.
     pub(super) fn says_who(&self) -> bool {
         self.roots.is_some() || self.certificate_name.is_some()
@@ -178,17 +147,10 @@ impl Address {
     }
 }
 
-/// `TrustServerCertificate` and `trust-server-certificate` are `trust_server_certificate`.
-fn option_name(key: &str) -> Result<&'static str, Failure> {
-    let bare = |name: &str| name.to_ascii_lowercase().replace(['_', '-', ' '], "");
-    let known = OPTIONS.iter().find(|option| bare(option) == bare(key));
-    known.copied().ok_or_else(|| URL.unknown(key, &OPTIONS))
-}
-
 /// Verification options that contradict each other are refused, not ignored.
-fn trust(options: &BTreeMap<&'static str, String>) -> Result<(Trust, Option<Roots>), Failure> {
-    let blind = options.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
-    let file = |name: &str| options.get(name).map(PathBuf::from);
+fn trust(given: &Given) -> Result<(Trust, Option<Roots>), Failure> {
+    let blind = given.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
+    let file = |name: &str| given.get(name).map(PathBuf::from);
     let roots = match (file("ca_file"), file("server_certificate")) {
         (Some(_), Some(_)) => {
             return Err(wrong("`server_certificate` is compared as it is, and no authority is asked")
@@ -197,7 +159,7 @@ fn trust(options: &BTreeMap<&'static str, String>) -> Result<(Trust, Option<Root
         (None, Some(file)) => Some(Roots::Exactly(file)),
         (file, None) => file.map(Roots::File),
     };
-    let is_named = roots.is_some() || options.contains_key("host_name_in_certificate");
+    let is_named = roots.is_some() || given.contains_key("host_name_in_certificate");
     match (blind, is_named) {
         (true, true) => Err(wrong("it says how the certificate is checked, and that it is not")
             .hint("leave `trust_server_certificate` away")),
@@ -223,23 +185,15 @@ fn encrypt(text: &str) -> Result<Encrypt, Failure> {
     }
 }
 
-/// Without looking anything else up.
-#[cfg(test)]
-pub(in crate::systems) fn parse_url(url: &str, environment: Environment<'_>) -> Result<(), Failure> {
-    Address::parse(url, environment).map(|_| ())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parse(url: &str) -> Result<Address, Failure> {
-        Address::parse(url, &|name| (name == "SQLCMDPASSWORD").then(|| "from-env".to_owned()))
-    }
+    use crate::systems::server::url::Address as _;
+    use crate::systems::server::url::tests::{are_bound, are_refused, parse, parse_within};
 
     #[test]
     fn a_url_says_everything() {
-        let address = parse(
+        let address = parse::<Address>(
             "mssql://s%61:p%40ss@db.example:1444/stock?encrypt=false&TrustServerCertificate=yes&packet-size=4096&connect_timeout=3",
         )
         .unwrap();
@@ -252,36 +206,35 @@ mod tests {
 
     #[test]
     fn a_plan_is_bound_to_the_address_that_is_connected_to() {
-        let mut named = crate::permits::Named::default();
-        named.allow("127.0.0.1:1433").unwrap();
-        let permits = Permits::Named(std::sync::Arc::new(named));
-        let permitted = |url: &str| Address::permitted(url, &|_| None, &permits);
-        permitted("mssql://sa@127.0.0.1/").unwrap();
-        for url in [
-            "mssql://sa@127.0.0.1,1434/",
-            "mssql://sa@127.0.0.1/?%68ost=127.2",
-            "mssql://sa@127.0.0.1/?CA-File=/etc/passwd",
-            "mssql://sa@/",
-        ] {
-            assert!(permitted(url).is_err(), "{url}");
-        }
+        are_bound::<Address>(
+            &["127.0.0.1:1433"],
+            &|_| None,
+            &["mssql://sa@127.0.0.1/"],
+            &[
+                "mssql://sa@127.0.0.1,1434/",
+                "mssql://sa@127.0.0.1/?%68ost=127.2",
+                "mssql://sa@127.0.0.1/?CA-File=/etc/passwd",
+                "mssql://sa@/",
+            ],
+        );
     }
 
     #[test]
     fn what_is_left_out_is_what_microsoft_s_clients_do() {
-        let address = parse("sqlserver://sa@[::1],1433").unwrap();
+        let variables = [("SQLCMDPASSWORD", "from-env")];
+        let address: Address = parse_within("sqlserver://sa@[::1],1433", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.port), ("::1", 1433));
         assert_eq!((address.encrypt, address.trust), (Encrypt::Everything, Trust::Checked));
         assert_eq!(
-            (address.password.as_deref(), address.password_source),
-            (Some("from-env"), PasswordSource::Environment)
+            (address.password.as_deref(), &address.password_source),
+            (Some("from-env"), &PasswordSource::Environment)
         );
-        assert!(address.is_local() && !parse("mssql://sa@db/").unwrap().is_local());
+        assert!(address.is_local() && !parse::<Address>("mssql://sa@db/").unwrap().is_local());
     }
 
     #[test]
     fn what_is_wrong_is_named_and_the_password_is_not() {
-        for (url, words) in [
+        are_refused::<Address>(&[
             ("mssql://sa:hunter2@h/?encript=true", "encript"),
             ("mssql://sa:hunter2@h/?encrypt=strict", "TDS 8"),
             ("mssql://sa:hunter2@h/?trust_server_certificate=true&ca_file=/x", "not"),
@@ -293,11 +246,6 @@ mod tests {
             ("mssql://h/", "login"),
             ("mysql://sa:hunter2@h/", "mssql://"),
             ("mssql://sa:hunter2@h:0/", "65535"),
-        ] {
-            let failure = parse(url).err().unwrap();
-            let said = format!("{failure} {:?}", failure.hint);
-            assert!(said.contains(words), "{url}: {said}");
-            assert!(!said.contains("hunter2"), "{said}");
-        }
+        ]);
     }
 }

@@ -8,7 +8,7 @@ use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
-use crate::systems::server::dialogue::{Conversation, Heard, ServerError as _, State};
+use crate::systems::server::dialogue::{Conversation, Heard, Parting, ServerError as _, State};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// Longer answers mean a server without end.
@@ -63,16 +63,12 @@ impl Connection {
         }
     }
 
-    fn end_answer(&mut self) -> Result<Outcome, OpError> {
+    fn end_answer(&mut self, heard: &mut Heard) {
         match self.failure.take() {
-            Some(error) if error.class == ErrorClass::ConnectionLost => Err(error),
-            Some(error) => {
+            Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
+            failure => {
                 self.state = State::Free;
-                Ok(Outcome::Failed(error))
-            }
-            None => {
-                self.state = State::Free;
-                Ok(Outcome::Ok)
+                heard.answer = Some(failure.map_or(Outcome::Ok, Outcome::Failed));
             }
         }
     }
@@ -173,6 +169,8 @@ impl Connection {
 }
 
 impl Conversation for Connection {
+    const PARTING: Parting = Parting::Awaited;
+
     fn state(&self) -> &State {
         &self.state
     }
@@ -219,9 +217,7 @@ impl Conversation for Connection {
         self.status.in_transaction()
     }
 
-    fn rollback() -> StatementOp {
-        StatementOp { statement: usize::MAX, text: "ROLLBACK".to_owned(), ..StatementOp::default() }
-    }
+    const ROLLBACK: &'static str = "ROLLBACK";
 
     fn session_number(&self) -> Option<u32> {
         Some(self.thread_id)
@@ -231,28 +227,21 @@ impl Conversation for Connection {
         &self.kept[..self.results]
     }
 
-    fn read(&mut self, received: &[u8]) -> Heard {
+    fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
-        let mut heard = Heard::Nothing;
         self.answer_bytes += received.len() as u64;
         if self.answer_bytes > ANSWER_BYTES {
-            return Heard::End(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
+            heard.end = Some(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
         }
-        loop {
+        while !rest.is_empty() && heard.end.is_none() {
             let step = match self.rows {
                 Rows::Discard => self.scan(&mut rest),
                 Rows::Keep => self.keep(&mut rest),
             };
             match step {
-                Step::All => return heard,
-                Step::End(error) => return Heard::End(error),
-                Step::Ready => match self.end_answer() {
-                    Ok(outcome) => heard = Heard::Answer(outcome),
-                    Err(error) => return Heard::End(error),
-                },
-            }
-            if rest.is_empty() {
-                return heard;
+                Step::All => return,
+                Step::End(error) => heard.end = Some(error),
+                Step::Ready => self.end_answer(heard),
             }
         }
     }

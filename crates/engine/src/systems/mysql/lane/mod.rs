@@ -6,6 +6,7 @@ mod statement;
 use wire::WireError;
 use wire::mysql::ErrorPacket;
 
+use crate::error::FailureKind;
 use crate::lane::ErrorClass;
 use crate::systems::server::dialogue::{self, ServerError};
 
@@ -57,6 +58,25 @@ impl ServerError for ErrorPacket {
                 state if state.starts_with("08") => ErrorClass::ConnectionLost,
                 _ => ErrorClass::Statement,
             },
+        }
+    }
+
+    fn kind(&self) -> FailureKind {
+        match self.code {
+            // No such function, stored or built in.
+            1128 | 1305 => FailureKind::Unsupported,
+            1044 | 1142 | 1143 | 1227 | 1290 | 1370 | 1792 | 1836 => FailureKind::Permission,
+            _ => FailureKind::Other,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        match self.code {
+            1290 | 1792 | 1836 => Some("the server is read-only; étalon needs one that it can write to"),
+            1820 => Some("the account's password has expired: set a new one with `ALTER USER`"),
+            1295 => Some("the server prepares no such statement; let the script's statements travel as text"),
+            3750 => Some("the server wants every table to have a key: `sql_require_primary_key = 0`"),
+            _ => None,
         }
     }
 }

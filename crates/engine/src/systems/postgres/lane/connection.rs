@@ -1,63 +1,47 @@
-//! A connection of the native lane.
+//! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by message
+//! headers.
 
-use host::reactor::Token;
 use wire::WireError;
-use wire::postgres::{self, Event, Fields, Row, ScanOutcome, Scanner, TransactionStatus};
+use wire::postgres::{self, Event, Fields, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
 
-use super::op_error;
+use super::statement::{Encoded, Shape};
 use crate::dataset::Datum;
-use crate::lane::{KeptRow, OpError, lost};
-use crate::systems::server::dialogue::tls::Tls;
-use crate::workloads::transactions::Rows;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// The client is idle.
-    Free,
-    /// The client waits for every answer.
-    Waiting,
-    /// After a failure, until every answer of the pipeline has come.
-    Clearing,
-    Gone(OpError),
-}
+use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, SyncPoint, lost};
+use crate::systems::server::dialogue::{Conversation, Heard, Parting, ServerError as _, State};
+use crate::workloads::transactions::{Flow, Rows, StatementOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pipeline {
+enum Pipeline {
     Closed,
     /// A `Sync` is owed.
     Open,
-}
-
-#[derive(Debug)]
-pub(super) enum Heard {
-    Nothing,
-    /// The server waits for `COPY` data.
-    CopyIn,
-    /// The connection is unusable.
-    End(OpError),
+    /// After a failure, until every answer has come; then the transaction is rolled back.
+    Clearing,
 }
 
 enum Step {
     All,
     /// An answer is complete.
     Ready(TransactionStatus),
-    Heard(Heard),
+    /// The server waits for `COPY` data.
+    CopyIn,
+    End(OpError),
 }
 
-pub(super) struct Connection {
-    pub(super) token: Token,
-    pub(super) tls: Option<Tls>,
+pub struct Connection {
     scanner: Scanner,
-    /// From the login.
-    pub(super) process_id: u32,
+    /// Empty for text statements.
+    statements: Vec<Encoded>,
+    /// Session number from the login.
+    process_id: u32,
     /// As last reported.
-    pub(super) block: TransactionStatus,
-    pub(super) state: State,
+    transaction: TransactionStatus,
+    state: State,
     /// Outstanding answers.
-    pub(super) owed: u32,
-    pub(super) pipeline: Pipeline,
+    owed: u32,
+    pipeline: Pipeline,
     /// Not yet reported to the client.
-    pub(super) failure: Option<OpError>,
+    failure: Option<OpError>,
     rows: Rows,
     /// Valid before `results`.
     kept: Vec<KeptRow>,
@@ -71,25 +55,26 @@ fn unasked() -> OpError {
 }
 
 impl Connection {
-    pub(super) fn new(token: Token, tls: Option<Tls>, scanner: Scanner, process_id: u32) -> Connection {
-        Connection {
-            token,
-            tls,
+    pub(super) fn new(scanner: Scanner, statements: Vec<Encoded>, process_id: u32) -> Connection {
+        let mut connection = Connection {
             scanner,
+            statements,
             process_id,
-            block: TransactionStatus::Idle,
+            transaction: TransactionStatus::Idle,
             state: State::Free,
             owed: 0,
             pipeline: Pipeline::Closed,
             failure: None,
-            rows: Rows::Discard,
+            rows: Rows::Keep,
             kept: Vec::new(),
             results: 0,
             described: false,
-        }
+        };
+        connection.expect(Rows::Discard);
+        connection
     }
 
-    pub(super) fn expect(&mut self, rows: Rows) {
+    fn expect(&mut self, rows: Rows) {
         self.results = 0;
         self.described = false;
         if self.rows != rows {
@@ -101,56 +86,34 @@ impl Connection {
         }
     }
 
-    pub(super) fn kept(&self) -> &[KeptRow] {
-        &self.kept[..self.results]
+    fn send_sync(&mut self, out: &mut Vec<u8>) {
+        frontend::sync(out);
+        self.owed += 1;
+        self.pipeline = Pipeline::Closed;
     }
 
-    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send.
-    pub(super) fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>) -> Heard {
-        if self.tls.is_none() {
-            return self.read(received);
+    /// Ends an open transaction once nothing is outstanding.
+    fn roll_back(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+        // The pipeline's failures are the reason, or follow from it.
+        self.failure = None;
+        self.pipeline = Pipeline::Closed;
+        self.state = State::Free;
+        if self.transaction == TransactionStatus::Idle {
+            return Some(Outcome::Ok);
         }
-        let mut rest = received;
-        let mut heard = Heard::Nothing;
-        while let (Some(tls), false) = (&mut self.tls, rest.is_empty()) {
-            plain.clear();
-            if let Err(cause) = tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
-                return Heard::End(lost(&cause));
-            }
-            if plain.is_empty() {
-                continue;
-            }
-            match self.read(plain) {
-                Heard::Nothing => {}
-                end @ Heard::End(_) => return end,
-                other => heard = other,
-            }
+        if let Err(error) = frontend::query(Connection::ROLLBACK, out) {
+            return Some(Outcome::Failed(lost(&error)));
         }
-        heard
+        self.owed += 1;
+        self.state = State::Waiting;
+        None
     }
 
-    fn read(&mut self, received: &[u8]) -> Heard {
-        let mut rest = received;
-        let mut heard = Heard::Nothing;
-        loop {
-            let step = match self.rows {
-                Rows::Discard => self.scan(&mut rest),
-                Rows::Keep => self.keep(&mut rest),
-            };
-            match step {
-                Step::All => return heard,
-                Step::Ready(status) => {
-                    // Unsolicited: taken for an answer it would shift all later ones.
-                    let Some(owed) = self.owed.checked_sub(1) else { return Heard::End(unasked()) };
-                    self.block = status;
-                    self.owed = owed;
-                }
-                Step::Heard(end @ Heard::End(_)) => return end,
-                Step::Heard(other) => heard = other,
-            }
-            if rest.is_empty() {
-                return heard;
-            }
+    /// No script has `COPY` data. The server has skipped a prepared request's end.
+    fn refuse_copy(&self, out: &mut Vec<u8>) {
+        // A simple query has no end to skip.
+        if frontend::copy_fail("étalon's scripts have no data for COPY", out).is_ok() && !self.statements.is_empty() {
+            frontend::sync(out);
         }
     }
 
@@ -164,15 +127,15 @@ impl Connection {
             }
             Ok(ScanOutcome::Failed { error, reply, consumed }) => {
                 *rest = &rest[consumed..];
-                self.failure.get_or_insert_with(|| op_error(&error));
+                self.failure.get_or_insert_with(|| error.op_error());
                 Step::Ready(reply.status)
             }
             Ok(ScanOutcome::CopyIn { consumed, .. }) => {
                 *rest = &rest[consumed..];
-                Step::Heard(Heard::CopyIn)
+                Step::CopyIn
             }
-            Ok(ScanOutcome::Fatal(error)) => Step::Heard(Heard::End(op_error(&error))),
-            Err(error) => Step::Heard(Heard::End(lost(&error))),
+            Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
+            Err(error) => Step::End(lost(&error)),
         }
     }
 
@@ -196,15 +159,131 @@ impl Connection {
                     }
                 }
                 Ok(Some(Event::Error(error))) if error.ends_connection() => {
-                    return Step::Heard(Heard::End(op_error(&error)));
+                    return Step::End(error.op_error());
                 }
-                Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| op_error(&error)),
+                Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| error.op_error()),
                 Ok(Some(Event::Ready(status))) => return Step::Ready(status),
-                Ok(Some(Event::CopyIn(_))) => return Step::Heard(Heard::CopyIn),
+                Ok(Some(Event::CopyIn(_))) => return Step::CopyIn,
                 Ok(Some(_)) => {}
-                Err(error) => return Step::Heard(Heard::End(lost(&error))),
+                Err(error) => return Step::End(lost(&error)),
             }
         }
+    }
+}
+
+impl Conversation for Connection {
+    const PARTING: Parting = Parting::Said;
+    const ROLLBACK: &'static str = "ROLLBACK";
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        if op.flow == Flow::Wait {
+            self.expect(op.rows);
+        }
+        let request = match self.statements.get_mut(op.statement) {
+            Some(statement) => statement.request(Shape::of(op.flow, op.rows), &op.parameters),
+            None => {
+                text.clear();
+                frontend::query(&op.text, text).map(|()| text.as_slice())
+            }
+        };
+        let request = request.map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
+        match op.flow {
+            Flow::Pipelined => self.pipeline = Pipeline::Open,
+            Flow::Wait => {
+                self.owed += 1;
+                self.state = State::Waiting;
+            }
+        }
+        Ok(request)
+    }
+
+    fn sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        self.expect(Rows::Discard);
+        self.send_sync(out);
+        if point == SyncPoint::End {
+            self.state = State::Waiting;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>) {
+        let mut rest = received;
+        while !rest.is_empty() && heard.end.is_none() {
+            let step = match self.rows {
+                Rows::Discard => self.scan(&mut rest),
+                Rows::Keep => self.keep(&mut rest),
+            };
+            match step {
+                Step::All => break,
+                Step::Ready(status) => {
+                    // Unsolicited: taken for an answer it would shift all later ones.
+                    let Some(owed) = self.owed.checked_sub(1) else {
+                        heard.end = Some(unasked());
+                        break;
+                    };
+                    self.transaction = status;
+                    self.owed = owed;
+                }
+                Step::CopyIn => self.refuse_copy(reply),
+                Step::End(error) => heard.end = Some(error),
+            }
+        }
+        if self.owed > 0 || self.state != State::Waiting {
+            return;
+        }
+        if self.pipeline == Pipeline::Clearing {
+            heard.answer = self.roll_back(reply);
+        } else {
+            self.state = State::Free;
+            heard.answer = Some(self.failure.take().map_or(Outcome::Ok, Outcome::Failed));
+        }
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.transaction != TransactionStatus::Idle
+    }
+
+    /// A broken pipeline is ended first.
+    fn recover(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+        if self.state != State::Free {
+            return Some(Outcome::Ok);
+        }
+        self.expect(Rows::Discard);
+        if self.pipeline == Pipeline::Open {
+            self.send_sync(out);
+        }
+        if self.owed == 0 {
+            return self.roll_back(out);
+        }
+        self.pipeline = Pipeline::Clearing;
+        self.state = State::Waiting;
+        None
+    }
+
+    fn kept(&self) -> &[KeptRow] {
+        &self.kept[..self.results]
+    }
+
+    fn session_number(&self) -> Option<u32> {
+        Some(self.process_id)
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        frontend::terminate(out);
     }
 }
 

@@ -1,19 +1,81 @@
+mod client;
 mod connection;
-mod copy_out;
-mod login;
-mod native;
 mod statement;
 
-use crate::lane::{ErrorClass, OpError};
-pub(crate) use crate::systems::server::dialogue::tls::TlsClient;
+use wire::WireError;
+use wire::postgres::ErrorFields;
 
-pub(crate) use copy_out::CopyError;
-pub use login::LoginError;
-pub(crate) use login::{Opened, Question, log_in};
-pub use native::NativeLane;
-pub(crate) use native::Statements;
+use crate::error::FailureKind;
+use crate::lane::ErrorClass;
+use crate::systems::server::dialogue::{self, ServerError};
 
-pub(crate) fn class_of_state(state: &str) -> ErrorClass {
+pub(crate) use client::{Client, CopyError, log_in};
+pub use connection::Connection;
+
+pub(crate) type AskError = dialogue::AskError<ErrorFields>;
+pub(crate) type Opened = dialogue::Opened<Connection>;
+pub type NativeLane = dialogue::NativeLane<Connection>;
+
+/// How a script's statements travel.
+#[derive(Clone, Debug)]
+pub(crate) enum Statements {
+    /// On each connection, by number.
+    Prepared(Vec<String>),
+    /// Text and number of parameters, parsed each time.
+    Extended(Vec<(String, usize)>),
+    /// Text with each operation.
+    Simple,
+}
+
+impl AskError {
+    /// SQLSTATE, if the server refused.
+    pub(crate) fn state(&self) -> &str {
+        match self {
+            AskError::Server(error) => error.code.as_str(),
+            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => "",
+        }
+    }
+}
+
+impl ServerError for ErrorFields {
+    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+        match error {
+            WireError::RefusedByPostgres(error) => Ok(error),
+            other => Err(other),
+        }
+    }
+
+    /// On one line.
+    fn said(&self) -> String {
+        let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
+        format!("{}{detail} [SQLSTATE {}]", self.message, self.code).replace('\n', " ")
+    }
+
+    /// A fatal error counts as a lost connection.
+    fn error_class(&self) -> ErrorClass {
+        match class_of_state(self.code.as_str()) {
+            class @ (ErrorClass::TooManyConnections | ErrorClass::DiskFull) => class,
+            _ if self.ends_connection() => ErrorClass::ConnectionLost,
+            class => class,
+        }
+    }
+
+    fn kind(&self) -> FailureKind {
+        match self.code.as_str() {
+            "42501" => FailureKind::Permission,
+            // undefined_function, feature_not_supported
+            "42883" | "0A000" => FailureKind::Unsupported,
+            _ => FailureKind::Other,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        let is_read_only = self.code.as_str() == "25006";
+        is_read_only.then_some("the server or the role is read-only; étalon needs one that it can write to")
+    }
+}
+
+fn class_of_state(state: &str) -> ErrorClass {
     match state {
         "40001" => ErrorClass::Serialization,
         "40P01" => ErrorClass::Deadlock,
@@ -25,27 +87,6 @@ pub(crate) fn class_of_state(state: &str) -> ErrorClass {
         code if code.starts_with("08") => ErrorClass::ConnectionLost,
         _ => ErrorClass::Statement,
     }
-}
-
-/// On one line.
-pub(crate) fn server_said(message: &str, detail: Option<&str>, state: &str) -> String {
-    let detail = detail.map(|detail| format!(" ({detail})")).unwrap_or_default();
-    format!("{message}{detail} [SQLSTATE {state}]").replace('\n', " ")
-}
-
-/// On one line.
-pub(crate) fn fields_said(error: &wire::postgres::ErrorFields) -> String {
-    server_said(&error.message, error.detail.as_deref(), error.code.as_str())
-}
-
-/// A fatal error counts as a lost connection.
-fn op_error(error: &wire::postgres::ErrorFields) -> OpError {
-    let class = match class_of_state(error.code.as_str()) {
-        class @ (ErrorClass::TooManyConnections | ErrorClass::DiskFull) => class,
-        _ if error.ends_connection() => ErrorClass::ConnectionLost,
-        class => class,
-    };
-    OpError { class, message: fields_said(error) }
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use wire::postgres::oid::UNSPECIFIED;
 use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
 use wire::{Value, WireError};
 
-use super::login::name;
 use crate::dataset::Datum;
 use crate::workloads::transactions::{Flow, Rows};
 
@@ -31,7 +30,11 @@ impl Shape {
     }
 }
 
-/// Equal on every connection of a lane.
+/// Of a prepared statement.
+pub(super) fn name(statement: usize) -> String {
+    format!("s{statement}")
+}
+
 pub(super) struct Encoded {
     /// In the order of [`Shape`].
     forms: [Form; 3],
@@ -39,7 +42,6 @@ pub(super) struct Encoded {
 
 struct Form {
     template: Template,
-    /// The reactor copies it, so one serves all connections.
     request: Request,
 }
 

@@ -64,9 +64,8 @@ fn proxy(port: u16) -> u16 {
 fn sessions_behind_a_proxy_are_not_counted() {
     let server = start(Connect::Tcp, &[]);
     let address = &server.endpoint.address;
-    let password = address.config.get_password().map(|password| String::from_utf8(password.to_vec()).unwrap());
     let (user, database) = (&address.user, &address.database);
-    let by_proxy = Address::plain("127.0.0.1", proxy(address.port), user, database, password.as_deref());
+    let by_proxy = Address::plain("127.0.0.1", proxy(address.port), user, database, address.password.as_deref());
     let target = made(Endpoint::new(by_proxy).unwrap(), None);
     sessions_elsewhere_are_not_counted(&target);
     target.drop_all().unwrap();

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::fakes::{error_message, listen, url};
 use super::*;
-use crate::lane::{Completion, Lane, Outcome, Submitted};
-use crate::systems::postgres::lane::Statements;
+use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
 use crate::workloads::transactions::StatementOp;
 
 pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -60,10 +59,9 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
 fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane {
     let session = Session { options: String::new(), sql: String::new() };
     // In order, so that the first is the first client's.
-    let opened = (0..2).map(|_| session.open_native(endpoint, &[]).unwrap()).collect();
     let endpoint = endpoint.clone();
-    let reopen = move || session.open_native(&endpoint, &[]).map_err(|failure| unopened(&failure));
-    NativeLane::new(way, opened, &Statements::Simple, Arc::new(reopen)).unwrap()
+    let open = move || session.open_lane(&endpoint, &Statements::Simple).map_err(|error| error.op_error(&endpoint));
+    NativeLane::new(way, (0..2).map(|_| open().unwrap()).collect(), Arc::new(open)).unwrap()
 }
 
 fn op() -> StatementOp {
@@ -201,7 +199,7 @@ fn scram(conversation: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static) ->
         }
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
-    let failure = endpoint.connect_native("").err().unwrap();
+    let failure = endpoint.connect("").err().unwrap();
     assert!(!format!("{failure:?} {failure}").contains("hunter2"));
     failure
 }
@@ -241,7 +239,7 @@ fn a_login_that_drips_is_given_up() {
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
     let started = Instant::now();
-    let failure = endpoint.connect_native("").err().unwrap();
+    let failure = endpoint.connect("").err().unwrap();
     assert!(failure.cause.contains("nothing answered within"), "{failure}");
     assert!(started.elapsed() < Duration::from_secs(8));
 }

@@ -7,8 +7,6 @@ use std::time::Duration;
 use super::*;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
-use crate::systems::postgres::lane::Opened;
-use crate::systems::server::connector::Opener;
 use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 
 /// Both ways of sending and receiving.
@@ -16,15 +14,13 @@ pub(super) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
 
 fn lane(target: &PostgresTarget, way: Choice, clients: usize, sql: &[&str]) -> NativeLane {
     let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
-    let statements = if sql.is_empty() { Statements::Simple } else { Statements::Prepared };
-    let open = |_| target.session.open_native(&target.endpoint, &sql).unwrap();
-    let opened = (0..clients).map(open).collect();
-    NativeLane::new(way, opened, &statements, anew(target, sql)).unwrap()
+    opened(target, way, clients, if sql.is_empty() { Statements::Simple } else { Statements::Prepared(sql) })
 }
 
-fn anew(target: &PostgresTarget, sql: Vec<String>) -> Opener<Opened> {
+fn opened(target: &PostgresTarget, way: Choice, clients: usize, statements: Statements) -> NativeLane {
     let (session, endpoint) = (target.session.clone(), target.endpoint.clone());
-    Arc::new(move || session.open_native(&endpoint, &sql).map_err(|failure| unopened(&failure)))
+    let open = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
+    NativeLane::new(way, (0..clients).map(|_| open().unwrap()).collect(), Arc::new(open)).unwrap()
 }
 
 fn recover(lane: &mut NativeLane, client: usize) -> Result<(), OpError> {
@@ -253,8 +249,7 @@ pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Ch
         ("SELECT 1 / $1::integer".to_owned(), 1),
         ("BEGIN".to_owned(), 0),
     ];
-    let opened = vec![target.session.open_native(&target.endpoint, &[]).unwrap()];
-    let mut lane = NativeLane::new(way, opened, &Statements::Extended(texts), anew(target, Vec::new())).unwrap();
+    let mut lane = opened(target, way, 1, Statements::Extended(texts));
     let (parameters, rows) = (vec![Datum::Int(41), Datum::Null], Rows::Keep);
     for _ in 0..2 {
         let op = StatementOp { parameters: parameters.clone(), rows, ..StatementOp::default() };

@@ -26,7 +26,7 @@ fn a_server_of_others() {
         failure
     };
     logins_that_fail(&server, &refused);
-    the_native_way_in_says_the_same(&server);
+    statements_that_are_wrong_fail_at_once(&server);
     the_password_file_is_used_and_its_rights_matter(&server);
     doors_that_are_closed(&server, &refused);
     rights_that_are_missing(&server, &refused);
@@ -34,10 +34,10 @@ fn a_server_of_others() {
     settings_of_a_session(&server, &refused);
     let said = said.into_inner().unwrap();
     assert_eq!(said.len(), 14);
-    let own = server.endpoint.address.config.get_password().unwrap();
+    let own = server.endpoint.address.password.as_deref().unwrap();
     for text in &said {
         assert!(!text.contains(PASSWORD) && !text.contains("wrong-one"), "{text}");
-        assert!(!text.contains(std::str::from_utf8(own).unwrap()), "{text}");
+        assert!(!text.contains(own), "{text}");
     }
     server.drop_all().unwrap();
 }
@@ -62,31 +62,24 @@ fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
     assert!(failure.cause.contains("53300"), "{failure}");
 }
 
-/// Étalon's handshake and the stock driver's by SCRAM succeed or fail alike, with equal advice.
-fn the_native_way_in_says_the_same(server: &PostgresTarget) {
-    let both = |user: &str, password: &str, database: &str, options: &str| {
-        let url = server.url(user, password, database);
-        let endpoint = Endpoint::new(Address::parse(&url, &|_| None).unwrap()).unwrap();
-        (endpoint.connect(options).map(session::close).err(), endpoint.connect_native(options).err())
+fn statements_that_are_wrong_fail_at_once(server: &PostgresTarget) {
+    let failure = server.endpoint.connect("-c no_such_setting=1").err().unwrap();
+    assert!(failure.kind == FailureKind::Plan && failure.cause.contains("no_such_setting"), "{failure}");
+    let open = |sql: &str| {
+        let opened = Session::plain().open_lane(&server.endpoint, &Statements::Prepared(vec![sql.to_owned()]));
+        opened.map_err(|error| error.failure(&server.endpoint))
     };
-    assert_eq!(both("shopper", PASSWORD, "shop", ""), (None, None));
-    for (user, password, database, options) in [
-        ("shopper", "wrong-one", "shop", ""),
-        ("shopper", "", "shop", ""),
-        ("nobody_known", PASSWORD, "shop", ""),
-        ("shopper", PASSWORD, "shoppe", ""),
-        ("closed", PASSWORD, "shop", ""),
-        ("shopper", PASSWORD, "shop", "-c no_such_setting=1"),
-    ] {
-        let (stock, native) = both(user, password, database, options);
-        assert!(stock.is_some());
-        assert_eq!(stock, native);
-    }
-    let own = Session::plain();
-    let good = vec!["SELECT $1::integer".to_owned()];
-    assert!(own.open_native(&server.endpoint, &good).is_ok());
-    let failure = own.open_native(&server.endpoint, &["SELECT nothing FROM nowhere".to_owned()]).err().unwrap();
+    assert!(open("SELECT $1::integer").is_ok());
+    let failure = open("SELECT nothing FROM nowhere").err().unwrap();
     assert!(failure.cause.contains("42P01") && failure.tried.contains("prepare"), "{failure}");
+    for (attributes, goes) in [("any", true), ("read-write", true), ("read-only", false)] {
+        let url = format!("{}?target_session_attrs={attributes}", server.own_url());
+        assert_eq!(open_by(&url).is_ok(), goes, "{attributes}");
+    }
+}
+
+fn open_by(url: &str) -> Result<(), Failure> {
+    Endpoint::new(Address::parse(url, &|_| None).unwrap())?.connect("").map(Client::close)
 }
 
 fn the_password_file_is_used_and_its_rights_matter(server: &PostgresTarget) {
@@ -99,7 +92,7 @@ fn the_password_file_is_used_and_its_rights_matter(server: &PostgresTarget) {
         Address::parse(&server.url("shopper", "", "shop"), &environment).unwrap()
     };
     let client = Endpoint::new(address("0600")).unwrap().connect("").unwrap();
-    session::close(client);
+    client.close();
     let failure = Endpoint::new(address("0640")).unwrap().connect("").err().unwrap();
     assert_eq!(failure.kind, FailureKind::Login);
     assert!(failure.hint.unwrap().contains("others may read it: chmod 0600"));

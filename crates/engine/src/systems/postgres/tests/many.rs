@@ -89,10 +89,11 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
                         exchange: Exchange { worker, full, emptied },
                         opened: Connections::default(),
                     };
-                    let open = |_| session.open_native(endpoint, &[]);
+                    let open =
+                        |_| session.open_lane(endpoint, &Statements::Simple).map_err(|error| error.failure(endpoint));
                     let opened = context.connect(LOGINS_AT_ONCE, open).unwrap();
                     let reopen = || Err(crate::lane::lost("nobody connects anew"));
-                    let lane = NativeLane::new(Choice::Auto, opened, &Statements::Simple, Arc::new(reopen)).unwrap();
+                    let lane = NativeLane::new(Choice::Auto, opened, Arc::new(reopen)).unwrap();
                     ready.wait();
                     let counts = worker::run(lane, program, &RealClock, context).unwrap();
                     drop(intervals);

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 
 use model::plan::{Connect, PrivateServer};
 use model::{SystemPlan, Value};
-use postgres::Client;
 
 use super::*;
 
@@ -88,11 +87,11 @@ impl PostgresTarget {
     }
 
     fn text(&self, sql: &str) -> String {
-        counters::one(&mut self.client(), sql).unwrap()
+        self.client().one(sql).unwrap()
     }
 
     fn run(&self, sql: &str) {
-        self.client().batch_execute(sql).unwrap();
+        self.client().execute(sql).unwrap();
     }
 
     /// Of a private TCP server, for another role and database.
@@ -102,7 +101,6 @@ impl PostgresTarget {
 
     /// Étalon's own login.
     fn own_url(&self) -> String {
-        let password = self.endpoint.address.config.get_password().unwrap_or_default();
-        self.url("etalon", std::str::from_utf8(password).unwrap(), "postgres")
+        self.url("etalon", self.endpoint.address.password.as_deref().unwrap(), "postgres")
     }
 }

@@ -52,8 +52,8 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
     // A server that cannot answer has not refused a privilege: no facts then.
     let mut client = target.client();
-    client.batch_execute("BEGIN").unwrap();
-    client.batch_execute("SELECT 1/0").unwrap_err();
+    client.execute("BEGIN").unwrap();
+    client.execute("SELECT 1/0").unwrap_err();
     assert!(facts::data_place(&mut client, &target.endpoint.address).is_err());
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
@@ -127,11 +127,11 @@ fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
     anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
     // In progress, but without a lock in the way.
     let mut writer = target.client();
-    writer.batch_execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
+    writer.execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
     let (one, two) = (file(target), file(target));
     assert_ne!(one, two);
-    writer.batch_execute("ROLLBACK").unwrap();
-    session::close(writer);
+    writer.execute("ROLLBACK").unwrap();
+    writer.close();
     let now = file(target);
     target.begin_round().unwrap();
     assert_ne!(file(target), now, "each block begins with tables that were just made");
@@ -146,9 +146,9 @@ fn counts_forwards(target: &PostgresTarget) {
     }
     let mut client = target.client();
     for _ in 0..50 {
-        client.batch_execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
+        client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
-    session::close(client);
+    client.close();
     target.settle().unwrap();
     let patience = Instant::now();
     loop {
@@ -174,12 +174,12 @@ fn is_started_anew_between_rounds(target: &PostgresTarget) {
 
 fn a_rival_is_not_disturbed(target: &PostgresTarget) {
     let mut rival = target.client();
-    rival.batch_execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
+    rival.execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
     target.control.close();
     let failure = target.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon (`etalon`)") && failure.hint.is_some(), "{failure}");
-    session::close(rival);
+    rival.close();
     // A session ends a moment after its connection.
     assert!(target.counters().is_ok());
 }
@@ -266,7 +266,7 @@ fn a_deep_folder_is_no_hindrance() {
     let (mut private, endpoint) = started(private_server(Connect::Socket), &[], Some(&deep)).unwrap();
     assert!(!endpoint.address.host.starts_with(deep.to_str().unwrap()));
     let client = endpoint.connect("").unwrap();
-    session::close(client);
+    client.close();
     private.remove().unwrap();
     assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 0);
     assert!(!std::path::Path::new(&endpoint.address.host).exists());
@@ -337,9 +337,9 @@ fn promises_are_read_back_from_the_server() {
                 continue;
             }
             for (name, value) in &settings {
-                client.batch_execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).unwrap();
+                client.execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).unwrap();
             }
-            client.batch_execute("SELECT pg_reload_conf()").unwrap();
+            client.execute("SELECT pg_reload_conf()").unwrap();
             // The server lists its processes with a delay.
             let deadline = Instant::now() + Duration::from_secs(20);
             while promised(&target).tier != rule.tier && Instant::now() < deadline {
@@ -348,19 +348,19 @@ fn promises_are_read_back_from_the_server() {
             let found = promised(&target);
             assert_eq!((found.tier, found.except.as_deref()), (rule.tier, None), "{settings:?}: {found:?}");
             assert!(found.because.contains(rule.why), "{found:?}");
-            client.batch_execute("ALTER SYSTEM RESET ALL").unwrap();
+            client.execute("ALTER SYSTEM RESET ALL").unwrap();
         }
     }
-    client.batch_execute("SELECT pg_reload_conf(); CREATE UNLOGGED TABLE public.loose (x int)").unwrap();
+    client.execute("SELECT pg_reload_conf(); CREATE UNLOGGED TABLE public.loose (x int)").unwrap();
     assert_eq!(promised(&target).tier, DurabilityTier::Durable, "étalon's own tables are logged");
     let mut on_theirs = target;
     on_theirs.tables = Tables::None;
     let all = promised(&on_theirs);
     assert!(all.tier == DurabilityTier::Unsafe && all.because.contains("empties them"), "{all:?}");
-    client.batch_execute("CREATE TABLE public.firm (x int)").unwrap();
+    client.execute("CREATE TABLE public.firm (x int)").unwrap();
     let some = promised(&on_theirs);
     assert!(
         some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
     );
-    session::close(client);
+    client.close();
 }

@@ -53,8 +53,8 @@ fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&st
         thread::sleep(Duration::from_millis(300));
         let address = Address::parse(url, &|_| None).unwrap();
         let mut client = Endpoint::new(address).unwrap().connect("").unwrap();
-        let encrypted = counters::one(&mut client, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").unwrap();
-        session::close(client);
+        let encrypted = client.one("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").unwrap();
+        client.close();
         encrypted
     };
     server.run("CREATE ROLE visitor LOGIN");

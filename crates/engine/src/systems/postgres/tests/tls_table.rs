@@ -7,7 +7,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::systems::postgres::lane::Question;
 use crate::systems::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk};
 
 struct Stage {
@@ -94,7 +93,6 @@ impl Stage {
         }
     }
 
-    /// Both of étalon's clients, which must agree.
     fn etalon(&self, url: &str, variables: &[(&str, &str)]) -> Outcome {
         let home = self.file("home");
         let environment = |name: &str| {
@@ -106,24 +104,14 @@ impl Stage {
             Ok(endpoint) => endpoint,
             Err(_) => return Outcome::Refused,
         };
-        let outcome = match endpoint.connect("") {
+        match endpoint.connect("") {
             Err(_) => Outcome::Refused,
             Ok(mut client) => {
-                let encrypted = counters::one(&mut client, &ENCRYPTED.replace("ssl FROM", "ssl::text FROM")).unwrap();
-                session::close(client);
+                let encrypted = client.one(&ENCRYPTED.replace("ssl FROM", "ssl::text FROM")).unwrap();
+                client.close();
                 if encrypted == "true" { Outcome::Encrypted } else { Outcome::Plain }
             }
-        };
-        let expected = outcome == Outcome::Encrypted;
-        match (endpoint.connect_native(""), outcome) {
-            (Err(_), Outcome::Refused) => {}
-            (Ok(mut opened), Outcome::Encrypted | Outcome::Plain) => {
-                let sql = format!("DO $$ BEGIN IF ({ENCRYPTED}) <> {expected} THEN RAISE 'not alike'; END IF; END $$");
-                opened.ask(&Question::Execute(&sql)).unwrap_or_else(|error| panic!("{url}: {error}"));
-            }
-            (native, _) => panic!("{url}: the driver is {outcome:?}, and the load {:?}", native.err()),
         }
-        outcome
     }
 
     /// Étalon and psql.
@@ -289,8 +277,7 @@ fn system_authorities_are_those_of_the_process() {
     const URL: &str = "ETALON_TEST_TLS_URL";
     if let Ok(url) = std::env::var(URL) {
         let endpoint = Address::parse(&url, &|_| None).and_then(Endpoint::new).unwrap();
-        assert!(endpoint.connect_native("").is_ok());
-        return session::close(endpoint.connect("").unwrap());
+        return endpoint.connect("").unwrap().close();
     }
     let stage = Stage::new();
     let connects = |host: &str, query: &str| {

@@ -15,7 +15,6 @@ use super::*;
 use crate::gate::Gate;
 use crate::lane::ErrorClass;
 use crate::recorder::Exchange;
-use crate::systems::postgres::lane::Statements;
 use crate::traffic::Traffic;
 use crate::worker::{Connections, Pace, RunLength};
 use crate::workloads::transactions::{Options, compile_with};
@@ -47,10 +46,10 @@ fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> Lo
     let session = Session { options: String::new(), sql: String::new() };
     let options = Options { protocol: Protocol::Simple, ..Options::default() };
     let program = compile_with("SELECT 1;", &options).unwrap();
-    let open = move || session.open_native(&endpoint, &[]).map_err(|failure| unopened(&failure));
+    let open = move || session.open_lane(&endpoint, &Statements::Simple).map_err(|error| error.op_error(&endpoint));
     // In order, so that the first is the first client's.
     let opened = (0..2).map(|_| open().unwrap()).collect();
-    let lane = NativeLane::new(way, opened, &Statements::Simple, Arc::new(open)).unwrap();
+    let lane = NativeLane::new(way, opened, Arc::new(open)).unwrap();
     let gate = Gate::new(1);
     gate.open(host::clock::now_ns());
     let ((full, _intervals), (_back, emptied)) = (channel(), channel());

@@ -6,6 +6,7 @@ use host::reactor::Socket;
 use wire::WireError;
 
 use super::Link;
+use crate::error::FailureKind;
 use crate::lane::{ErrorClass, OpError, lost};
 
 /// Bytes per read.
@@ -23,6 +24,12 @@ pub(crate) trait ServerError: Sized {
     fn said(&self) -> String;
 
     fn error_class(&self) -> ErrorClass;
+
+    /// Where the class does not tell it.
+    fn kind(&self) -> FailureKind;
+
+    /// Where the class does not give it.
+    fn hint(&self) -> Option<&'static str>;
 
     fn op_error(&self) -> OpError {
         OpError { class: self.error_class(), message: self.said() }
@@ -78,13 +85,35 @@ impl<E> AskError<E> {
 pub(crate) struct Asker {
     pub(crate) link: Link,
     buffer: Vec<u8>,
+    /// `None`: for ever.
+    silence: Option<Duration>,
 }
+
+/// `None` is `NULL`.
+pub(crate) type TextRows = Vec<Vec<Option<String>>>;
+
+/// Fills in the next piece of a table's rows; `false` at the end.
+pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 
 impl Asker {
     /// `patience` is for the login.
     pub(crate) fn new(socket: Socket, patience: Duration) -> Asker {
         let link = Link::new(socket, Some(Instant::now() + patience));
-        Asker { link, buffer: vec![0; READ_BYTES] }
+        Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE) }
+    }
+
+    /// After the login, without a limit on the server's silence.
+    pub(crate) fn be_patient(&mut self) -> io::Result<()> {
+        self.silence = None;
+        self.link.set_deadline(None)
+    }
+
+    pub(crate) fn read_at_once(&mut self, bytes: usize) {
+        self.buffer.resize(bytes, 0);
+    }
+
+    fn mind_silence(&mut self) -> io::Result<()> {
+        self.silence.map_or(Ok(()), |silence| self.link.set_deadline(Some(Instant::now() + silence)))
     }
 
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
@@ -96,7 +125,7 @@ impl Asker {
 
     pub(crate) fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         // The connection may have been idle for hours.
-        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+        self.mind_silence()?;
         self.write(out)
     }
 
@@ -108,7 +137,7 @@ impl Asker {
 
     /// The next part of an answer, counted in `answer_bytes`; empty at the end of the connection.
     pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
-        self.link.set_deadline(Some(Instant::now() + SILENCE))?;
+        self.mind_silence()?;
         let heard = self.read()?;
         *answer_bytes += heard.len() as u64;
         if *answer_bytes > ANSWER_BYTES {
@@ -119,6 +148,6 @@ impl Asker {
 }
 
 /// Empty for `NULL` or no row.
-pub(crate) fn single(rows: Vec<Vec<Option<String>>>) -> String {
+pub(crate) fn single(rows: TextRows) -> String {
     rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use host::reactor::Socket;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use crate::error::{Failure, FailureKind};
 use crate::systems::server::dialogue::tls;
 
 /// For the server to close its side.
@@ -15,9 +16,20 @@ const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub(crate) struct Tls {
-    pub(crate) config: Arc<ClientConfig>,
+    config: Arc<ClientConfig>,
     /// Name that the certificate must have.
-    pub(crate) name: ServerName<'static>,
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// For a certificate of `host`; `shown` is the address.
+    pub(crate) fn new(config: ClientConfig, host: String, shown: &str) -> Result<Tls, Failure> {
+        let name = ServerName::try_from(host);
+        let name = name.map_err(|_| {
+            Failure::new(FailureKind::Plan, format!("connect to {shown}"), "the host's name is no DNS name")
+        })?;
+        Ok(Tls { config: Arc::new(config), name })
+    }
 }
 
 /// A socket with a total deadline: a server that sends single bytes cannot block for ever.
@@ -124,6 +136,12 @@ impl Link {
             .and_then(|()| self.flush());
         let mut rest = [0; 1024];
         while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
+    }
+
+    /// The server's.
+    pub(crate) fn certificate(&self) -> Option<&[u8]> {
+        let Link::Tls(stream) = self else { return None };
+        Some(stream.conn.peer_certificates()?.first()?)
     }
 
     pub(crate) fn encryption(&self) -> Option<String> {

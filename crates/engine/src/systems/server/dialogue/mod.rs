@@ -3,14 +3,14 @@
 mod asking;
 mod link;
 mod native;
-pub(crate) mod tls;
+mod tls;
 
 use crate::error::{Failure, FailureKind};
-use crate::lane::{KeptRow, OpError, Outcome};
+use crate::lane::{KeptRow, OpError, Outcome, SyncPoint};
 use crate::systems::server::connector;
 use crate::workloads::transactions::{Program, StatementOp};
 
-pub(crate) use asking::{AskError, Asker, ServerError, single};
+pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, single};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
 
@@ -38,14 +38,24 @@ pub enum State {
     Gone(OpError),
 }
 
-#[derive(Debug)]
-pub enum Heard {
-    /// The answer is incomplete.
-    Nothing,
+/// In what a server sent at once.
+#[derive(Debug, Default)]
+pub struct Heard {
     /// The answer is complete.
-    Answer(Outcome),
-    /// The connection is unusable.
-    End(OpError),
+    pub(crate) answer: Option<Outcome>,
+    /// The connection is unusable from then on.
+    pub(crate) end: Option<OpError>,
+}
+
+/// How a connection is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// The protocol has no goodbye.
+    Unsaid,
+    /// With one; a new connection may be made at once.
+    Said,
+    /// With one; a new connection waits until the server has closed, since the old one counts among its connections.
+    Awaited,
 }
 
 /// Refuses to send transactions ahead, which a dialogue of one request and one answer cannot do. `product` is what a person calls
@@ -61,6 +71,8 @@ pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Fa
 
 /// The protocol state of a client's connection; the lane moves the bytes.
 pub trait Conversation {
+    const PARTING: Parting;
+
     fn state(&self) -> &State;
 
     /// For lanes that find it gone.
@@ -70,8 +82,13 @@ pub trait Conversation {
     /// nothing is waited for.
     fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
 
-    /// Reads everything received.
-    fn read(&mut self, received: &[u8]) -> Heard;
+    /// Ends a pipeline. Protocols without never come here.
+    fn sync(&mut self, _point: SyncPoint, _out: &mut Vec<u8>) -> Result<(), OpError> {
+        Ok(())
+    }
+
+    /// Reads everything received. `reply` takes what the protocol has to say by itself.
+    fn read(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>);
 
     /// Whether a failed transaction may be open.
     fn needs_rollback(&self) -> bool;
@@ -81,7 +98,19 @@ pub trait Conversation {
         self.needs_rollback()
     }
 
-    fn rollback() -> StatementOp;
+    /// As text.
+    const ROLLBACK: &'static str;
+
+    /// Makes the client usable after a failure. `None`: by `out`, and the answer is awaited.
+    fn recover(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+        if *self.state() != State::Free || !self.needs_rollback() {
+            return Some(Outcome::Ok);
+        }
+        let text = Self::ROLLBACK.to_owned();
+        self.request(&StatementOp { statement: usize::MAX, text, ..StatementOp::default() }, out)
+            .err()
+            .map(Outcome::Failed)
+    }
 
     fn kept(&self) -> &[KeptRow];
 
@@ -90,6 +119,6 @@ pub trait Conversation {
         None
     }
 
-    /// Bytes sent before closing; if any, the server closes first.
-    fn farewell(out: &mut Vec<u8>);
+    /// Bytes sent before closing.
+    fn farewell(_out: &mut Vec<u8>) {}
 }

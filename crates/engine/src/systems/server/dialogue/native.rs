@@ -1,20 +1,17 @@
 //! A worker's connections on one thread over a reactor, which sends and receives for all at once; TLS is in between
 //! where used.
-//!
-//! The protocols have no pipelines that skip statements after a failure, so pipelined operations are executed one by
-//! one.
 
 use std::io;
 
 use host::clock;
 use host::reactor::{Choice, Event, EventKind, Reactor, Token};
 
-use super::{Conversation, Heard, Opened, Opener, State};
+use super::{Conversation, Heard, Opened, Opener, Parting, State};
 use crate::error::{Failure, FailureKind};
-use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, lost};
+use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint, lost};
 use crate::systems::server::connector::Connector;
 use crate::systems::server::dialogue::tls::Tls;
-use crate::workloads::transactions::{OPEN_TRANSACTION, StatementOp};
+use crate::workloads::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
 
 /// For the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
@@ -28,7 +25,7 @@ pub struct NativeLane<C> {
     by_token: Vec<usize>,
     connector: Connector<Opened<C>>,
     events: Vec<Event>,
-    /// Unprepared requests.
+    /// Unprepared requests, and what the protocol says by itself.
     text: Vec<u8>,
     plain: Vec<u8>,
     sealed: Vec<u8>,
@@ -53,23 +50,21 @@ fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&
 }
 
 impl<C: Conversation> One<C> {
-    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send.
-    fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>) -> Heard {
-        let Some(tls) = &mut self.tls else { return self.connection.read(received) };
+    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send, `reply` what
+    /// the protocol has.
+    fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>, reply: &mut Vec<u8>) -> Heard {
+        let mut heard = Heard::default();
+        let Some(tls) = &mut self.tls else {
+            self.connection.read(received, &mut heard, reply);
+            return heard;
+        };
         let mut rest = received;
-        let mut heard = Heard::Nothing;
-        while !rest.is_empty() {
+        while !rest.is_empty() && heard.end.is_none() {
             plain.clear();
-            if let Err(cause) = tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
-                return Heard::End(lost(&cause));
-            }
-            if plain.is_empty() {
-                continue;
-            }
-            match self.connection.read(plain) {
-                Heard::Nothing => {}
-                end @ Heard::End(_) => return end,
-                answer @ Heard::Answer(_) => heard = answer,
+            match tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
+                Ok(()) if plain.is_empty() => {}
+                Ok(()) => self.connection.read(plain, &mut heard, reply),
+                Err(cause) => heard.end = Some(lost(&cause)),
             }
         }
         heard
@@ -155,16 +150,19 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         let token = one.token;
         let received = self.reactor.received(token);
         self.sealed.clear();
-        let heard = one.receive(received, &mut self.plain, &mut self.sealed);
+        self.text.clear();
+        let heard = one.receive(received, &mut self.plain, &mut self.sealed, &mut self.text);
         let bytes = received.len();
         self.reactor.consume(token, bytes);
         if !self.sealed.is_empty() {
             self.reactor.send(token, &self.sealed);
         }
-        match heard {
-            Heard::Nothing => {}
-            Heard::Answer(outcome) => into.push(Completion { client, outcome }),
-            Heard::End(error) => self.lose(client, error, into),
+        if !self.text.is_empty() {
+            send(&mut self.reactor, &mut self.sealed, token, one.tls.as_mut(), &self.text);
+        }
+        into.extend(heard.answer.map(|outcome| Completion { client, outcome }));
+        if let Some(error) = heard.end {
+            self.lose(client, error, into);
         }
     }
 
@@ -187,16 +185,20 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(())
     }
 
-    /// `false`: the protocol has no goodbye, and the connection was closed.
-    fn say_farewell(&mut self, client: usize) -> bool {
-        let mut farewell = Vec::new();
-        C::farewell(&mut farewell);
+    /// What the connection has written to `text`.
+    fn send_text(&mut self, client: usize) {
         let One { token, tls, .. } = &mut self.clients[client];
-        match farewell.is_empty() {
-            true => self.reactor.close(*token),
-            false => send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &farewell),
+        send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &self.text);
+    }
+
+    /// Closes a connection without a goodbye.
+    fn say_farewell(&mut self, client: usize) {
+        self.text.clear();
+        C::farewell(&mut self.text);
+        match C::PARTING {
+            Parting::Unsaid => self.reactor.close(self.clients[client].token),
+            Parting::Said | Parting::Awaited => self.send_text(client),
         }
-        !farewell.is_empty()
     }
 }
 
@@ -205,8 +207,21 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         match self.ask(client, op) {
+            Ok(()) if op.flow == Flow::Pipelined => Submitted::Done(Outcome::Ok),
             Ok(()) => Submitted::Queued,
             Err(error) => Submitted::Done(Outcome::Failed(error)),
+        }
+    }
+
+    fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
+        self.text.clear();
+        if let Err(error) = self.clients[client].connection.sync(point, &mut self.text) {
+            return Submitted::Done(Outcome::Failed(error));
+        }
+        self.send_text(client);
+        match point {
+            SyncPoint::Sync => Submitted::Done(Outcome::Ok),
+            SyncPoint::End => Submitted::Queued,
         }
     }
 
@@ -230,21 +245,31 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     /// The server keeps a failed transaction open.
     fn recover(&mut self, client: usize) -> Option<Outcome> {
-        let connection = &self.clients[client].connection;
-        if *connection.state() != State::Free || !connection.needs_rollback() {
-            return Some(Outcome::Ok);
+        self.text.clear();
+        let done = self.clients[client].connection.recover(&mut self.text);
+        if !self.text.is_empty() {
+            self.send_text(client);
         }
-        self.ask(client, &C::rollback()).err().map(Outcome::Failed)
+        done
     }
 
-    /// First waits for the server to close, where the protocol has a goodbye: the old connection would count among its
-    /// connections.
     fn reconnect(&mut self, client: usize) -> Option<Outcome> {
         let state = self.clients[client].connection.state_mut();
         let before = std::mem::replace(state, State::Gone(lost("the connection is being made anew")));
-        if !matches!(before, State::Gone(_)) && self.say_farewell(client) {
-            self.clients[client].is_parting = true;
-            return None;
+        if !matches!(before, State::Gone(_)) {
+            self.say_farewell(client);
+            match C::PARTING {
+                Parting::Unsaid => {}
+                Parting::Said => {
+                    // The next wait finds a broken reactor.
+                    let _ = self.reactor.flush();
+                    self.reactor.close(self.clients[client].token);
+                }
+                Parting::Awaited => {
+                    self.clients[client].is_parting = true;
+                    return None;
+                }
+            }
         }
         self.connector.ask(client, &mut self.reactor).err().map(Outcome::Failed)
     }
@@ -267,8 +292,11 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn close(mut self) {
         for client in 0..self.clients.len() {
-            let is_there = !matches!(self.clients[client].connection.state(), State::Gone(_));
-            if is_there && !self.say_farewell(client) {
+            if matches!(self.clients[client].connection.state(), State::Gone(_)) {
+                continue;
+            }
+            self.say_farewell(client);
+            if C::PARTING == Parting::Unsaid {
                 *self.clients[client].connection.state_mut() = State::Gone(lost("étalon closed the connection"));
             }
         }

@@ -1,18 +1,8 @@
 //! TLS between a connection's bytes and the reactor's.
 
 use std::io::{self, Read as _, Write as _};
-use std::sync::Arc;
 
-use host::reactor::Socket;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
-
-#[derive(Clone, Debug)]
-pub(crate) struct TlsClient {
-    pub(crate) config: Arc<ClientConfig>,
-    /// Name that the certificate must have; sent in clear text.
-    pub(crate) name: ServerName<'static>,
-}
+use rustls::ClientConnection;
 
 pub(crate) struct Tls(Box<ClientConnection>);
 
@@ -27,30 +17,6 @@ impl Tls {
         // A whole pipeline is encrypted at once.
         connection.set_buffer_limit(None);
         Tls(connection)
-    }
-
-    /// Over a blocking socket.
-    ///
-    /// # Errors
-    /// The server's certificate is not trusted, it does not speak TLS, or the connection fails.
-    pub(crate) fn handshake(client: &TlsClient, socket: &Socket) -> Result<Tls, HandshakeError> {
-        let connection = ClientConnection::new(Arc::clone(&client.config), client.name.clone());
-        let mut connection = Box::new(connection.map_err(HandshakeError::Tls)?);
-        while connection.is_handshaking() {
-            if let Err(cause) = connection.complete_io(&mut &*socket) {
-                return Err(match cause.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                    Some(error) => HandshakeError::Tls(error.clone()),
-                    None => HandshakeError::Io(cause),
-                });
-            }
-        }
-        Ok(Tls::of(connection))
-    }
-
-    /// For SCRAM's channel binding.
-    pub(crate) fn end_point(&self) -> Option<Vec<u8>> {
-        let certificate = self.0.peer_certificates()?.first()?;
-        wire::postgres::tls_server_end_point(certificate)
     }
 
     /// Encrypts.
@@ -75,10 +41,4 @@ impl Tls {
         plain.resize(before + bytes, 0);
         self.0.reader().read_exact(&mut plain[before..])
     }
-}
-
-#[derive(Debug)]
-pub(crate) enum HandshakeError {
-    Io(io::Error),
-    Tls(rustls::Error),
 }

@@ -8,7 +8,7 @@ use super::own_words;
 use super::statement::Statement;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
-use crate::systems::server::dialogue::{Conversation, Heard, ServerError, State};
+use crate::systems::server::dialogue::{Conversation, Heard, Parting, ServerError, State};
 use crate::workloads::transactions::{Rows, StatementOp};
 
 /// Longer answers mean a server without end.
@@ -119,40 +119,40 @@ impl Connection {
         Connection { scanner, statements, state: State::Free, answer_bytes: 0, asked: 0, hearing }
     }
 
-    fn end_answer(&mut self) -> Heard {
+    fn end_answer(&mut self, heard: &mut Heard) {
         if self.state != State::Waiting {
             // Unsolicited: the server is about to close the connection.
             let error = self.hearing.failure.take();
             let unasked = || lost("the server speaks without having been asked");
-            return Heard::End(error.as_ref().map_or_else(unasked, ServerError::op_error));
+            heard.end = Some(error.as_ref().map_or_else(unasked, ServerError::op_error));
+            return;
         }
-        let statement = self.statements.get_mut(self.asked);
         let failure = self.hearing.failure.take();
-        if let (Some(statement), Some(handle)) = (statement, self.hearing.handle.take()) {
-            statement.prepared(handle);
+        if let Some(statement) = self.statements.get_mut(self.asked) {
+            if let Some(handle) = self.hearing.handle.take() {
+                statement.prepared(handle);
+            }
+            if failure.as_ref().is_some_and(|error| error.number == HANDLE_UNKNOWN) {
+                statement.forgotten();
+            }
         }
-        if self.hearing.results > ANSWER_RESULTS {
-            return Heard::End(lost("the server's answer has results without end"));
+        let error = failure.map(|error| error.op_error());
+        match error {
+            _ if self.hearing.results > ANSWER_RESULTS => {
+                heard.end = Some(lost("the server's answer has results without end"));
+            }
+            Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
+            error => {
+                self.state = State::Free;
+                heard.answer = Some(error.map_or(Outcome::Ok, Outcome::Failed));
+            }
         }
-        let Some(error) = failure else {
-            self.state = State::Free;
-            return Heard::Answer(Outcome::Ok);
-        };
-        if error.number == HANDLE_UNKNOWN
-            && let Some(statement) = self.statements.get_mut(self.asked)
-        {
-            statement.forgotten();
-        }
-        let error = error.op_error();
-        if error.class == ErrorClass::ConnectionLost {
-            return Heard::End(error);
-        }
-        self.state = State::Free;
-        Heard::Answer(Outcome::Failed(error))
     }
 }
 
 impl Conversation for Connection {
+    const PARTING: Parting = Parting::Unsaid;
+
     fn state(&self) -> &State {
         &self.state
     }
@@ -184,27 +184,22 @@ impl Conversation for Connection {
         Ok(request)
     }
 
-    fn read(&mut self, received: &[u8]) -> Heard {
+    fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
-        let mut heard = Heard::Nothing;
         self.answer_bytes += received.len() as u64;
         if self.answer_bytes > ANSWER_BYTES {
-            return Heard::End(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
+            heard.end = Some(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
         }
-        while !rest.is_empty() {
+        while !rest.is_empty() && heard.end.is_none() {
             match self.scanner.scan(rest, &mut self.hearing) {
-                Ok(Scan::NeedMore) => return heard,
+                Ok(Scan::NeedMore) => return,
                 Ok(Scan::Ready { consumed }) => {
                     rest = &rest[consumed..];
-                    heard = self.end_answer();
-                    if matches!(heard, Heard::End(_)) {
-                        return heard;
-                    }
+                    self.end_answer(heard);
                 }
-                Err(error) => return Heard::End(lost(&error)),
+                Err(error) => heard.end = Some(lost(&error)),
             }
         }
-        heard
     }
 
     /// The server rolls back a deadlock's victim and says so; most other errors leave the transaction open.
@@ -212,15 +207,9 @@ impl Conversation for Connection {
         self.scanner.transaction() != 0
     }
 
-    fn rollback() -> StatementOp {
-        let text = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION".to_owned();
-        StatementOp { statement: usize::MAX, text, ..StatementOp::default() }
-    }
+    const ROLLBACK: &'static str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
 
     fn kept(&self) -> &[KeptRow] {
         &self.hearing.kept[..self.hearing.results]
     }
-
-    /// The protocol has no goodbye.
-    fn farewell(_out: &mut Vec<u8>) {}
 }

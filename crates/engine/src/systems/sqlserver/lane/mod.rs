@@ -7,6 +7,7 @@ mod statement;
 use wire::WireError;
 use wire::tds::ServerMessage;
 
+use crate::error::FailureKind;
 use crate::lane::ErrorClass;
 use crate::systems::server::dialogue::{self, ServerError};
 
@@ -18,6 +19,20 @@ pub(crate) use statement::{Mode, Typed, parameter_name};
 pub(crate) type AskError = dialogue::AskError<ServerMessage>;
 pub(crate) type Opened = dialogue::Opened<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;
+
+/// Error numbers of missing permissions.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors>
+const PERMISSION: [i32; 20] = [
+    229, 230, 262, 297, 300, 368, 371, 373, 916, 1088, 2557, 2571, 3110, 3505, 3701, 5011, 8189, 10_901, 15_151, 15_247,
+];
+/// Read-only errors. 976, a replica without queries, passes after a failover.
+const READ_ONLY: [i32; 2] = [3906, 978];
+
+/// Babelfish's number (PostgreSQL with TDS) for errors without a SQL Server number, unsupported statements included.
+pub(crate) const UNNUMBERED: i32 = 33_557_097;
+
+/// No such function, and no such method of a type.
+const NOT_THERE: [i32; 2] = [195, 6506];
 
 impl ServerError for ServerMessage {
     fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
@@ -57,6 +72,26 @@ impl ServerError for ServerMessage {
             40_143 | 40_166 | 40_174 | 40_540 | 40_549..=40_553 => ErrorClass::ConnectionLost,
             _ if self.is_fatal() => ErrorClass::ConnectionLost,
             _ => ErrorClass::Statement,
+        }
+    }
+
+    fn kind(&self) -> FailureKind {
+        match self.number {
+            number if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
+            number if number == UNNUMBERED || NOT_THERE.contains(&number) => FailureKind::Unsupported,
+            _ => FailureKind::Other,
+        }
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        match self.number {
+            300 | 297 => Some("`GRANT VIEW SERVER STATE TO …`; from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE"),
+            262 => Some("`ALTER SERVER ROLE dbcreator ADD MEMBER …` lets the login make étalon's database"),
+            40_508 => Some("Azure SQL Database: make a database `etalon`, and name it in the URL"),
+            number if READ_ONLY.contains(&number) => {
+                Some("the database is read-only: étalon needs a server that it can write to")
+            }
+            _ => None,
         }
     }
 }
