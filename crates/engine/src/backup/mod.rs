@@ -36,7 +36,7 @@ pub enum Method {
     None,
 }
 
-pub const METHODS: [(&str, Method); 8] = [
+const METHODS: [(&str, Method); 8] = [
     ("native", Method::Native),
     ("backup-interface", Method::Interface),
     ("vacuum-into", Method::VacuumInto),
@@ -48,12 +48,27 @@ pub const METHODS: [(&str, Method); 8] = [
 ];
 
 impl Method {
+    /// For plans.
+    pub const NAMES: [&'static str; METHODS.len()] = {
+        let mut names = [""; METHODS.len()];
+        let mut place = 0;
+        while place < names.len() {
+            names[place] = METHODS[place].0;
+            place += 1;
+        }
+        names
+    };
+
+    pub fn of_name(name: &str) -> Option<Method> {
+        METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method)
+    }
+
     pub fn name(self) -> &'static str {
         METHODS.iter().find(|(_, method)| *method == self).map_or("native", |(name, _)| name)
     }
 
     /// For a method of another engine.
-    pub fn unknown_to(self, engine: &str, known: &[Method]) -> Failure {
+    fn unknown_to(self, engine: &str, known: &[Method]) -> Failure {
         let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.name())).collect();
         let tried = format!("take a backup by `method = \"{}\"`", self.name());
         Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
@@ -265,6 +280,22 @@ pub trait Restored {
 
 /// A target's ability to back up and restore.
 pub trait Backups {
+    /// What a person calls the engine, and its methods, its own choice first.
+    fn methods(&self) -> (&'static str, &'static [Method]);
+
+    /// The one that a request means.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: it is another engine's.
+    fn method(&self, wanted: Method) -> Result<Method, Failure> {
+        let (engine, known) = self.methods();
+        match known {
+            [first, ..] if wanted == Method::Native => Ok(*first),
+            _ if known.contains(&wanted) => Ok(wanted),
+            _ => Err(wanted.unknown_to(engine, known)),
+        }
+    }
+
     /// Whether the backup is possible, before anything is done.
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 

@@ -4,11 +4,8 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::connect::{Endpoint, Purpose};
 use super::private::Private;
 use super::programs::Product;
-use super::session::Session;
-use super::steps::MySqlSession;
 use super::url::{Address, Place};
 use super::{MySqlTarget, SCHEMA};
 use crate::backup::codec::{Codec, Decoder};
@@ -18,11 +15,14 @@ use crate::backup::sink::{Sink, io_failure};
 use crate::backup::tool::{self, Tool};
 use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use crate::error::{Failure, FailureKind};
+use crate::systems::server::restored;
 
 /// Installation hint.
 const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
      needs neither";
 const DUMP_HINT: &str = "`apt install mariadb-client`";
+
+type RestoredServer = restored::RestoredServer<super::MySqlServer>;
 
 pub(super) struct MySqlBackups<'a> {
     pub(super) target: &'a MySqlTarget,
@@ -39,7 +39,7 @@ impl MySqlBackups<'_> {
     }
 
     fn files(&self) -> Result<Programs, Failure> {
-        if self.target.private.is_none() {
+        if self.target.private().is_none() {
             let cause =
                 "mariadb-backup reads the server's files, and étalon reads only those of a server that it has started";
             return Err(Failure::new(FailureKind::Unsupported, "back up by `mariadb-backup`", cause)
@@ -61,17 +61,14 @@ impl MySqlBackups<'_> {
 
     /// And why they are a fallback.
     fn choose(&self, method: Method) -> Result<(Method, Programs, Option<String>), Failure> {
-        match method {
-            Method::MariadbBackup => Ok((Method::MariadbBackup, self.files()?, None)),
-            Method::MariadbDump => Ok((Method::MariadbDump, self.dump()?, None)),
-            Method::Native => match self.files() {
-                Ok(programs) => Ok((Method::MariadbBackup, programs, None)),
-                Err(why) => {
-                    let note = format!("second choice: {why}");
-                    Ok((Method::MariadbDump, self.dump()?, Some(note)))
-                }
-            },
-            other => Err(other.unknown_to("MariaDB", &[Method::MariadbBackup, Method::MariadbDump])),
+        match (self.method(method)?, self.files()) {
+            (Method::MariadbBackup, Ok(programs)) => Ok((Method::MariadbBackup, programs, None)),
+            (Method::MariadbBackup, Err(why)) if method == Method::Native => {
+                let note = format!("second choice: {why}");
+                Ok((Method::MariadbDump, self.dump()?, Some(note)))
+            }
+            (Method::MariadbBackup, Err(why)) => Err(why),
+            _ => Ok((Method::MariadbDump, self.dump()?, None)),
         }
     }
 
@@ -150,11 +147,12 @@ impl MySqlBackups<'_> {
         // Not timed: the empty server.
         let (private, endpoint) = match self.target.private() {
             Some(private) => private.fresh_twin(request.folder)?,
-            None => {
-                Private::fresh(self.target.ask(|client| Ok(Product::of(client.session.flavor())))?, request.folder)?
-            }
+            None => Private::fresh(
+                self.target.ask(|client| Ok(Product::of(client.protocol.session.flavor())))?,
+                request.folder,
+            )?,
         };
-        meter.server_cpu_before_s = private.cpu_s().unwrap_or_default();
+        meter.server_cpu_before_s = private.running.cpu_s().unwrap_or_default();
         let mut from = decoder(taken, request)?;
         meter.part("load", || {
             // Restored lines are data: no client commands, no local files.
@@ -162,7 +160,7 @@ impl MySqlBackups<'_> {
                 .args(["--no-defaults", "--binary-mode", "--local-infile=0"])
                 .args(login(&client, &endpoint.address)?)
                 .env("MYSQL_PWD", endpoint.address.password.as_deref());
-            call.run_in(&mut from, request.interrupt).map_err(|failure| private.explain_loss(failure))
+            call.run_in(&mut from, request.interrupt).map_err(|failure| private.running.explain_loss(failure))
         })?;
         meter.source_bytes = Some(from.bytes);
         meter.codec_cpu_s += from.cpu.as_secs_f64();
@@ -191,13 +189,17 @@ fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
 }
 
 impl Backups for MySqlBackups<'_> {
+    fn methods(&self) -> (&'static str, &'static [Method]) {
+        ("MariaDB", &[Method::MariadbBackup, Method::MariadbDump])
+    }
+
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             let why =
                 "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
         }
-        if self.target.private.is_none() {
+        if self.target.private().is_none() {
             self.target.permits.foreign_restore("back up the database")?;
         }
         self.choose(request.method).map(|_| ())
@@ -245,26 +247,5 @@ impl Backups for MySqlBackups<'_> {
             _ => self.restore_dump(taken, request, meter)?,
         };
         Ok(Box::new(restored))
-    }
-}
-
-/// On restored data.
-struct RestoredServer {
-    private: Private,
-    endpoint: Endpoint,
-}
-
-impl Restored for RestoredServer {
-    fn session(&self) -> Result<Box<dyn crate::session::Session>, Failure> {
-        let client = Session::default().open(&self.endpoint, Purpose::Load);
-        Ok(Box::new(MySqlSession::new(client.map_err(|failure| self.private.explain_loss(failure))?)))
-    }
-
-    fn server_cpu_s(&self) -> Result<f64, String> {
-        self.private.cpu_s()
-    }
-
-    fn remove(mut self: Box<Self>) -> Result<(), Failure> {
-        self.private.remove()
     }
 }

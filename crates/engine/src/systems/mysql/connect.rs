@@ -5,32 +5,25 @@ use host::reactor::Socket;
 use wire::Secret;
 use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Identity, Medium, PublicKey};
 
-use super::tls::SslMode;
 use super::url::{Address, Place, ServerKey};
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{Client, log_in};
 use crate::systems::server::VIGILANCE;
 use crate::systems::server::dialogue::Tls;
 use crate::systems::server::refusal::{self, Advice, CONNECT, Explain};
+use crate::systems::server::target::Purpose;
+use crate::systems::server::tls::TlsMode;
 use crate::systems::server::url::{Address as _, PasswordSource};
 
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Prepare, count and clean up.
-    Control,
-    /// The load: a message may hold several statements.
-    Load,
-}
 
 pub(super) type Refusal = refusal::Refusal<ErrorPacket>;
 /// Of a lane.
 pub(super) type OpenError = refusal::OpenError<ErrorPacket>;
 
 #[derive(Clone)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     pub(super) address: Address,
     tls: Option<Tls>,
 }
@@ -53,9 +46,9 @@ impl Endpoint {
     /// [`Endpoint::connect`] with an unformatted error.
     pub(super) fn try_connect(&self, purpose: Purpose) -> Result<Client, Refusal> {
         let encryption = match self.address.tls.mode {
-            SslMode::Disabled => Encryption::Off,
-            SslMode::Preferred => Encryption::Prefer,
-            SslMode::Required | SslMode::VerifyCa | SslMode::VerifyIdentity => Encryption::Require,
+            TlsMode::Disable | TlsMode::Allow => Encryption::Off,
+            TlsMode::Prefer => Encryption::Prefer,
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => Encryption::Require,
         };
         match self.try_once(purpose, encryption) {
             // Like MySQL's clients: preferred TLS is optional.
@@ -86,10 +79,7 @@ impl Endpoint {
             password: address.password.as_deref().map(Secret::from),
             encryption,
             medium: if address.is_socket() { Medium::Local } else { Medium::Network },
-            identity: match address.tls.mode {
-                SslMode::VerifyCa | SslMode::VerifyIdentity => Identity::Proven,
-                SslMode::Disabled | SslMode::Preferred | SslMode::Required => Identity::Unproven,
-            },
+            identity: if address.tls.mode.verifies() { Identity::Proven } else { Identity::Unproven },
             public_key: match address.server_key {
                 ServerKey::Refuse => PublicKey::Refuse,
                 ServerKey::Ask => PublicKey::Request,
@@ -104,6 +94,7 @@ impl Endpoint {
 
 impl Explain for Endpoint {
     type Error = ErrorPacket;
+    type Address = Address;
 
     const ADVICE: Advice = Advice {
         product: "MySQL",
@@ -118,8 +109,8 @@ impl Explain for Endpoint {
               it: `ssl-ca=/path/to/ca.pem`; `ssl-mode=verify_ca` does not compare the host's name",
     };
 
-    fn shown(&self) -> String {
-        self.address.shown()
+    fn address(&self) -> &Address {
+        &self.address
     }
 
     fn check(&self) -> String {

@@ -4,9 +4,9 @@
 //! comparable.
 
 mod backup;
+mod claim;
 mod confine;
 mod connect;
-mod control;
 mod counters;
 mod dialect;
 mod durability;
@@ -20,38 +20,30 @@ mod private;
 mod programs;
 mod session;
 pub mod spatial;
-mod steps;
 mod tls;
 mod url;
 
-use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host::reactor::Choice;
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
-use crate::clock::RealClock;
-use crate::dataset::{Dataset, Dialect, Tables};
+use crate::backup::Backups;
+use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
-use crate::permits::Permits;
-use crate::session::SessionKind;
-use crate::systems::mysql::lane::{Client, NativeLane};
+use crate::systems::mysql::lane::{Client, Spoken};
 use crate::systems::owner::Owner;
 use crate::systems::server;
-use crate::systems::server::counted::{Counted, Question};
-use crate::systems::server::refusal::failure;
-use crate::systems::server::url::{Address as _, process_environment};
-use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, OsIo, Part, Placement, Target, Threads};
-use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+use crate::systems::server::counted::Question;
+use crate::systems::server::target::{self, Purpose, Server, ServerTarget};
+use crate::target::{Consent, Counters, Engine, OpenRequest, Target};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol};
-use connect::{Endpoint, Purpose};
-use control::Control;
+use claim::Claim;
+use connect::Endpoint;
 use counters::Checkpoint;
-use private::Private;
+use private::MySqlRecipe;
 use programs::Product;
 use session::Session;
 pub(crate) use url::Address;
@@ -76,42 +68,18 @@ impl Engine for MySql {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        let system = request.system;
-        let target = match &system.server {
-            Some(server) => {
-                let (private, endpoint) = Private::start(server, request)?;
-                MySqlTarget::new(endpoint, Session::default(), Some(private), request)?
-            }
-            None => {
-                let address = Address::permitted(&system.url, &process_environment, &request.permits)?;
-                request.permits.settings(&system.settings, confine::SETTINGS)?;
-                let endpoint = Endpoint::new(address)?;
-                let mut client = endpoint.connect(Purpose::Control)?;
-                confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
-                let session = Session::with_settings(&mut client, &system.settings)?;
-                client.close();
-                MySqlTarget::new(endpoint, session, None, request)?
-            }
-        };
-        Ok(Box::new(target))
+        target::open::<MySqlServer>(request)
     }
 
     fn needs(&self, system: &SystemPlan) -> Option<String> {
-        let url = Some(&system.url).filter(|_| system.server.is_none())?;
-        let Address { user, .. } = Address::parse(url, &process_environment).ok()?;
+        let Address { user, .. } = target::address::<MySqlServer>(system)?;
         Some(format!(
             "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
         ))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
-        if system.server.is_some() {
-            return "nothing: the server is étalon's own, made and removed by it".to_owned();
-        }
-        match Address::parse(&system.url, &process_environment) {
-            Ok(address) => format!("the database `{SCHEMA}` at {}, if étalon made it", address.shown()),
-            Err(failure) => failure.to_string(),
-        }
+        target::would_drop::<MySqlServer>(system)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -119,266 +87,93 @@ impl Engine for MySql {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Travel {
-    /// `COM_STMT_EXECUTE` of statements prepared at connect.
-    Prepared,
-    /// `COM_QUERY`.
-    Text,
-}
+type MySqlTarget = ServerTarget<MySqlServer>;
 
-/// The only place that maps a program's protocol.
-fn travel(protocol: Protocol) -> Result<Travel, Failure> {
-    match protocol {
-        Protocol::Prepared => Ok(Travel::Prepared),
-        Protocol::Simple => Ok(Travel::Text),
-        Protocol::Extended => Err(Failure::new(
-            FailureKind::Unsupported,
-            "use `protocol = \"extended\"`",
-            "MySQL's protocol takes parameters only with statements that were prepared before",
-        )
-        .hint("choose `prepared` or `simple`")),
-    }
-}
-
-struct MySqlTarget {
-    // Dropped before the server that it leads to.
-    control: Control,
-    endpoint: Endpoint,
-    session: Session,
-    private: Option<Mutex<Private>>,
+pub(crate) struct MySqlServer {
     checkpoint: Checkpoint,
-    consent: Consent,
-    permits: Permits,
-    reactor: Choice,
-    tables: Tables,
 }
 
-impl MySqlTarget {
-    fn new(
-        endpoint: Endpoint,
-        session: Session,
-        private: Option<Private>,
-        request: &OpenRequest,
-    ) -> Result<MySqlTarget, Failure> {
-        let OpenRequest { consent, reactor, tables, part, .. } = *request;
-        // Étalon's questions are about the load's tables.
-        let own = match tables {
-            Tables::Own => session.clone(),
-            Tables::None => session.on_tables_of_others(),
-        };
-        let control = Control::new(endpoint.clone(), own, part);
-        let checkpoint = control.ask(|client| {
-            if tables == Tables::Own && part == Part::Whole {
-                let owner = load::refuse_foreign(client, consent)?;
-                counters::refuse_unfit(client, &endpoint, owner != Owner::Nobody)?;
-            }
-            counters::checkpoint(client)
-        })?;
-        let private = private.map(Mutex::new);
-        let permits = request.permits.clone();
-        Ok(MySqlTarget { control, endpoint, session, private, checkpoint, consent, permits, reactor, tables })
-    }
+impl Server for MySqlServer {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+    type Session = Session;
+    type Claim = Claim;
+    type Recipe = MySqlRecipe;
 
-    fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.control.ask(question).map_err(|failure| self.explain(failure))
-    }
+    const DIALECT: &'static dyn Dialect = &dialect::MySqlDialect;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the database `etalon`";
 
-    /// Adds what a private server's log tells.
-    fn explain(&self, failure: Failure) -> Failure {
-        match self.private() {
-            Some(private) if failure.may_pass() => private.explain_loss(failure),
-            _ => failure,
-        }
-    }
-
-    fn private(&self) -> Option<MutexGuard<'_, Private>> {
-        self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Prepared on each connection, with the question for session counts last.
-    fn asking(&self, program: &Program) -> Result<(Vec<String>, Question), Failure> {
-        let question = self.ask(|client| Ok(counters::of_session(client.session.flavor())))?;
-        let mut statements = self.statements(program)?;
-        if travel(program.protocol())? == Travel::Prepared {
-            statements.push(question.sql.to_owned());
-        }
-        Ok((statements, question))
-    }
-
-    /// To be prepared; empty for text statements.
-    fn statements(&self, program: &Program) -> Result<Vec<String>, Failure> {
-        let sql = || program.statements().iter().map(|statement| statement.sql(self.dialect())).collect();
-        Ok(match travel(program.protocol())? {
-            Travel::Text => Vec::new(),
-            Travel::Prepared => sql(),
-        })
-    }
-
-    fn session_on(&self, tables: Tables) -> Session {
-        match tables {
-            Tables::Own => self.session.clone(),
-            Tables::None => self.session.on_tables_of_others(),
-        }
-    }
-
-    fn drive_program(&self, program: &Program, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
-        server::dialogue::refuse_pipeline("MySQL", program)?;
-        let (statements, question) = self.asking(program)?;
-        let session = self.session_on(program.tables);
-        let endpoint = self.endpoint.clone();
-        let first = |_| {
-            let opened = session.open_lane(&endpoint, &statements);
-            opened.map_err(|error| self.explain(error.failure(&endpoint)))
-        };
-        let opened = context.connect(LOGINS_AT_ONCE, first)?;
-        let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
-        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
-        worker::run(Counted::new(lane, question, program, &context)?, program, &RealClock, context)
-    }
-}
-
-impl Target for MySqlTarget {
-    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
-        if self.private.is_none() {
-            return server::reach_by_url(system);
-        }
-        server::reach_private(system, self.endpoint.address.url_of_private())
-    }
-
-    fn facts(&self) -> Result<Facts, Failure> {
-        // The control connection has other settings.
-        let mut client = self
-            .session_on(self.tables)
-            .open(&self.endpoint, Purpose::Load)
-            .map_err(|failure| self.explain(failure))?;
-        let mut facts = facts::read(&mut client, &self.endpoint, self.tables)?;
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+        let settings = &request.system.settings;
+        request.permits.settings(settings, confine::SETTINGS)?;
+        let endpoint = Endpoint::new(address)?;
+        let mut client = endpoint.connect(Purpose::Control)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        let session = Session::with_settings(&mut client, settings)?;
         client.close();
-        facts.insert("checkpoint_before_run", self.checkpoint.fact(), Nature::Identity);
-        facts.insert("client.reactor", server::reactor_kind(self.reactor), Nature::Passing);
-        if let Some(private) = self.private() {
-            private.add_facts(&mut facts);
+        Ok((endpoint, session))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            let owner = load::refuse_foreign(client, consent)?;
+            counters::refuse_unfit(client, endpoint, owner != Owner::Nobody)?;
         }
+        Ok(MySqlServer { checkpoint: counters::checkpoint(client)? })
+    }
+
+    fn statements(target: &MySqlTarget, program: &Program) -> Result<(Vec<String>, Option<Question>), Failure> {
+        server::dialogue::refuse_pipeline("MySQL", program)?;
+        let flavor = target.ask(|client| Ok(client.protocol.session.flavor()))?;
+        let question = counters::of_session(flavor);
+        let mut statements = Vec::new();
+        match program.protocol() {
+            Protocol::Prepared => {
+                statements = target.texts(program);
+                statements.push(question.sql.to_owned());
+            }
+            Protocol::Simple => {}
+            Protocol::Extended => {
+                let cause = "MySQL's protocol takes parameters only with statements that were prepared before";
+                return Err(Failure::new(FailureKind::Unsupported, "use `protocol = \"extended\"`", cause)
+                    .hint("choose `prepared` or `simple`"));
+            }
+        }
+        Ok((statements, Some(question)))
+    }
+
+    fn facts(target: &MySqlTarget, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &target.endpoint, target.tables)?;
+        facts.insert("checkpoint_before_run", target.server.checkpoint.fact(), Nature::Identity);
         Ok(facts)
     }
 
-    fn dialect(&self) -> &'static dyn Dialect {
-        &dialect::MySqlDialect
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::Server
-    }
-
-    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.ask(|client| {
-            let owner = load::refuse_foreign(client, self.consent)?;
+    fn prepare(target: &MySqlTarget, data: &Dataset) -> Result<(), Failure> {
+        target.ask(|client| {
+            let owner = load::refuse_foreign(client, target.consent)?;
             load::load(client, data, owner)
         })
     }
 
-    fn settle(&self) -> Result<(), Failure> {
-        self.ask(|client| {
-            if self.private.is_some() {
-                counters::await_purge(client)?;
-            }
-            counters::flush(client, &self.checkpoint)
-        })
-    }
-
-    fn counters(&self) -> Result<Counters, Failure> {
-        self.ask(counters::read)
-    }
-
-    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        let tried = format!("run `{sql}`");
-        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(tried.clone(), &error)))?;
-        server::whole_number(&answer, &tried)
-    }
-
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        server::reactor_workers(clients, threads)
-    }
-
-    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
-        let program = load.statements()?;
-        self.drive_program(program, context)
-    }
-
-    /// Geometries are built in: every session is spatial.
-    fn session(&self, _kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
-        let client = self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))?;
-        Ok(Box::new(steps::MySqlSession::new(client)))
-    }
-
-    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
-        server::private::limit_cpu(self.private().and_then(|private| private.running.pid()), cores)
-    }
-
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
-        Some(&pages::Pages)
-    }
-
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
-        Some(&spatial::Spatial)
-    }
-
-    fn backups(&self) -> Result<Box<dyn crate::backup::Backups + '_>, Failure> {
-        Ok(Box::new(backup::MySqlBackups { target: self }))
-    }
-
-    fn empty_caches(&self) -> Result<(), Failure> {
-        let Some(mut private) = self.private() else {
-            return Err(server::private::not_restarted());
-        };
-        self.control.close();
-        private.restart_cold(&self.endpoint)
-    }
-
-    fn os_io(&self) -> Result<OsIo, String> {
-        match self.private() {
-            Some(private) => private.running.os_io(),
-            None => Err("the server's processes are not étalon's own".to_owned()),
+    fn settle(target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
+        if target.private().is_some() {
+            counters::await_purge(client)?;
         }
+        counters::flush(client, &target.server.checkpoint)
     }
 
-    fn server_cpu_s(&self) -> Result<f64, String> {
-        match self.private() {
-            Some(private) => private.cpu_s(),
-            None => Err("the server's process is not étalon's own".to_owned()),
-        }
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read(client)
     }
 
-    fn begin_round(&self) -> Result<(), Failure> {
-        match self.private() {
-            Some(mut private) => {
-                self.control.close();
-                private.restart(&self.endpoint)
-            }
-            None => Ok(()),
-        }
+    fn remove(_target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
+        load::remove(client)
     }
 
-    fn revive(&self) -> Result<(), Failure> {
-        if self.private.is_none() {
-            return self.counters().map(|_| ());
-        }
-        let start = || self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint));
-        server::private::revive(start, || self.counters())
-    }
-
-    fn drop_all(&self) -> Result<(), Failure> {
-        let dropped = match self.private() {
-            Some(mut private) => {
-                self.control.close();
-                private.remove()
-            }
-            // Nothing was made.
-            None if self.tables == Tables::None => Ok(()),
-            None => self.ask(load::remove),
-        };
-        self.control.close();
-        dropped
+    fn backups(target: &MySqlTarget) -> Box<dyn Backups + '_> {
+        Box::new(backup::MySqlBackups { target })
     }
 }
 

@@ -10,17 +10,18 @@ use model::plan::{Connect, PrivateServer};
 use model::{Facts, Value};
 
 use super::confine;
-use super::connect::{Endpoint, Purpose};
+use super::connect::Endpoint;
 use super::keys;
 use super::programs::{Installer, Product, Programs};
 use super::session;
 use super::url::{Address, Place};
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::Client;
-use crate::systems::server;
 use crate::systems::server::private::{
-    Folders, RESTART_PATIENCE, Running, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
+    self, Folders, Habits, Recipe, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
 };
+use crate::systems::server::settings::{refuse_own, refuse_reserved, tried, unknown};
+use crate::systems::server::target::Purpose;
 use crate::systems::server::{LOOPBACK, random_password};
 use crate::target::OpenRequest;
 
@@ -28,8 +29,6 @@ use crate::target::OpenRequest;
 const ROOT: &str = "root";
 /// Made for TCP, where everybody on this machine reaches the port.
 const ACCOUNT: &str = "etalon";
-/// For the installation, and for a server to answer after crash recovery.
-const START_PATIENCE: Duration = Duration::from_secs(90);
 const SOCKET_NAME: &str = "mysql.sock";
 /// Also names its folder for temporary files.
 const OPTIONS: &str = "my.cnf";
@@ -84,28 +83,34 @@ const VARIABLES: [&str; 8] = [
     "TMPDIR",
 ];
 
-/// In its log.
-const WORDS: Words = Words { is_full, last: last_words, lingers: |_| false };
+const HABITS: Habits = Habits {
+    words: Words { is_full, last: last_words, lingers: |_| false },
+    patience: Duration::from_secs(90),
+    stop: StopSignal::Terminate,
+    end: StopSignal::Kill,
+    cold: &["--innodb-buffer-pool-load-at-startup=OFF"],
+};
 
-/// Dropping it stops it and removes its folder.
-pub(super) struct Private {
-    pub(super) running: Running,
-    spec: ServerSpec,
+pub(crate) struct MySqlRecipe {
     programs: Programs,
     settings: BTreeMap<String, Value>,
     /// Of the account for clients that may not be root.
     password: Option<String>,
 }
 
-impl Private {
-    /// Returns the endpoint once it answers.
-    ///
-    /// # Errors
-    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
-    pub(super) fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+pub(super) type Private = private::Private<MySqlRecipe>;
+
+impl Recipe for MySqlRecipe {
+    type Endpoint = Endpoint;
+
+    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;
-        refuse_own_settings(settings)?;
+        for (name, value) in settings {
+            let (name, value) = (session::plain(name), session::text_of(value));
+            refuse_own(&name, &value, &OWN_SETTINGS)?;
+            refuse_reserved(&name, &value, session::RESERVED)?;
+        }
         let bin_dir = permits.private_server(server, Product::WORDS, settings, confine::SETTINGS)?;
         let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref())?;
         let user = server_user()?;
@@ -115,7 +120,7 @@ impl Private {
             keys::make(&folders.beside_socket(KEYS), user.as_ref())?;
         }
         let mut private = Private::of(programs, settings, folders, user);
-        private.password = permits.are_bounded().then(random_password);
+        private.recipe.password = permits.are_bounded().then(random_password);
         let endpoint = match server.connect {
             Connect::Socket => private.start_on_socket()?,
             Connect::Tcp => private.start_on_port(listen.as_deref())?,
@@ -123,11 +128,52 @@ impl Private {
         Ok((private, endpoint))
     }
 
+    fn habits(&self) -> Habits {
+        HABITS
+    }
+
+    fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+        endpoint.connect(Purpose::Control).map(Client::close)
+    }
+
+    fn explain_log(&self, log: &str) -> Failure {
+        let tried = "start the private server";
+        let named = |before: &str| {
+            let rest = log.split_once(before).map(|(_, rest)| rest)?;
+            rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
+        };
+        if let Some(name) = named("unknown variable '").or_else(|| named("unknown option '")) {
+            let value = self.settings.iter().find(|(known, _)| session::plain(known) == name);
+            let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
+            return unknown("the server", &name, &value, self.programs.setting_names().iter().map(String::as_str));
+        }
+        let failure = HABITS.words.failure(tried, log);
+        if failure.kind == FailureKind::DiskFull {
+            return failure;
+        }
+        if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
+            return failure.hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
+        }
+        let said = session::plain(log);
+        if self.settings.keys().any(|name| said.contains(&session::plain(name))) {
+            let of_the_plan = Failure { kind: FailureKind::Plan, ..failure };
+            return of_the_plan.hint("correct the system's `settings` in the plan");
+        }
+        failure
+    }
+
+    fn add_facts(&self, facts: &mut Facts) {
+        facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
+        facts.passing("server.programs", self.programs.server.display().to_string());
+    }
+}
+
+impl Private {
     /// An uninitialised server in `base` with this one's programs, settings and key file.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
-        let twin = Private::empty(self.programs.clone(), &self.settings, base)?;
-        let twin = Private { password: self.password.clone(), ..twin };
-        if keys::are_wanted(&self.settings) {
+        let mut twin = Private::empty(self.recipe.programs.clone(), &self.recipe.settings, base)?;
+        twin.recipe.password = self.recipe.password.clone();
+        if keys::are_wanted(&self.recipe.settings) {
             let (own, twins) = (self.running.folders()?, twin.running.folders()?);
             keys::copy(&own.beside_socket(KEYS), &twins.beside_socket(KEYS), twin.user())?;
         }
@@ -137,7 +183,7 @@ impl Private {
     /// A running empty server in `base` with this one's programs and settings.
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
-        initialise(&private.programs, private.running.folders()?, &private.settings, private.user())?;
+        initialise(&private.recipe.programs, private.running.folders()?, &private.recipe.settings, private.user())?;
         let endpoint = private.start_on_socket()?;
         Ok((private, endpoint))
     }
@@ -154,9 +200,8 @@ impl Private {
     }
 
     fn of(programs: Programs, settings: &BTreeMap<String, Value>, folders: Folders, user: Option<User>) -> Private {
-        let spec = ServerSpec::new(&programs.server, folders.log());
-        let (running, settings) = (Running::new(folders, user, WORDS), settings.clone());
-        Private { running, spec, programs, settings, password: None }
+        let program = programs.server.clone();
+        Private::new(MySqlRecipe { programs, settings: settings.clone(), password: None }, program, folders, user)
     }
 
     pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
@@ -164,24 +209,15 @@ impl Private {
     }
 
     pub(super) fn bin_dirs(&self) -> Vec<PathBuf> {
-        let own = self.programs.server.parent().map(Path::to_path_buf);
-        let base = self.programs.base.iter().map(|base| base.join("bin"));
+        let own = self.recipe.programs.server.parent().map(Path::to_path_buf);
+        let base = self.recipe.programs.base.iter().map(|base| base.join("bin"));
         own.into_iter().chain(base).collect()
-    }
-
-    /// Owner of the data folder; `None`: étalon's own user.
-    pub(super) fn user(&self) -> Option<&User> {
-        self.running.user()
-    }
-
-    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
-        Ok(self.running.folders()?.data())
     }
 
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
         let place = Place::Socket(self.running.folders()?.beside_socket(SOCKET_NAME));
         self.spec = self.spec_with(&["--skip-networking".to_owned()])?;
-        let Some(password) = self.password.clone() else {
+        let Some(password) = self.recipe.password.clone() else {
             let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
             self.spawn_and_wait(&endpoint, &[])?;
             return Ok(endpoint);
@@ -195,7 +231,7 @@ impl Private {
 
     fn start_on_port(&mut self, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
-        let password = self.password.clone().unwrap_or_else(random_password);
+        let password = self.recipe.password.clone().unwrap_or_else(random_password);
         // The password, which dies with the server, may be used from other hosts.
         let from = if listen.is_some() { "%" } else { LOOPBACK };
         let first_words = self.write_first_words(from, &password)?;
@@ -214,7 +250,7 @@ impl Private {
     /// An account with a password, and no other TCP login. One statement per line.
     fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
         let account = format!("'{ACCOUNT}'@'{from}'");
-        let grants = match &self.password {
+        let grants = match &self.recipe.password {
             Some(_) => confine::grants(&account),
             None => format!("GRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"),
         };
@@ -240,113 +276,22 @@ impl Private {
             path("pid-file", folders.data().join("server.pid")),
             "--skip-name-resolve".to_owned(),
         ];
-        if self.password.is_some() {
+        if self.recipe.password.is_some() {
             // A table's `DATA DIRECTORY` would leave the data folder, for which MariaDB asks no privilege.
             args.push("--skip-symbolic-links".to_owned());
         }
-        if self.programs.installer == Installer::Server {
+        if self.recipe.programs.installer == Installer::Server {
             // X protocol would listen on another port.
             args.push("--mysqlx=OFF".to_owned());
         }
-        args.extend(self.programs.base.iter().map(|base| path("basedir", base.clone())));
-        if keys::are_wanted(&self.settings) {
+        args.extend(self.recipe.programs.base.iter().map(|base| path("basedir", base.clone())));
+        if keys::are_wanted(&self.recipe.settings) {
             args.push(path(keys::SETTING, folders.beside_socket(KEYS)));
         }
         let spec =
-            folders.program(&self.programs.server, folders.log()).args(args).args(own).end_signal(StopSignal::Kill);
+            folders.program(&self.recipe.programs.server, folders.log()).args(args).args(own).end_signal(HABITS.end);
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
-
-    /// With `more` arguments this time.
-    fn spawn_and_wait(&mut self, endpoint: &Endpoint, more: &[String]) -> Result<(), Failure> {
-        let connect = || endpoint.connect(Purpose::Control).map(Client::close);
-        let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
-        self.running.start(&self.spec.clone().args(more), START_PATIENCE, connect, explain)
-    }
-
-    /// A lost connection, with the server's log.
-    pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
-        self.running.explain_loss(failure)
-    }
-
-    /// On the same data, if it has ended.
-    pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
-    }
-
-    /// Ends the server in order, and starts it again.
-    pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        self.running.stop(StopSignal::Terminate, RESTART_PATIENCE)?;
-        self.spawn_and_wait(endpoint, &[])
-    }
-
-    /// Stops the server, drops its files from the operating system's cache, and starts it without its buffer pool's
-    /// pages.
-    ///
-    /// # Errors
-    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
-    pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let data = self.data()?;
-        self.running.stop(StopSignal::Terminate, RESTART_PATIENCE)?;
-        let evicted = server::private::evict(&data);
-        self.spawn_and_wait(endpoint, &["--innodb-buffer-pool-load-at-startup=OFF".to_owned()])?;
-        evicted
-    }
-
-    pub(super) fn cpu_s(&self) -> Result<f64, String> {
-        self.running.cpu_s()
-    }
-
-    pub(super) fn add_facts(&self, facts: &mut Facts) {
-        facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
-        facts.passing("server.programs", self.programs.server.display().to_string());
-    }
-
-    pub(super) fn remove(&mut self) -> Result<(), Failure> {
-        self.running.remove(StopSignal::Kill)
-    }
-}
-
-/// In its own words.
-fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
-    let tried = "start the private server";
-    let named = |before: &str| {
-        let rest = log.split_once(before).map(|(_, rest)| rest)?;
-        rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
-    };
-    if let Some(name) = named("unknown variable '").or_else(|| named("unknown option '")) {
-        let value = settings.iter().find(|(known, _)| session::plain(known) == name);
-        let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
-        return session::unknown(&name, &value, programs.setting_names().iter().map(String::as_str));
-    }
-    let failure = WORDS.failure(tried, log);
-    if failure.kind == FailureKind::DiskFull {
-        return failure;
-    }
-    if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
-        return failure.hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
-    }
-    let said = session::plain(log);
-    if settings.keys().any(|name| said.contains(&session::plain(name))) {
-        let of_the_plan = Failure { kind: FailureKind::Plan, ..failure };
-        return of_the_plan.hint("correct the system's `settings` in the plan");
-    }
-    failure
-}
-
-fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure> {
-    for (name, value) in settings {
-        let (name, value) = (session::plain(name), session::text_of(value));
-        let tried = session::tried(&name, &value);
-        if OWN_SETTINGS.contains(&name.as_str()) {
-            let cause = "on a private server étalon sets it itself";
-            return Err(Failure::new(FailureKind::Plan, tried, cause).hint("`connect` chooses between socket and TCP"));
-        }
-        if let Some(why) = session::reserved(&name) {
-            return Err(Failure::new(FailureKind::Plan, tried, format!("étalon sets it itself: {why}")));
-        }
-    }
-    Ok(())
 }
 
 fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
@@ -355,7 +300,7 @@ fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
         let value = session::text_of(value);
         if name.contains(['\n', '=', '[', '#', ' ']) || value.contains('\n') {
             let cause = "an option file takes it neither as a name nor as a value";
-            return Err(Failure::new(FailureKind::Plan, session::tried(name, &value), cause));
+            return Err(Failure::new(FailureKind::Plan, tried(name, &value), cause));
         }
         // Quotes protect `#` and blanks; backslash escapes inside.
         let value = value.replace('\\', "\\\\").replace('"', "\\\"");
@@ -366,7 +311,7 @@ fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
 
 /// It refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
-    server::private::server_user("the server", "mysql")
+    private::server_user("the server", "mysql")
 }
 
 /// Includes the option file.
@@ -418,7 +363,7 @@ fn initialise(
         Installer::Server => spec.args(["--initialize-insecure"]),
     };
     let spec = run_clean(spec, &VARIABLES, user).env("TMPDIR", folders.file(TEMPORARY));
-    server::private::install("the installation", spec, WORDS, START_PATIENCE)
+    private::install("the installation", spec, HABITS)
 }
 
 fn remove_first_words(file: &Path) -> Result<(), Failure> {

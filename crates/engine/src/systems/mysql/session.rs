@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use model::Value;
 
 use super::SCHEMA;
-use super::connect::{Endpoint, OpenError, Purpose};
+use super::connect::{Endpoint, OpenError};
 use super::dialect::{literal, quoted};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
-use crate::systems::mysql::lane::{AskError, Client, Opened};
+use crate::systems::mysql::lane::{AskError, Client, Spoken};
 use crate::systems::server::refusal::failure;
+use crate::systems::server::settings::{Reserved, refuse_reserved, tried, unknown};
+use crate::systems::server::target::{Purpose, Settings};
 
 /// Needed by étalon.
-const RESERVED: [(&str, &str); 4] = [
+pub(super) const RESERVED: Reserved = &[
     ("autocommit", "a script says itself where a transaction begins"),
     ("character_set_client", "étalon speaks UTF-8"),
     ("character_set_connection", "étalon speaks UTF-8"),
@@ -23,19 +25,13 @@ const RESERVED: [(&str, &str); 4] = [
 const NO_DATABASE: u16 = 1049;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Session {
+pub(crate) struct Session {
     /// `SET` statements.
     pub(super) settings: Vec<String>,
     pub(super) tables: Tables,
 }
 
 impl Session {
-    /// In the URL's database.
-    #[must_use]
-    pub(super) fn on_tables_of_others(&self) -> Session {
-        Session { tables: Tables::None, ..self.clone() }
-    }
-
     /// Tries each of the plan's settings, so that a wrong one is named.
     ///
     /// # Errors
@@ -49,11 +45,9 @@ impl Session {
         for (name, value) in settings {
             let (name, text) = (plain(name), text_of(value));
             let tried = tried(&name, &text);
-            if let Some(why) = reserved(&name) {
-                return Err(Failure::new(FailureKind::Plan, tried, format!("étalon sets it itself: {why}")));
-            }
+            refuse_reserved(&name, &text, RESERVED)?;
             let Some(current) = known.get(&name) else {
-                return Err(unknown(&name, &text, known.keys().map(String::as_str)));
+                return Err(unknown("the server", &name, &text, known.keys().map(String::as_str)));
             };
             let statement = format!("SET SESSION {} = {}", quoted(&name), expression(&text, current));
             client.execute(&statement).map_err(|error| refused(&tried, &error))?;
@@ -61,12 +55,18 @@ impl Session {
         }
         Ok(session)
     }
+}
 
-    /// With these settings, in étalon's database if it exists.
-    pub(super) fn open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, Failure> {
-        self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
+impl Settings for Session {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+
+    /// In the URL's database.
+    fn on_tables_of_others(&self) -> Session {
+        Session { tables: Tables::None, ..self.clone() }
     }
 
+    /// With these settings, in étalon's database if it exists.
     fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = endpoint.try_connect(purpose).map_err(OpenError::Refused)?;
         for statement in &self.settings {
@@ -82,12 +82,6 @@ impl Session {
             Err(error) => return Err(OpenError::Asked("use étalon's own database", error)),
         }
         Ok(client)
-    }
-
-    /// Prepares `statements`.
-    pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[String]) -> Result<Opened, OpenError> {
-        let client = self.try_open(endpoint, Purpose::Load)?;
-        client.into_opened(statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
     }
 }
 
@@ -110,23 +104,6 @@ pub(super) fn text_of(value: &Value) -> String {
         Value::Bool(false) => "OFF".to_owned(),
         other => other.to_string(),
     }
-}
-
-/// Why a setting is reserved.
-pub(super) fn reserved(name: &str) -> Option<&'static str> {
-    RESERVED.iter().find(|(reserved, _)| *reserved == name).map(|(_, why)| *why)
-}
-
-pub(super) fn unknown<'a>(name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
-    let failure = Failure::new(FailureKind::Plan, tried(name, value), "the server has no setting of that name");
-    match model::near::nearest(name, known) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure,
-    }
-}
-
-pub(super) fn tried(name: &str, value: &str) -> String {
-    format!("set `{name}` to `{value}`")
 }
 
 fn refused(tried: &str, error: &AskError) -> Failure {

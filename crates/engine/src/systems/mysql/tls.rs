@@ -6,13 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use rustls::{ClientConfig, SupportedProtocolVersion};
 
 use super::url::wrong;
 use crate::error::{Failure, FailureKind};
-use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
+use crate::systems::server::tls::{Check, Identity, ModeNames, Roots, TlsMode, Wanted, lists_in};
 use crate::systems::server::url::Given;
 
 /// In URLs and option files.
@@ -31,43 +30,17 @@ pub(super) const OPTIONS: [&str; 9] = [
 const WAYS: [&str; 3] = ["ssl-mode", "ssl", "ssl-verify-server-cert"];
 
 /// `ssl-mode`. <https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode>
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SslMode {
-    Disabled,
-    /// If the server can.
-    Preferred,
-    /// Verified only with a file of authorities.
-    Required,
-    /// Signed by a trusted authority.
-    VerifyCa,
-    /// And names the host.
-    VerifyIdentity,
-}
-
-const MODES: [(&str, SslMode); 5] = [
-    ("disabled", SslMode::Disabled),
-    ("preferred", SslMode::Preferred),
-    ("required", SslMode::Required),
-    ("verify_ca", SslMode::VerifyCa),
-    ("verify_identity", SslMode::VerifyIdentity),
+const MODES: ModeNames = &[
+    ("disabled", TlsMode::Disable),
+    ("preferred", TlsMode::Prefer),
+    ("required", TlsMode::Require),
+    ("verify_ca", TlsMode::VerifyCa),
+    ("verify_identity", TlsMode::VerifyFull),
 ];
-
-impl FromStr for SslMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<SslMode, String> {
-        let plain = text.to_ascii_lowercase().replace('-', "_");
-        let known = MODES.iter().find(|(name, _)| *name == plain);
-        known.map(|(_, mode)| *mode).ok_or_else(|| {
-            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-            format!("`{text}` is not an ssl-mode; known are {}", names.join(", "))
-        })
-    }
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct TlsOptions {
-    pub(super) mode: SslMode,
+    pub(super) mode: TlsMode,
     roots: Option<PathBuf>,
     revoked: Vec<PathBuf>,
     identity: Option<Identity>,
@@ -85,20 +58,23 @@ pub(super) fn truth(text: &str) -> Result<bool, Failure> {
 }
 
 /// From one source.
-fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<SslMode>, Failure> {
+fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMode>, Failure> {
     let on = |name: &str| way(name).map(|text| truth(text)).transpose();
     let (named, on_at_all, verified) = (way("ssl-mode"), on("ssl")?, on("ssl-verify-server-cert")?);
-    let named = named.map(|text| SslMode::from_str(text)).transpose().map_err(wrong)?;
+    let named = named
+        .map(|text| TlsMode::of_name(MODES, &text.to_ascii_lowercase().replace('-', "_"), "ssl-mode"))
+        .transpose()
+        .map_err(wrong)?;
     let named = match (named, on_at_all) {
-        (None, Some(false)) => Some(SslMode::Disabled),
-        (None | Some(SslMode::Preferred), Some(true)) => Some(SslMode::Required),
+        (None, Some(false)) => Some(TlsMode::Disable),
+        (None | Some(TlsMode::Prefer), Some(true)) => Some(TlsMode::Require),
         (named, _) => named,
     };
     match (named, verified) {
-        (Some(SslMode::Disabled), Some(true)) => {
+        (Some(TlsMode::Disable), Some(true)) => {
             Err(wrong("it wants the server's certificate verified, and no TLS").hint("leave one of them away"))
         }
-        (_, Some(true)) => Ok(Some(SslMode::VerifyIdentity)),
+        (_, Some(true)) => Ok(Some(TlsMode::VerifyFull)),
         (named, _) => Ok(named),
     }
 }
@@ -106,7 +82,7 @@ fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<SslMod
 impl TlsOptions {
     pub(super) fn none() -> TlsOptions {
         TlsOptions {
-            mode: SslMode::Disabled,
+            mode: TlsMode::Disable,
             roots: None,
             revoked: Vec::new(),
             identity: None,
@@ -124,19 +100,19 @@ impl TlsOptions {
         let said = mode_of(|name| if by_url { url.get(name) } else { file.get(name) })?;
         let roots = path("ssl-ca");
         let mode = match said {
-            Some(SslMode::Preferred) if is_socket => SslMode::Disabled,
+            Some(TlsMode::Prefer) if is_socket => TlsMode::Disable,
             Some(mode) => mode,
             // Like MySQL's clients: naming an authority implies verification.
-            None if roots.is_some() => SslMode::VerifyCa,
-            None if is_socket => SslMode::Disabled,
-            None => SslMode::Preferred,
+            None if roots.is_some() => TlsMode::VerifyCa,
+            None if is_socket => TlsMode::Disable,
+            None => TlsMode::Prefer,
         };
         let versions = versions(option("tls-version").as_deref())?;
-        if mode == SslMode::Disabled {
+        if mode == TlsMode::Disable {
             return Ok(TlsOptions::none());
         }
         // Like MySQL's clients. Public authorities certify anybody's host.
-        if mode == SslMode::VerifyCa && roots.is_none() {
+        if mode == TlsMode::VerifyCa && roots.is_none() {
             return Err(wrong("`ssl-mode=verify_ca` needs an authority to trust, and none is named").hint(
                 "write `ssl-ca=/path/to/ca.pem`, or `ssl-mode=verify_identity` for the operating system's authorities",
             ));
@@ -163,24 +139,14 @@ impl TlsOptions {
         Ok(TlsOptions { mode, roots, revoked, identity, versions, said })
     }
 
-    /// Like MariaDB's clients, a file of authorities is used in weaker modes, too.
-    fn check(&self) -> Check {
-        match self.mode {
-            SslMode::VerifyIdentity => Check::ChainAndName,
-            _ if self.roots.is_some() => Check::Chain,
-            SslMode::VerifyCa => Check::Chain,
-            SslMode::Disabled | SslMode::Preferred | SslMode::Required => Check::Nothing,
-        }
-    }
-
     /// A connection without TLS is acceptable as a fallback. Not if its certificate was to be verified.
     pub(super) fn can_do_without(&self) -> bool {
-        self.mode == SslMode::Preferred && self.check() == Check::Nothing
+        self.mode == TlsMode::Prefer && self.mode.check(self.roots.is_some()) == Check::Nothing
     }
 
     /// `None` if never encrypted.
     pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
-        if self.mode == SslMode::Disabled {
+        if self.mode == TlsMode::Disable {
             return Ok(None);
         }
         let roots = self.roots.clone().map_or(Roots::System, Roots::File);
@@ -188,7 +154,7 @@ impl TlsOptions {
             revoked: &self.revoked,
             identity: self.identity.as_ref(),
             versions: &self.versions,
-            ..Wanted::new(self.check(), &roots, "ssl-ca")
+            ..Wanted::new(self.mode.check(self.roots.is_some()), &roots, "ssl-ca")
         };
         wanted.client_config().map(Some)
     }
@@ -199,13 +165,13 @@ impl TlsOptions {
     /// MariaDB's programs would fall back to no TLS if somebody in between says that the server has none.
     pub(super) fn arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
         let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let word = MODES.iter().find(|(_, one)| *one == self.mode).map_or("", |(word, _)| word);
+        let word = self.mode.name(MODES);
         let mut arguments = match (name.starts_with("maria"), self.mode) {
             (false, _) => vec![format!("--ssl-mode={}", word.to_ascii_uppercase())],
-            (true, SslMode::Disabled) => vec!["--skip-ssl".to_owned()],
-            (true, SslMode::Preferred) => vec!["--ssl".to_owned(), "--skip-ssl-verify-server-cert".to_owned()],
-            (true, SslMode::VerifyIdentity) => vec!["--ssl".to_owned(), "--ssl-verify-server-cert".to_owned()],
-            (true, SslMode::Required | SslMode::VerifyCa) => {
+            (true, TlsMode::Disable) => vec!["--skip-ssl".to_owned()],
+            (true, TlsMode::Prefer) => vec!["--ssl".to_owned(), "--skip-ssl-verify-server-cert".to_owned()],
+            (true, TlsMode::VerifyFull) => vec!["--ssl".to_owned(), "--ssl-verify-server-cert".to_owned()],
+            (true, TlsMode::Allow | TlsMode::Require | TlsMode::VerifyCa) => {
                 let cause = format!("it cannot be held to `ssl-mode={word}`: where no TLS is offered, it does without");
                 return Err(Failure::new(FailureKind::Unsupported, format!("connect by {name} over TLS alone"), cause)
                     .hint("write `ssl-mode=verify_identity`, which it keeps; or name the server's socket"));

@@ -130,6 +130,13 @@ impl url::Address for Address {
             Place::Tcp { host, port } => format!("mysql://{}/{database}", authority(user, host, *port)),
         }
     }
+
+    fn url_of_private(&self) -> Option<String> {
+        let Place::Tcp { host, port } = &self.place else { return None };
+        let password = self.password.as_ref().filter(|_| host != LOOPBACK)?;
+        let login = authority(&format!("{}:{password}", self.user), host, *port);
+        Some(format!("mysql://{login}/?ssl-mode=DISABLED"))
+    }
 }
 
 /// Like MySQL's clients: `localhost` means the socket only. Some ignore a port beside it; a benchmark must not
@@ -180,15 +187,6 @@ impl Address {
         }
     }
 
-    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host
-    /// alone.
-    pub(super) fn url_of_private(&self) -> Option<String> {
-        let Place::Tcp { host, port } = &self.place else { return None };
-        let password = self.password.as_ref().filter(|_| host != LOOPBACK)?;
-        let login = authority(&format!("{}:{password}", self.user), host, *port);
-        Some(format!("mysql://{login}/?ssl-mode=DISABLED"))
-    }
-
     pub(super) fn is_socket(&self) -> bool {
         matches!(self.place, Place::Socket(_))
     }
@@ -205,7 +203,7 @@ impl Address {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::systems::mysql::tls::SslMode;
+    use crate::systems::server::tls::TlsMode;
     use crate::systems::server::url::Address as _;
     use crate::systems::server::url::tests::{are_bound, are_refused, parse, parse_within};
 
@@ -218,19 +216,19 @@ mod tests {
         let address = parse::<Address>("mysql://me:p%40ss@db.example:3307/shop").unwrap();
         assert_eq!(address.place, tcp("db.example", 3307));
         assert_eq!((address.user.as_str(), address.password.as_deref()), ("me", Some("p@ss")));
-        assert_eq!((address.database.as_deref(), address.tls.mode), (Some("shop"), SslMode::Preferred));
+        assert_eq!((address.database.as_deref(), address.tls.mode), (Some("shop"), TlsMode::Prefer));
         assert_eq!(address.shown(), "mysql://me@db.example:3307/shop");
         assert_eq!(parse::<Address>("mariadb://me@[::1]/").unwrap().place, tcp("::1", 3306));
         assert_eq!(parse::<Address>("mysql://me@[::1]:3307").unwrap().shown(), "mysql://me@[::1]:3307/");
         let address = parse::<Address>("mysql://me@localhost/shop?socket=%2Frun%2Fs").unwrap();
-        assert_eq!((&address.place, address.tls.mode), (&Place::Socket("/run/s".into()), SslMode::Disabled));
+        assert_eq!((&address.place, address.tls.mode), (&Place::Socket("/run/s".into()), TlsMode::Disable));
         assert_eq!(address.shown(), "mysql://me@localhost/shop?socket=/run/s");
         assert!(parse::<Address>("mysql://me@/shop").unwrap().is_socket());
-        assert_eq!(parse::<Address>("mysql://me@h/d?ssl-ca=/x").unwrap().tls.mode, SslMode::VerifyCa);
+        assert_eq!(parse::<Address>("mysql://me@h/d?ssl-ca=/x").unwrap().tls.mode, TlsMode::VerifyCa);
         let address =
             parse::<Address>("mysql://me@h/d?ssl_mode=VERIFY_IDENTITY&get-server-public-key=1&connect-timeout=3")
                 .unwrap();
-        assert_eq!((address.tls.mode, address.server_key), (SslMode::VerifyIdentity, ServerKey::Ask));
+        assert_eq!((address.tls.mode, address.server_key), (TlsMode::VerifyFull, ServerKey::Ask));
         assert_eq!(address.connect_timeout, Duration::from_secs(3));
     }
 
@@ -267,7 +265,7 @@ mod tests {
         assert_eq!((address.place, address.user.as_str()), (tcp("db.example", 3310), "filed"));
         assert_eq!(address.password_source, PasswordSource::Environment);
         let address: Address = parse_within("env:SHOP_URL", &variables).unwrap();
-        assert_eq!((address.place, address.tls.mode), (tcp("h", 3310), SslMode::Required));
+        assert_eq!((address.place, address.tls.mode), (tcp("h", 3310), TlsMode::Require));
         let failure = parse::<Address>("env:NOT_SET").err().unwrap();
         assert!(failure.hint.unwrap().contains("NOT_SET"));
     }

@@ -7,11 +7,8 @@ use host::process::{Held, Limit};
 use wire::postgres::base_backup::{Message, Options};
 
 use super::PostgresTarget;
-use super::connect::Endpoint;
 use super::private::Private;
 use super::programs::Programs;
-use super::session::Session;
-use super::steps::PostgresSession;
 use crate::backup::codec::{Codec, Compression, Decoder};
 use crate::backup::meter::Meter;
 use crate::backup::place::unpack_tar;
@@ -19,9 +16,9 @@ use crate::backup::sink::{Sink, io_failure};
 use crate::backup::tool::{self, Tool};
 use crate::backup::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Scope, Taken};
 use crate::error::{Failure, FailureKind};
-use crate::session::SessionKind;
 use crate::systems::postgres::lane::CopyError;
 use crate::systems::server::refusal::failure;
+use crate::systems::server::restored;
 
 /// Backup label at the server.
 const LABEL: &str = "etalon";
@@ -30,16 +27,10 @@ const FIRST_RELEASE: u32 = 150_000;
 /// `MAX_RATE` in kB/s.
 const RATES_KB_S: std::ops::RangeInclusive<u64> = 32..=1_048_576;
 
+type RestoredServer = restored::RestoredServer<super::PostgresServer>;
+
 pub(super) struct PostgresBackups<'a> {
     pub(super) target: &'a PostgresTarget,
-}
-
-fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
-    match request.method {
-        Method::Native | Method::BaseBackup => Ok(Method::BaseBackup),
-        Method::PgBasebackup => Ok(Method::PgBasebackup),
-        other => Err(other.unknown_to("PostgreSQL", &[Method::BaseBackup, Method::PgBasebackup])),
-    }
 }
 
 /// As the server and its program take it.
@@ -59,11 +50,11 @@ impl PostgresBackups<'_> {
     /// Refuses a server that étalon may not copy wholly, or could not restore.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a base backup";
-        if self.target.private.is_none() {
+        if self.target.private().is_none() {
             // Restoring would run, on this host, whatever the server contains.
             self.target.permits.foreign_restore(tried)?;
         }
-        if self.target.private.is_none() && request.scope == Scope::OwnDatabase {
+        if self.target.private().is_none() && request.scope == Scope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
                 "`whole_server = true` in the benchmark, or `--set 'benchmarks.*.whole_server=true'`, allows it; the \
@@ -262,11 +253,15 @@ impl<'a> Stream<'a> {
 }
 
 impl Backups for PostgresBackups<'_> {
+    fn methods(&self) -> (&'static str, &'static [Method]) {
+        ("PostgreSQL", &[Method::BaseBackup, Method::PgBasebackup])
+    }
+
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        if request.bounds.cores.is_some() && self.target.private.is_none() {
+        if request.bounds.cores.is_some() && self.target.private().is_none() {
             return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
         }
-        match method(request)? {
+        match self.method(request.method)? {
             Method::PgBasebackup if request.bounds.cores.is_some() => {
                 let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
                 return Err(request.no_process_to_hold(why).hint("`method = \"base-backup\"`"));
@@ -290,7 +285,7 @@ impl Backups for PostgresBackups<'_> {
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
-        match method(request)? {
+        match self.method(request.method)? {
             Method::PgBasebackup => self.call(request, meter),
             _ => self.speak(request, meter),
         }
@@ -332,25 +327,4 @@ fn unpack(
     unpack_tar(&mut from, data, user).map_err(|error| io_failure(&tried, &error))?;
     fs::create_dir_all(data.join("pg_wal")).map_err(|error| io_failure(&tried, &error))?;
     Ok((from.bytes, from.cpu.as_secs_f64()))
-}
-
-/// On restored data.
-struct RestoredServer {
-    private: Private,
-    endpoint: Endpoint,
-}
-
-impl Restored for RestoredServer {
-    fn session(&self) -> Result<Box<dyn crate::session::Session>, Failure> {
-        let client = Session::plain().open(&self.endpoint).map_err(|failure| self.private.explain_loss(failure))?;
-        Ok(Box::new(PostgresSession::new(client, SessionKind::Plain)?))
-    }
-
-    fn server_cpu_s(&self) -> Result<f64, String> {
-        self.private.cpu_s()
-    }
-
-    fn remove(mut self: Box<Self>) -> Result<(), Failure> {
-        self.private.remove()
-    }
 }

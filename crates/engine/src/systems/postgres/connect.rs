@@ -7,7 +7,7 @@ use host::reactor::Socket;
 use wire::Secret;
 use wire::postgres::{Config, Encryption, ErrorFields, ScramCache};
 
-use super::tls::{Attempt, Negotiation};
+use super::tls::{self, Attempt, Negotiation};
 use super::url::{Address, SessionAttributes};
 use crate::error::{Failure, FailureKind};
 use crate::systems::postgres::lane::{Client, log_in};
@@ -27,7 +27,7 @@ pub(super) type Refusal = refusal::Refusal<ErrorFields>;
 pub(super) type OpenError = refusal::OpenError<ErrorFields>;
 
 #[derive(Clone)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     pub(super) address: Address,
     tls: Option<Tls>,
     /// Derived keys.
@@ -65,7 +65,7 @@ impl Endpoint {
 
     fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
         let mut first = None;
-        for attempt in self.address.tls.mode.attempts() {
+        for attempt in tls::attempts(self.address.tls.mode) {
             match self.try_once(*attempt, options) {
                 Err(refusal) if is_about_encryption(&refusal) => first = first.or(Some(refusal)),
                 Err(refusal) => return Err(first.unwrap_or(refusal)),
@@ -136,6 +136,7 @@ fn is_about_encryption(refusal: &Refusal) -> bool {
 
 impl Explain for Endpoint {
     type Error = ErrorFields;
+    type Address = Address;
 
     const ADVICE: Advice = Advice {
         product: "PostgreSQL",
@@ -150,8 +151,8 @@ impl Explain for Endpoint {
               it: `sslrootcert=/path/to/root.crt`; `sslmode=verify-ca` does not compare the host's name",
     };
 
-    fn shown(&self) -> String {
-        self.address.shown()
+    fn address(&self) -> &Address {
+        &self.address
     }
 
     fn check(&self) -> String {

@@ -15,18 +15,15 @@ use super::session;
 use super::url::Address;
 use crate::error::{Failure, FailureKind};
 use crate::systems::postgres::lane::Client;
-use crate::systems::server;
 use crate::systems::server::private::{
-    Folders, RESTART_PATIENCE, Running, STOP_PATIENCE, SocketUse, Wish, Words, failed, give, joined, on_free_port,
-    run_clean,
+    self, Folders, Habits, Recipe, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
 };
+use crate::systems::server::settings::{refuse_own, refuse_reserved, unknown};
 use crate::systems::server::{LOOPBACK, random_password};
 use crate::target::OpenRequest;
 
 const ROLE: &str = "etalon";
 const DATABASE: &str = "postgres";
-/// For initdb, and for a server to answer after crash recovery.
-const START_PATIENCE: Duration = Duration::from_secs(60);
 /// Longest socket name of a server.
 const SOCKET_NAME: &str = ".s.PGSQL.65535";
 /// Only part of the socket's name.
@@ -65,29 +62,34 @@ const VARIABLES: [&str; 14] = [
     "PGDATESTYLE",
 ];
 
-/// In its log.
-const WORDS: Words = Words { is_full, last: last_words, lingers };
+const HABITS: Habits = Habits {
+    words: Words { is_full, last: last_words, lingers },
+    patience: Duration::from_secs(60),
+    stop: StopSignal::Fast,
+    end: StopSignal::Immediate,
+    cold: &[],
+};
 
-/// Dropping it stops it and removes its folder.
-pub(super) struct Private {
-    pub(super) running: Running,
-    spec: ServerSpec,
+pub(crate) struct PostgresRecipe {
     programs: Programs,
     settings: BTreeMap<String, Value>,
     login: &'static str,
     /// The superuser's, where clients use another role.
-    owner: Option<Endpoint>,
+    pub(super) owner: Option<Endpoint>,
 }
 
-impl Private {
-    /// Returns the endpoint once it answers.
-    ///
-    /// # Errors
-    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
-    pub(super) fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+pub(super) type Private = private::Private<PostgresRecipe>;
+
+impl Recipe for PostgresRecipe {
+    type Endpoint = Endpoint;
+
+    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;
-        refuse_own_settings(settings)?;
+        for (name, value) in settings {
+            refuse_own(name, &value.to_string(), &OWN_SETTINGS)?;
+            refuse_reserved(name, &value.to_string(), session::RESERVED)?;
+        }
         let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe(settings))?;
         let programs = Programs::find(bin_dir.as_deref())?;
         let superuser = if permits.are_bounded() { confine::OWNER } else { ROLE };
@@ -113,18 +115,53 @@ impl Private {
         confine::make_role(&endpoint, ROLE, password.as_deref())?;
         let Address { host, port, .. } = &endpoint.address;
         let clients = Endpoint::new(Address::plain(host, *port, ROLE, DATABASE, password.as_deref()))?;
-        private.owner = Some(endpoint);
+        private.recipe.owner = Some(endpoint);
         Ok((private, clients))
     }
 
-    /// The superuser's, where clients use another role.
-    pub(super) fn owner(&self) -> Option<&Endpoint> {
-        self.owner.as_ref()
+    fn habits(&self) -> Habits {
+        HABITS
     }
 
+    fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+        endpoint.connect("").map(Client::close)
+    }
+
+    fn explain_log(&self, log: &str) -> Failure {
+        let tried = "start the private server";
+        let between =
+            |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
+        if let Some(name) = between("unrecognized configuration parameter \"") {
+            let value = self.settings.get(name).map(ToString::to_string).unwrap_or_default();
+            return unknown(session::PRODUCT, name, &value, self.programs.setting_names().iter().map(String::as_str));
+        }
+        let cause = last_words(log);
+        let of_the_plan = between("parameter \"").is_some_and(|name| self.settings.contains_key(name))
+            || self.settings.keys().any(|name| cause.contains(&format!("\"{name}\"")));
+        if of_the_plan {
+            return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
+        }
+        let failure = HABITS.words.failure(tried, log);
+        let no_memory = log.contains("Cannot allocate memory") || log.contains("could not create shared memory");
+        match failure.kind {
+            FailureKind::Other if no_memory => {
+                failure.hint("ask for less memory: `shared_buffers` in the system's `settings`")
+            }
+            _ => failure,
+        }
+    }
+
+    fn add_facts(&self, facts: &mut Facts) {
+        let superuser = self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user);
+        facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, superuser).join(" ")));
+        facts.passing("server.programs", self.programs.folder.display().to_string());
+    }
+}
+
+impl Private {
     /// An uninitialised server in `base` with this one's programs and settings.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
-        Private::empty(Some(self.programs.clone()), &self.settings, base)
+        Private::empty(Some(self.recipe.programs.clone()), &self.recipe.settings, base)
     }
 
     /// An uninitialised server, to restore into.
@@ -146,22 +183,13 @@ impl Private {
         folders: Folders,
         user: Option<User>,
     ) -> Private {
-        let spec = ServerSpec::new(programs.postgres(), folders.log());
-        let (running, settings) = (Running::new(folders, user, WORDS), settings.clone());
-        Private { running, spec, programs, settings, login, owner: None }
+        let program = programs.postgres();
+        let recipe = PostgresRecipe { programs, settings: settings.clone(), login, owner: None };
+        Private::new(recipe, program, folders, user)
     }
 
     pub(super) fn bin_dir(&self) -> PathBuf {
-        self.programs.folder.clone()
-    }
-
-    /// Owner of the data folder; `None`: étalon's own user.
-    pub(super) fn user(&self) -> Option<&User> {
-        self.running.user()
-    }
-
-    pub(super) fn data(&self) -> Result<PathBuf, Failure> {
-        Ok(self.running.folders()?.data())
+        self.recipe.programs.folder.clone()
     }
 
     /// Removes the original's settings from restored data: they might archive WAL to its archive, or ask for an
@@ -199,7 +227,7 @@ impl Private {
             ("port", SOCKET_PORT.to_string()),
         ];
         self.spec = self.spec_with(&own)?;
-        self.spawn_and_wait(&endpoint)?;
+        self.spawn_and_wait(&endpoint, &[])?;
         Ok(endpoint)
     }
 
@@ -224,7 +252,7 @@ impl Private {
                 ("port", port.to_string()),
             ];
             self.spec = self.spec_with(&own)?;
-            self.spawn_and_wait(&endpoint)?;
+            self.spawn_and_wait(&endpoint, &[])?;
             Ok(endpoint)
         })
     }
@@ -233,108 +261,18 @@ impl Private {
         let folders = self.running.folders()?;
         let setting = |name: &str, value: String| ["-c".to_owned(), format!("{name}={value}")];
         let spec = folders
-            .program(self.programs.postgres(), folders.log())
+            .program(self.recipe.programs.postgres(), folders.log())
             .args(["-D".into(), folders.data().into_os_string()])
-            .args(self.settings.iter().flat_map(|(name, value)| setting(name, value.to_string())))
+            .args(self.recipe.settings.iter().flat_map(|(name, value)| setting(name, value.to_string())))
             .args(own.iter().flat_map(|(name, value)| setting(name, value.clone())))
-            .end_signal(StopSignal::Immediate);
+            .end_signal(HABITS.end);
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
-
-    fn spawn_and_wait(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let connect = || endpoint.connect("").map(Client::close);
-        let explain = |log: &str| explain_log(&self.programs, &self.settings, log);
-        self.running.start(&self.spec, START_PATIENCE, connect, explain)
-    }
-
-    /// A lost connection, with the server's log.
-    pub(super) fn explain_loss(&self, failure: Failure) -> Failure {
-        self.running.explain_loss(failure)
-    }
-
-    /// On the same data, if it has ended.
-    pub(super) fn revive(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint) }
-    }
-
-    /// On the same data with the same settings.
-    pub(super) fn restart(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        self.running.folders()?;
-        self.running.stop(StopSignal::Fast, STOP_PATIENCE)?;
-        self.spawn_and_wait(endpoint)
-    }
-
-    /// Stops the server, drops its files from the operating system's cache, and starts it again.
-    ///
-    /// # Errors
-    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
-    pub(super) fn restart_cold(&mut self, endpoint: &Endpoint) -> Result<(), Failure> {
-        let data = self.data()?;
-        self.running.stop(StopSignal::Fast, RESTART_PATIENCE)?;
-        let evicted = server::private::evict(&data);
-        self.spawn_and_wait(endpoint)?;
-        evicted
-    }
-
-    pub(super) fn cpu_s(&self) -> Result<f64, String> {
-        self.running.cpu_s()
-    }
-
-    fn superuser(&self) -> &str {
-        self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user)
-    }
-
-    pub(super) fn add_facts(&self, facts: &mut Facts) {
-        facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, self.superuser()).join(" ")));
-        facts.passing("server.programs", self.programs.folder.display().to_string());
-    }
-
-    pub(super) fn remove(&mut self) -> Result<(), Failure> {
-        self.running.remove(StopSignal::Immediate)
-    }
-}
-
-fn explain_log(programs: &Programs, settings: &BTreeMap<String, Value>, log: &str) -> Failure {
-    let tried = "start the private server";
-    let between =
-        |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
-    if let Some(name) = between("unrecognized configuration parameter \"") {
-        let value = settings.get(name).map(ToString::to_string).unwrap_or_default();
-        return session::unknown(name, &value, programs.setting_names().iter().map(String::as_str));
-    }
-    let cause = last_words(log);
-    let of_the_plan = between("parameter \"").is_some_and(|name| settings.contains_key(name))
-        || settings.keys().any(|name| cause.contains(&format!("\"{name}\"")));
-    if of_the_plan {
-        return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
-    }
-    let failure = WORDS.failure(tried, log);
-    let no_memory = log.contains("Cannot allocate memory") || log.contains("could not create shared memory");
-    match failure.kind {
-        FailureKind::Other if no_memory => {
-            failure.hint("ask for less memory: `shared_buffers` in the system's `settings`")
-        }
-        _ => failure,
-    }
-}
-
-fn refuse_own_settings(settings: &BTreeMap<String, Value>) -> Result<(), Failure> {
-    for (name, value) in settings {
-        let tried = format!("set `{name}` to `{value}`");
-        if OWN_SETTINGS.contains(&name.as_str()) {
-            let cause = "on a private server étalon sets it itself";
-            return Err(Failure::new(FailureKind::Plan, tried, cause).hint("`connect` chooses between socket and TCP"));
-        }
-        if let Some(why) = session::reserved(name) {
-            return Err(Failure::new(FailureKind::Plan, tried, format!("étalon sets it itself: {why}")));
-        }
-    }
-    Ok(())
 }
 
 /// PostgreSQL refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
-    server::private::server_user("PostgreSQL", "postgres")
+    private::server_user("PostgreSQL", "postgres")
 }
 
 fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
@@ -372,7 +310,7 @@ fn initialise(
         give(&file, user).map_err(|error| failed(tried, error))?;
         spec = spec.args(["--pwfile".into(), file.clone().into_os_string()]);
     }
-    server::private::install("initdb", run_clean(spec, &VARIABLES, user), WORDS, START_PATIENCE)?;
+    private::install("initdb", run_clean(spec, &VARIABLES, user), HABITS)?;
     if password.is_some() {
         fs::remove_file(&file).map_err(|error| failed(tried, error))?;
     }

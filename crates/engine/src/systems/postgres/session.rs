@@ -7,35 +7,34 @@ use model::Value;
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
 use crate::error::{Failure, FailureKind};
-use crate::systems::postgres::lane::{AskError, Client, Opened, Statements};
+use crate::systems::postgres::lane::{AskError, Client, Spoken};
 use crate::systems::server::refusal::failure;
+use crate::systems::server::settings::{Reserved, refuse_reserved, tried, unknown};
+use crate::systems::server::target::{Purpose, Settings};
+
+pub(super) const PRODUCT: &str = "PostgreSQL";
 
 /// Needed by étalon.
-const RESERVED: [(&str, &str); 2] = [
+pub(super) const RESERVED: Reserved = &[
     ("search_path", "étalon's tables are in a schema of their own, which its sessions look into"),
     ("client_encoding", "étalon speaks UTF-8"),
 ];
 
 #[derive(Clone, Debug)]
-pub(super) struct Session {
+pub(crate) struct Session {
     /// Settings that only a new session can have, as `-c name=value`.
     pub(super) options: String,
     /// `SET` statements.
     pub(super) sql: String,
 }
 
-impl Session {
-    pub(super) fn plain() -> Session {
+impl Default for Session {
+    fn default() -> Session {
         Session { options: String::new(), sql: set("search_path", SCHEMA) }
     }
+}
 
-    /// Without étalon's schema: with the role's search path.
-    #[must_use]
-    pub(super) fn on_tables_of_others(&self) -> Session {
-        let own = set("search_path", SCHEMA);
-        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1) }
-    }
-
+impl Session {
     /// Tries each of the plan's settings, so that a wrong one is named.
     ///
     /// # Errors
@@ -45,7 +44,7 @@ impl Session {
         client: &mut Client,
         settings: &BTreeMap<String, Value>,
     ) -> Result<Session, Failure> {
-        let mut session = Session::plain();
+        let mut session = Session::default();
         if settings.is_empty() {
             return Ok(session);
         }
@@ -64,28 +63,29 @@ impl Session {
         session.options = options.join(" ");
         if !session.options.is_empty() {
             // Fails here because of settings rather than in a later step.
-            session.open(endpoint)?.close();
+            session.open(endpoint, Purpose::Load)?.close();
         }
         Ok(session)
     }
+}
 
-    /// With these settings.
-    pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
-        self.try_open(endpoint).map_err(|error| error.failure(endpoint))
+impl Settings for Session {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+
+    /// Without étalon's schema: with the role's search path.
+    fn on_tables_of_others(&self) -> Session {
+        let own = set("search_path", SCHEMA);
+        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1) }
     }
 
-    fn try_open(&self, endpoint: &Endpoint) -> Result<Client, OpenError> {
+    /// With these settings.
+    fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = endpoint.try_connect(&self.options).map_err(OpenError::Refused)?;
         if !self.sql.is_empty() {
             client.execute(&self.sql).map_err(|error| OpenError::Asked("give a session its settings", error))?;
         }
         Ok(client)
-    }
-
-    /// Prepares `statements`.
-    pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &Statements) -> Result<Opened, OpenError> {
-        let client = self.try_open(endpoint)?;
-        client.into_opened(statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
     }
 }
 
@@ -108,9 +108,7 @@ fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failu
 
 fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
     let refuse = |cause: String| Failure::new(FailureKind::Plan, tried(name, value), cause);
-    if let Some(why) = reserved(name) {
-        return Err(refuse(format!("étalon sets it itself: {why}")));
-    }
+    refuse_reserved(name, value, RESERVED)?;
     match known.get(name).map(String::as_str) {
         Some("user" | "superuser") => Ok(Scope::Session),
         Some("backend" | "superuser-backend") => Ok(Scope::Start),
@@ -122,25 +120,8 @@ fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Sc
         }
         // Extensions loaded on first use have settings with a dot.
         None if name.contains('.') => Ok(Scope::Session),
-        None => Err(unknown(name, value, known.keys().map(String::as_str))),
+        None => Err(unknown(PRODUCT, name, value, known.keys().map(String::as_str))),
     }
-}
-
-/// Why a setting is reserved.
-pub(super) fn reserved(name: &str) -> Option<&'static str> {
-    RESERVED.iter().find(|(reserved, _)| *reserved == name).map(|(_, why)| *why)
-}
-
-pub(super) fn unknown<'a>(name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
-    let failure = Failure::new(FailureKind::Plan, tried(name, value), "PostgreSQL has no setting of that name");
-    match model::near::nearest(name, known) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure,
-    }
-}
-
-fn tried(name: &str, value: &str) -> String {
-    format!("set `{name}` to `{value}`")
 }
 
 fn refused(name: &str, value: &str, error: &AskError) -> Failure {

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use rustls::{ClientConfig, SupportedProtocolVersion};
 use wire::Secret;
@@ -13,7 +12,7 @@ use wire::Secret;
 use super::pgpass::user_folder;
 use super::url::wrong;
 use crate::error::{Failure, FailureKind};
-use crate::systems::server::tls::{Check, Identity, Roots, Wanted, lists_in};
+use crate::systems::server::tls::{Identity, ModeNames, Roots, TlsMode, Wanted, lists_in};
 use crate::systems::server::url::{Environment, Given};
 
 /// In URLs, with their environment variables.
@@ -35,22 +34,7 @@ const OPTIONS: [(&str, Option<&str>); 12] = [
 /// ALPN of PostgreSQL 17 and newer for direct TLS.
 const ALPN: &[u8] = b"postgresql";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TlsMode {
-    Disable,
-    /// Only if the server refuses plain connections.
-    Allow,
-    /// If the server can.
-    Prefer,
-    /// Verified only with a file of authorities.
-    Require,
-    /// Signed by a trusted authority.
-    VerifyCa,
-    /// And names the host.
-    VerifyFull,
-}
-
-const MODES: [(&str, TlsMode); 6] = [
+const MODES: ModeNames = &[
     ("disable", TlsMode::Disable),
     ("allow", TlsMode::Allow),
     ("prefer", TlsMode::Prefer),
@@ -66,36 +50,13 @@ pub(super) enum Attempt {
     Tls,
 }
 
-impl FromStr for TlsMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<TlsMode, String> {
-        let known = MODES.iter().find(|(name, _)| *name == text);
-        known.map(|(_, mode)| *mode).ok_or_else(|| {
-            let names: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
-            format!("`{text}` is not an sslmode; known are {}", names.join(", "))
-        })
-    }
-}
-
-impl TlsMode {
-    /// In order, while the server objects to encryption or its absence.
-    pub(super) fn attempts(self) -> &'static [Attempt] {
-        match self {
-            TlsMode::Disable => &[Attempt::Plain],
-            TlsMode::Allow => &[Attempt::Plain, Attempt::Tls],
-            TlsMode::Prefer => &[Attempt::Prefer, Attempt::Plain],
-            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => &[Attempt::Tls],
-        }
-    }
-
-    /// Refuses a connection without TLS.
-    fn insists(self) -> bool {
-        matches!(self, TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull)
-    }
-
-    fn name(self) -> &'static str {
-        MODES.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+/// In order, while the server objects to encryption or its absence.
+pub(super) fn attempts(mode: TlsMode) -> &'static [Attempt] {
+    match mode {
+        TlsMode::Disable => &[Attempt::Plain],
+        TlsMode::Allow => &[Attempt::Plain, Attempt::Tls],
+        TlsMode::Prefer => &[Attempt::Prefer, Attempt::Plain],
+        TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => &[Attempt::Tls],
     }
 }
 
@@ -152,14 +113,14 @@ impl Sources<'_> {
     fn mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
         let is_system = named_root == Some("system");
         let mode = match self.get("sslmode") {
-            Some(text) => TlsMode::from_str(&text).map_err(wrong)?,
+            Some(text) => TlsMode::of_name(MODES, &text, "sslmode").map_err(wrong)?,
             None if is_system => TlsMode::VerifyFull,
             None if (self.environment)("PGREQUIRESSL").is_some_and(|text| text.starts_with('1')) => TlsMode::Require,
             None => TlsMode::Prefer,
         };
         // Public authorities certify anybody's host.
         if is_system && mode != TlsMode::VerifyFull {
-            let cause = format!("`sslmode={}` is too weak for `sslrootcert=system`", mode.name());
+            let cause = format!("`sslmode={}` is too weak for `sslrootcert=system`", mode.name(MODES));
             return Err(wrong(cause).hint("write `sslmode=verify-full`, or leave `sslmode` away"));
         }
         Ok(mode)
@@ -170,7 +131,7 @@ impl Sources<'_> {
             None | Some("postgres") => Ok(Negotiation::Asked),
             Some("direct") if mode.insists() => Ok(Negotiation::Direct),
             Some("direct") => {
-                let cause = format!("`sslmode={}` is too weak for `sslnegotiation=direct`", mode.name());
+                let cause = format!("`sslmode={}` is too weak for `sslnegotiation=direct`", mode.name(MODES));
                 Err(wrong(cause).hint("write `sslmode=require` or stricter"))
             }
             Some(_) => Err(wrong("`sslnegotiation` is `postgres` or `direct`")),
@@ -182,13 +143,13 @@ impl Sources<'_> {
             Some(file) if file == Path::new("system") => Some(Roots::System),
             file => file.map(Roots::File),
         };
-        if roots.is_some() || !matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyFull) {
+        if roots.is_some() || !mode.verifies() {
             return Ok(roots);
         }
         let usual = self.folder.as_deref().map(|folder| folder.join("root.crt").display().to_string());
         let cause = format!(
             "`sslmode={}` needs authorities to trust, and {}",
-            mode.name(),
+            mode.name(MODES),
             usual.map_or("none are named".to_owned(), |file| format!("there is no {file}"))
         );
         let hint = match mode {
@@ -311,13 +272,10 @@ impl TlsOptions {
 
     /// `None` if never encrypted.
     pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
-        let check = match (self.mode, &self.roots) {
-            (TlsMode::Disable, _) => return Ok(None),
-            (TlsMode::VerifyFull, _) => Check::ChainAndName,
-            // Like libpq, a file of authorities is used in weaker modes, too.
-            (_, Some(_)) => Check::Chain,
-            (_, None) => Check::Nothing,
-        };
+        if self.mode == TlsMode::Disable {
+            return Ok(None);
+        }
+        let check = self.mode.check(self.roots.is_some());
         let roots = self.roots.as_ref().unwrap_or(&Roots::System);
         let wanted = Wanted {
             revoked: &self.revoked,
@@ -335,7 +293,7 @@ impl TlsOptions {
 
     /// Environment variables for PostgreSQL's own programs.
     pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
-        let mut variables = vec![("PGSSLMODE", self.mode.name().to_owned())];
+        let mut variables = vec![("PGSSLMODE", self.mode.name(MODES).to_owned())];
         for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {
             let Some(value) = self.said.get(name) else { continue };
             let Some(variable) = variable else {

@@ -10,9 +10,10 @@ use host::reactor::Vigilance;
 use wire::postgres::ChannelBinding;
 
 use super::pgpass::{self, Lookup};
-use super::tls::{self, TlsMode, TlsOptions};
+use super::tls::{self, TlsOptions};
 use crate::error::Failure;
 use crate::permits::Permits;
+use crate::systems::server::tls::TlsMode;
 use crate::systems::server::url::{self, Environment, Form, Given, PasswordSource, authority, os_user};
 use crate::systems::server::{LOOPBACK, VIGILANCE};
 
@@ -191,6 +192,13 @@ impl url::Address for Address {
             false => format!("postgres://{}/{database}", authority(user, host, *port)),
         }
     }
+
+    fn url_of_private(&self) -> Option<String> {
+        let Address { host, port, user, database, password, .. } = self;
+        let password = password.as_ref().filter(|_| !self.is_socket() && host != LOOPBACK)?;
+        let login = authority(&format!("{user}:{password}"), host, *port);
+        Some(format!("postgres://{login}/{database}?sslmode=disable"))
+    }
 }
 
 /// Host and address.
@@ -250,15 +258,6 @@ impl Address {
             options: String::new(),
             session_attributes: None,
         }
-    }
-
-    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host
-    /// alone.
-    pub(super) fn url_of_private(&self) -> Option<String> {
-        let Address { host, port, user, database, password, .. } = self;
-        let password = password.as_ref().filter(|_| !self.is_socket() && host != LOOPBACK)?;
-        let login = authority(&format!("{user}:{password}"), host, *port);
-        Some(format!("postgres://{login}/{database}?sslmode=disable"))
     }
 
     /// Environment of PostgreSQL's own programs, beside host, port, role and password, to connect like étalon.

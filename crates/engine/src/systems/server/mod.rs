@@ -1,10 +1,17 @@
 //! What server systems share.
 
 pub(crate) mod connector;
+pub(crate) mod control;
 pub(crate) mod counted;
 pub mod dialogue;
 pub(crate) mod private;
 pub(crate) mod refusal;
+pub(crate) mod restored;
+pub(crate) mod settings;
+pub(crate) mod steps;
+pub(crate) mod target;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod tls;
 pub(crate) mod url;
 

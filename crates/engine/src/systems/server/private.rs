@@ -1,6 +1,8 @@
 //! Common parts of private servers: folders and process.
 
+use std::convert::Infallible;
 use std::fs;
+use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -9,18 +11,19 @@ use std::time::{Duration, Instant};
 use host::HostError;
 use host::process::{Bounds, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
 use host::scratch::Scratch;
-use model::SystemPlan;
+use model::plan::PrivateServer;
+use model::{Facts, SystemPlan};
 
 use crate::error::{Failure, FailureKind};
-use crate::target::{CpuHold, OsIo};
+use crate::target::{CpuHold, OpenRequest, OsIo};
 
 /// Polling interval at start.
 const START_POLL: Duration = Duration::from_millis(20);
 /// Between start attempts.
 const AGAIN_POLL: Duration = Duration::from_millis(200);
-pub(crate) const STOP_PATIENCE: Duration = Duration::from_secs(10);
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// For a clean shutdown, which writes dirty pages.
-pub(crate) const RESTART_PATIENCE: Duration = Duration::from_secs(60);
+const RESTART_PATIENCE: Duration = Duration::from_secs(60);
 /// From refusing connections to the end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 const ENDING_POLL: Duration = Duration::from_millis(20);
@@ -197,7 +200,8 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
 }
 
 /// Runs an installation program.
-pub(crate) fn install(name: &str, spec: ServerSpec, words: Words, patience: Duration) -> Result<(), Failure> {
+pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
+    let Habits { words, patience, .. } = habits;
     let tried = "initialise a private server";
     let started = Instant::now();
     let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
@@ -344,6 +348,130 @@ impl Running {
     }
 }
 
+/// What engines' private servers differ in.
+pub(crate) trait Recipe: Sized + Send + 'static {
+    type Endpoint;
+
+    /// Returns the endpoint once it answers.
+    ///
+    /// # Errors
+    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
+    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private<Self>, Self::Endpoint), Failure>;
+
+    fn habits(&self) -> Habits;
+
+    /// Whether it lets in.
+    fn try_login(&self, endpoint: &Self::Endpoint) -> Result<(), Failure>;
+
+    /// Of a start that failed.
+    fn explain_log(&self, log: &str) -> Failure;
+
+    fn add_facts(&self, facts: &mut Facts);
+}
+
+/// How an engine's servers start and end.
+#[derive(Clone, Copy)]
+pub(crate) struct Habits {
+    /// In their logs.
+    pub(crate) words: Words,
+    /// For the installation, and for a server to answer after crash recovery.
+    pub(crate) patience: Duration,
+    /// Ends one in order.
+    pub(crate) stop: StopSignal,
+    /// Ends one whose data are thrown away.
+    pub(crate) end: StopSignal,
+    /// Arguments of a start without what it remembers of its caches.
+    pub(crate) cold: &'static [&'static str],
+}
+
+/// A private server. Dropping it stops it and removes its folder.
+pub(crate) struct Private<R> {
+    pub(crate) running: Running,
+    pub(crate) spec: ServerSpec,
+    pub(crate) recipe: R,
+}
+
+impl<R: Recipe> Private<R> {
+    /// Not started yet.
+    pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
+        let spec = ServerSpec::new(program, folders.log());
+        Private { running: Running::new(folders, user, recipe.habits().words), spec, recipe }
+    }
+
+    /// Owner of the data folder; `None`: étalon's own user.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.running.user()
+    }
+
+    pub(crate) fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.data())
+    }
+
+    /// With `more` arguments this time.
+    pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
+        let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
+        let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
+        self.running.start(&spec, recipe.habits().patience, connect, explain)
+    }
+
+    /// On the same data, if it has ended.
+    pub(crate) fn revive(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
+    }
+
+    /// On the same data with the same settings.
+    pub(crate) fn restart(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        self.running.folders()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        self.spawn_and_wait(endpoint, &[])
+    }
+
+    /// Stops the server, drops its files from the operating system's cache, and starts it again.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
+    pub(crate) fn restart_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        let data = self.data()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        let evicted = evict(&data);
+        let cold: Vec<String> = self.recipe.habits().cold.iter().map(|&argument| argument.to_owned()).collect();
+        self.spawn_and_wait(endpoint, &cold)?;
+        evicted
+    }
+
+    pub(crate) fn remove(&mut self) -> Result<(), Failure> {
+        self.running.remove(self.recipe.habits().end)
+    }
+}
+
+/// Of an engine whose servers étalon does not start.
+pub(crate) struct NoRecipe<E>(Infallible, PhantomData<E>);
+
+impl<E: Send + 'static> Recipe for NoRecipe<E> {
+    type Endpoint = E;
+
+    fn start(server: &PrivateServer, _request: &OpenRequest<'_>) -> Result<(Private<Self>, E), Failure> {
+        let cause = "étalon does not start servers of this engine";
+        Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
+    }
+
+    fn habits(&self) -> Habits {
+        match self.0 {}
+    }
+
+    fn try_login(&self, _endpoint: &E) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn explain_log(&self, _log: &str) -> Failure {
+        match self.0 {}
+    }
+
+    fn add_facts(&self, _facts: &mut Facts) {
+        match self.0 {}
+    }
+}
+
 /// A server killed from outside has no reason in its log.
 fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
     match status.code() {
@@ -380,7 +508,7 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
 }
 
 /// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.
-pub(crate) fn evict(data: &Path) -> Result<(), Failure> {
+fn evict(data: &Path) -> Result<(), Failure> {
     host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
 }
 

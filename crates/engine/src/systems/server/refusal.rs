@@ -9,6 +9,7 @@ use wire::WireError;
 use crate::error::{Failure, FailureKind};
 use crate::lane::{ErrorClass, OpError, lost};
 use crate::systems::server::dialogue::{AskError, ServerError};
+use crate::systems::server::url::Address;
 
 #[derive(Debug)]
 pub(crate) enum Refusal<E> {
@@ -52,11 +53,11 @@ pub(crate) struct Advice {
 pub(crate) trait Explain {
     /// The server's errors.
     type Error: ServerError;
+    type Address: Address;
 
     const ADVICE: Advice;
 
-    /// The address, without the password.
-    fn shown(&self) -> String;
+    fn address(&self) -> &Self::Address;
 
     /// A command that asks the same.
     fn check(&self) -> String;
@@ -106,7 +107,7 @@ pub(crate) trait Explain {
                 of(FailureKind::Other, cause, format!("is it {products} that listens there? {check}"))
             }
         };
-        Failure::new(kind, format!("{tried} {}", self.shown()), cause).hint(hint)
+        Failure::new(kind, format!("{tried} {}", self.address().shown()), cause).hint(hint)
     }
 }
 

@@ -55,6 +55,11 @@ pub(crate) trait Address: Sized {
     /// Without the password.
     fn shown(&self) -> String;
 
+    /// For other hosts: the password is étalon's own and dies with the server. `None` if it listens on this host alone.
+    fn url_of_private(&self) -> Option<String> {
+        None
+    }
+
     /// Or `env:NAME`.
     fn parse(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
         Self::of(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)

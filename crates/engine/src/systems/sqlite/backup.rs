@@ -31,14 +31,6 @@ pub(super) struct SqliteBackups<'a> {
 }
 
 /// Resolves `native`.
-fn method(request: &BackupRequest<'_>) -> Result<Method, Failure> {
-    match request.method {
-        Method::Native | Method::Interface => Ok(Method::Interface),
-        Method::VacuumInto => Ok(Method::VacuumInto),
-        other => Err(other.unknown_to("SQLite", &[Method::Interface, Method::VacuumInto])),
-    }
-}
-
 impl SqliteBackups<'_> {
     fn copy(&self, request: &BackupRequest<'_>, method: Method, copy: &Path) -> Result<(), Failure> {
         let tried = format!("write the backup {}", copy.display());
@@ -117,8 +109,12 @@ impl Restarts {
 }
 
 impl Backups for SqliteBackups<'_> {
+    fn methods(&self) -> (&'static str, &'static [Method]) {
+        ("SQLite", &[Method::Interface, Method::VacuumInto])
+    }
+
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        let method = method(request)?;
+        let method = self.method(request.method)?;
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             return Err(request.no_such_compressor("SQLite works inside étalon: there is neither server nor program"));
         }
@@ -134,7 +130,7 @@ impl Backups for SqliteBackups<'_> {
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
-        let method = method(request)?;
+        let method = self.method(request.method)?;
         let copy = request.folder.join("backup.db");
         meter.part("copy", || self.copy(request, method, &copy))?;
         let length = fs::metadata(&copy).map_err(|error| io_failure("look at the backup", &error))?.len();

@@ -23,7 +23,7 @@ pub(super) type Refusal = refusal::Refusal<ServerMessage>;
 pub(super) type OpenError = refusal::OpenError<ServerMessage>;
 
 #[derive(Clone)]
-pub(super) struct Endpoint {
+pub(crate) struct Endpoint {
     pub(super) address: Address,
     tls: Tls,
     application: &'static str,
@@ -100,6 +100,7 @@ impl Endpoint {
 
 impl Explain for Endpoint {
     type Error = ServerMessage;
+    type Address = Address;
 
     const ADVICE: Advice = Advice {
         product: "SQL Server",
@@ -111,8 +112,8 @@ impl Explain for Endpoint {
               host's, `host_name_in_certificate=NAME`; `trust_server_certificate=true` encrypts without asking with whom",
     };
 
-    fn shown(&self) -> String {
-        self.address.shown()
+    fn address(&self) -> &Address {
+        &self.address
     }
 
     fn check(&self) -> String {

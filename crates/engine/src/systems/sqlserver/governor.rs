@@ -11,6 +11,7 @@ use super::keys::in_master;
 use super::session::Session;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::refusal::failure;
+use crate::systems::server::target::{Purpose, Settings as _};
 use crate::systems::sqlserver::lane::{AskError, Client};
 use crate::target::CpuHold;
 
@@ -52,7 +53,7 @@ pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure>
             .hint(format!("it takes `GRANT CONTROL SERVER TO …`, and an edition that has it {hint}").trim().to_owned())
     };
     let refuse = |cause: &str| Err(Failure::new(FailureKind::NotOurs, tried.clone(), cause));
-    let mut client = Session::default().on_tables_of_others().open(endpoint)?;
+    let mut client = Session::default().on_tables_of_others().open(endpoint, Purpose::Load)?;
     if client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER')").map_err(asked)? != "1" {
         let cause = "the login may not change the resource governor";
         return Err(Failure::new(FailureKind::Permission, tried, cause).hint("`GRANT CONTROL SERVER TO …`"));

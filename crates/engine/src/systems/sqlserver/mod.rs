@@ -4,9 +4,9 @@
 //! comparable.
 
 mod backup;
+mod claim;
 mod confine;
 mod connect;
-mod control;
 mod counters;
 mod dialect;
 mod durability;
@@ -22,29 +22,24 @@ mod steps;
 mod url;
 mod watch;
 
-use std::ops::Range;
-use std::sync::Arc;
-
-use host::reactor::Choice;
 use model::catalog::{Caution, Visibility};
-use model::{EngineSpec, Facts, Nature, SystemPlan};
+use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::backup::Backups;
-use crate::clock::RealClock;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::Failure;
 use crate::session::SessionKind;
-use crate::systems::server;
-use crate::systems::server::refusal::failure;
-use crate::systems::server::url::{Address as _, process_environment};
-use crate::systems::sqlserver::lane::{AskError, Client, Mode, NativeLane, Typed};
-use crate::target::{Consent, Counters, CpuHold, Engine, Load, OpenRequest, Part, Placement, Target, Threads};
-use crate::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+use crate::systems::server::counted::Question;
+use crate::systems::server::dialogue;
+use crate::systems::server::private::NoRecipe;
+use crate::systems::server::target::{self, Purpose, Server, ServerTarget, Settings as _};
+use crate::systems::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
+use crate::target::{Consent, Counters, CpuHold, Engine, OpenRequest, Target};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;
+use claim::Claim;
 use connect::Endpoint;
-use control::Control;
 use session::Session;
 pub(crate) use url::Address;
 
@@ -76,15 +71,7 @@ impl Engine for SqlServer {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        let system = request.system;
-        let session = Session::of_settings(&system.settings)?;
-        let address = Address::permitted(&system.url, &process_environment, &request.permits)?;
-        let endpoint = Endpoint::new(address)?.within(&request.permits);
-        // Rejected settings fail first.
-        let mut client = session.open(&endpoint)?;
-        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
-        drop(client);
-        Ok(Box::new(SqlServerTarget::new(endpoint, session, request)?))
+        target::open::<SqlServer>(request)
     }
 
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
@@ -92,170 +79,110 @@ impl Engine for SqlServer {
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
-        match Address::parse(&system.url, &process_environment) {
-            Ok(address) => format!("the database `{SCHEMA}` at {}, if étalon made it", address.shown()),
-            Err(failure) => failure.to_string(),
-        }
+        target::would_drop::<SqlServer>(system)
     }
 }
 
-struct SqlServerTarget {
-    control: Control,
-    endpoint: Endpoint,
-    session: Session,
-    consent: Consent,
-    reactor: Choice,
-    tables: Tables,
-}
+type SqlServerTarget = ServerTarget<SqlServer>;
 
-impl SqlServerTarget {
-    fn new(endpoint: Endpoint, session: Session, request: &OpenRequest) -> Result<SqlServerTarget, Failure> {
-        let OpenRequest { consent, reactor, tables, part, .. } = *request;
-        // Étalon's questions are about the load's tables.
-        let own = match tables {
-            Tables::Own => session.clone(),
-            Tables::None => session.on_tables_of_others(),
-        };
-        let control = Control::new(endpoint.clone(), own, part);
-        control.ask(|client| {
-            if tables == Tables::Own && part == Part::Whole {
-                let owner = load::refuse_foreign(client, consent)?;
-                load::refuse_unfit(client, &endpoint, owner)?;
-            }
-            Ok(())
-        })?;
-        Ok(SqlServerTarget { control, endpoint, session, consent, reactor, tables })
+impl Server for SqlServer {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+    type Session = Session;
+    type Claim = Claim;
+    type Recipe = NoRecipe<Endpoint>;
+
+    const DIALECT: &'static dyn Dialect = &dialect::TSql;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the database `etalon`";
+    const FOREIGN: &'static str = "the server's processes are not on this host, or are not étalon's own";
+
+    /// Rejected settings fail first.
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+        let session = Session::of_settings(&request.system.settings)?;
+        let endpoint = Endpoint::new(address)?.within(&request.permits);
+        let mut client = session.open(&endpoint, Purpose::Load)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        Ok((endpoint, session))
     }
 
-    fn ask<T>(&self, question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.control.ask(question)
-    }
-
-    fn session_on(&self, tables: Tables) -> Session {
-        match tables {
-            Tables::Own => self.session.clone(),
-            Tables::None => self.session.on_tables_of_others(),
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            let owner = load::refuse_foreign(client, consent)?;
+            load::refuse_unfit(client, endpoint, owner)?;
         }
+        Ok(SqlServer)
     }
 
-    /// With the parameter types that the server wants; nothing for text statements.
-    fn statements(&self, program: &Program, session: &Session) -> Result<(Vec<Typed>, Mode), Failure> {
-        let Some(mode) = session::mode(program.protocol()) else { return Ok((Vec::new(), Mode::Unprepared)) };
-        let statement = |statement: &crate::workloads::transactions::Statement| {
-            (statement.sql(self.dialect()), statement.parameter_count())
-        };
-        let statements = program.statements().iter().map(statement).collect();
-        let mut client = session.open(&self.endpoint)?;
-        Ok((session::describe(&mut client, statements)?, mode))
-    }
-}
-
-impl Target for SqlServerTarget {
-    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
-        server::reach_by_url(system)
+    /// Sessions do not tell their counts.
+    fn statements(
+        target: &SqlServerTarget,
+        program: &Program,
+    ) -> Result<((Vec<Typed>, Mode), Option<Question>), Failure> {
+        dialogue::refuse_pipeline("SQL Server", program)?;
+        let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
+        let counts = program.statements().iter().map(|statement| statement.parameter_count());
+        let statements = target.texts(program).into_iter().zip(counts).collect();
+        let mut client = target.session_on(program.tables).open(&target.endpoint, Purpose::Load)?;
+        Ok(((session::describe(&mut client, statements)?, mode), None))
     }
 
-    fn facts(&self) -> Result<Facts, Failure> {
-        if self.tables == Tables::Own {
-            self.ask(|client| {
-                let owner = load::refuse_foreign(client, self.consent)?;
-                load::ensure(client, &self.endpoint, &self.session, owner)
-            })?;
+    fn make_room(target: &SqlServerTarget) -> Result<(), Failure> {
+        if target.tables == Tables::None {
+            return Ok(());
         }
-        // The control connection has other settings.
-        let mut client = self.session_on(self.tables).open(&self.endpoint)?;
-        let mut facts = facts::read(&mut client, &self.endpoint)?;
-        facts::add_checkpoint(&mut facts, &mut client)?;
-        facts.insert("client.reactor", server::reactor_kind(self.reactor), Nature::Passing);
-        Ok(facts)
-    }
-
-    fn dialect(&self) -> &'static dyn Dialect {
-        &dialect::TSql
-    }
-
-    fn placement(&self) -> Placement {
-        Placement::Server
-    }
-
-    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.ask(|client| {
-            let owner = load::refuse_foreign(client, self.consent)?;
-            load::load(client, &self.endpoint, &self.session, data, owner)
+        target.ask(|client| {
+            let owner = load::refuse_foreign(client, target.consent)?;
+            load::ensure(client, &target.endpoint, &target.session, owner)
         })
     }
 
-    fn settle(&self) -> Result<(), Failure> {
-        self.ask(|client| counters::checkpoint(client).map(|_| ()))
+    fn facts(target: &SqlServerTarget, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &target.endpoint)?;
+        facts::add_checkpoint(&mut facts, client)?;
+        Ok(facts)
     }
 
-    fn counters(&self) -> Result<Counters, Failure> {
-        self.ask(counters::read)
+    fn prepare(target: &SqlServerTarget, data: &Dataset) -> Result<(), Failure> {
+        target.ask(|client| {
+            let owner = load::refuse_foreign(client, target.consent)?;
+            load::load(client, &target.endpoint, &target.session, data, owner)
+        })
     }
 
-    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        let tried = format!("run `{sql}`");
-        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(tried.clone(), &error)))?;
-        server::whole_number(&answer, &tried)
+    fn settle(_target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
+        counters::checkpoint(client).map(|_| ())
     }
 
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        server::reactor_workers(clients, threads)
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read(client)
     }
 
-    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
-        let program = load.statements()?;
-        server::dialogue::refuse_pipeline("SQL Server", program)?;
-        let session = self.session_on(program.tables);
-        let (statements, mode) = self.statements(program, &session)?;
-        let endpoint = self.endpoint.clone();
-        let first = |_| session.open_lane(&endpoint, &statements, mode).map_err(|error| error.failure(&endpoint));
-        let opened = context.connect(LOGINS_AT_ONCE, first)?;
-        let anew = move || session.open_lane(&endpoint, &statements, mode).map_err(|error| error.op_error(&endpoint));
-        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
-        worker::run(lane, program, &RealClock, context)
+    fn remove(target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
+        // The page inserts' first backup, which nobody else would remove.
+        backup::forget_own(client);
+        load::remove(client, &target.endpoint, &target.session)
     }
 
     /// Geometries are built in: every session is spatial.
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
-        Ok(Box::new(steps::SqlServerSession::new(self.session.open(&self.endpoint)?, kind)?))
+    fn steps(target: &SqlServerTarget, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {
+        Ok(Box::new(steps::SqlServerSession::new(target.client()?, kind)?))
     }
 
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
-        Some(&pages::Pages)
+    fn backups(target: &SqlServerTarget) -> Box<dyn Backups + '_> {
+        Box::new(backup::SqlServerBackups::new(target))
     }
 
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
-        Some(&spatial::Spatial)
-    }
-
-    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
-        Ok(Box::new(backup::SqlServerBackups::new(self)))
-    }
-
-    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
-        Ok(Box::new(governor::hold(&self.endpoint, cores)?))
+    fn limit_cpu(target: &SqlServerTarget, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        Ok(Box::new(governor::hold(&target.endpoint, cores)?))
     }
 
     /// Of the server's process, whoever used it.
-    fn server_cpu_s(&self) -> Result<f64, String> {
+    fn server_cpu_s(target: &SqlServerTarget) -> Result<f64, String> {
         let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
         let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));
-        let seconds = self.ask(ask).map_err(|failure| failure.to_string())??;
+        let seconds = target.ask(ask).map_err(|failure| failure.to_string())??;
         seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
-    }
-
-    fn drop_all(&self) -> Result<(), Failure> {
-        let dropped = match self.tables {
-            Tables::Own => self.ask(|client| {
-                // The page inserts' first backup, which nobody else would remove.
-                backup::forget_own(client);
-                load::remove(client, &self.endpoint, &self.session)
-            }),
-            // Nothing was made.
-            Tables::None => Ok(()),
-        };
-        self.control.close();
-        dropped
     }
 }

@@ -10,7 +10,9 @@ use super::dialect::{quoted, wide_literal};
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::refusal::failure;
-use crate::systems::sqlserver::lane::{AskError, Client, Mode, Opened, Typed};
+use crate::systems::server::settings::{Reserved, refuse_reserved, tried};
+use crate::systems::server::target::{Purpose, Settings};
+use crate::systems::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -60,7 +62,7 @@ const OPTIONS: &[(&str, Form)] = &[
 ];
 
 /// Needed by étalon.
-const RESERVED: [(&str, &str); 2] = [
+const RESERVED: Reserved = &[
     ("implicit_transactions", "a script says itself where a transaction begins"),
     ("rowcount", "it would cut statements short"),
 ];
@@ -73,7 +75,7 @@ const NO_TYPES: std::ops::RangeInclusive<i32> = 11_501..=11_553;
 const NO_PROCEDURE: i32 = 2812;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Session {
+pub(crate) struct Session {
     /// `SET` statements.
     pub(super) settings: Vec<String>,
     /// After `ALTER DATABASE … `.
@@ -90,10 +92,8 @@ impl Session {
         for (name, value) in settings {
             let name = name.to_ascii_lowercase().replace(['-', ' '], "_");
             let text = text_of(value)?;
-            let refuse = |cause: String| Failure::new(FailureKind::Plan, format!("set `{name}` to `{text}`"), cause);
-            if let Some((_, why)) = RESERVED.iter().find(|(reserved, _)| *reserved == name) {
-                return Err(refuse(format!("étalon sets it itself: {why}")));
-            }
+            let refuse = |cause: String| Failure::new(FailureKind::Plan, tried(&name, &text), cause);
+            refuse_reserved(&name, &text, RESERVED)?;
             let Some((_, form)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
                 let failure = refuse("étalon knows no such option of a session or a database".to_owned());
                 return Err(match model::near::nearest(&name, OPTIONS.iter().map(|(known, _)| *known)) {
@@ -117,21 +117,21 @@ impl Session {
         }
         Ok(session)
     }
+}
+
+impl Settings for Session {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
 
     /// In the URL's database.
-    #[must_use]
-    pub(super) fn on_tables_of_others(&self) -> Session {
+    fn on_tables_of_others(&self) -> Session {
         Session { tables: Tables::None, ..self.clone() }
     }
 
-    /// With these settings, in étalon's database if it exists.
-    pub(super) fn open(&self, endpoint: &Endpoint) -> Result<Client, Failure> {
-        self.try_open(endpoint).map_err(|error| error.failure(endpoint))
-    }
-
-    fn try_open(&self, endpoint: &Endpoint) -> Result<Client, OpenError> {
+    fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = endpoint.try_connect().map_err(OpenError::Refused)?;
-        for statement in &self.settings {
+        // The plan's options are the load's.
+        for statement in self.settings.iter().filter(|_| purpose == Purpose::Load) {
             client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
         }
         if self.tables == Tables::None || is_at_home(endpoint) {
@@ -144,11 +144,6 @@ impl Session {
             Err(error) => return Err(OpenError::Asked("use étalon's own database", error)),
         }
         Ok(client)
-    }
-
-    pub(super) fn open_lane(&self, endpoint: &Endpoint, statements: &[Typed], mode: Mode) -> Result<Opened, OpenError> {
-        let client = self.try_open(endpoint)?;
-        client.into_opened(statements, mode).map_err(|error| OpenError::Asked("begin a lane", error))
     }
 }
 

@@ -11,7 +11,7 @@ use model::backup::OF_THE_BACKUP;
 use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
 
 use crate::backup::codec::Compression;
-use crate::backup::{Compressor, Destination, METHODS, Method, Preallocation, Scope, Sealing};
+use crate::backup::{Compressor, Destination, Method, Preallocation, Scope, Sealing};
 use crate::error::{Failure, FailureKind};
 use crate::workloads::transactions::SCRIPTS;
 use crate::workloads::{Action, Grants, Task, Workload};
@@ -36,16 +36,7 @@ model::keys! {
         data_seed: u64 = KeySpec::new("data_seed", KeyKind::Int { min: 0, max: i64::MAX }, Literal::Int(1), "Seed of the data"),
         method: String = KeySpec::new(
             "method",
-            KeyKind::Choice(&[
-                METHODS[0].0,
-                METHODS[1].0,
-                METHODS[2].0,
-                METHODS[3].0,
-                METHODS[4].0,
-                METHODS[5].0,
-                METHODS[6].0,
-                METHODS[7].0,
-            ]),
+            KeyKind::Choice(&Method::NAMES),
             Literal::Text("native"),
             "How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a backup",
         ),
@@ -199,8 +190,7 @@ impl Workload for Backup {
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
-        let named = METHODS.iter().find(|(name, _)| *name == keys.method);
-        let method = named.map_or(Method::Native, |(_, method)| *method);
+        let method = Method::of_name(&keys.method).unwrap_or(Method::Native);
         let (rate, percent) = (keys.max_rate_mib_s, keys.server_cpu_percent);
         let share = |percent: Option<u64>, mib_s: Option<u64>| Share {
             cores: percent.map(|percent| percent as f64 / 100.0),

@@ -11,24 +11,16 @@ use wire::mysql::{
 
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
-use super::{AskError, Opened, own_words};
-use crate::systems::server::dialogue::{Asker, Tls, single};
+use super::{AskError, Client, Opened, own_words};
+use crate::systems::server::dialogue::{Asker, Pieces, Protocol, TextRows, Tls};
 
 const NOT_PREPARED: u16 = 1295;
 
-/// `None` is `NULL`.
-pub(crate) type TextRows = Vec<Vec<Option<String>>>;
-
-/// Fills in the next piece of a file; `false` at the end.
-pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
-
-/// Blocking.
-pub(crate) struct Client {
-    asker: Asker,
+/// Of a session.
+pub(crate) struct Spoken {
     /// From the handshake.
     pub(crate) session: Session,
     scanner: Scanner,
-    out: Vec<u8>,
 }
 
 /// Within `patience`.
@@ -62,21 +54,54 @@ pub(crate) fn log_in(
                 let mut early = session.leftover();
                 while scanner.next(&mut early)?.is_some() {}
                 asker.link.set_deadline(None)?;
-                return Ok(Client { asker, session: *session, scanner, out });
+                return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
             }
         };
     }
 }
 
-impl Client {
-    pub(crate) fn encryption(&self) -> Option<String> {
-        self.asker.link.encryption()
+impl Protocol for Spoken {
+    type Error = ErrorPacket;
+    type Connection = Connection;
+    type Statements = Vec<String>;
+
+    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+        command::query(sql, &mut client.out)?;
+        client.protocol.scanner.expect(Command::Query);
+        client.protocol.scanner.set_rows(Rows::Keep);
+        let mut rows = Vec::new();
+        let heard = client.hear(|event| {
+            if let Event::TextRow(row) = event {
+                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                rows.push(row.iter().map(text).collect());
+            }
+            Ok(())
+        })?;
+        client.finish(heard)?;
+        Ok(rows)
     }
 
+    fn into_opened(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
+        let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
+        client.lift_limit()?;
+        let (status, thread_id) = (client.status(), client.protocol.session.thread_id());
+        client.protocol.scanner.set_rows(Rows::Skip);
+        Ok(Opened {
+            link: client.asker.link,
+            connection: Connection::new(client.protocol.scanner, status, forms, thread_id),
+        })
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        command::quit(out);
+    }
+}
+
+impl Client {
     /// Session state.
     fn status(&self) -> ServerStatus {
-        match self.scanner.reply().status {
-            status if status == ServerStatus::default() => self.session.status(),
+        match self.protocol.scanner.reply().status {
+            status if status == ServerStatus::default() => self.protocol.session.status(),
             status => status,
         }
     }
@@ -86,12 +111,12 @@ impl Client {
         self.asker.ask(&mut self.out)?;
         let mut refusal = None;
         let mut answer_bytes = 0;
-        while self.scanner.pending() > 0 {
+        while self.protocol.scanner.pending() > 0 {
             let mut input = match self.asker.hear::<ErrorPacket>(&mut answer_bytes)? {
                 [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
                 input => input,
             };
-            while let Some(event) = self.scanner.next(&mut input)? {
+            while let Some(event) = self.protocol.scanner.next(&mut input)? {
                 match event {
                     Event::Error(error) => refusal = refusal.or(Some(error)),
                     Event::LocalFile { sequence, .. } => return Ok(Some(sequence)),
@@ -104,7 +129,7 @@ impl Client {
 
     fn finish(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
         match heard {
-            None => Ok(self.scanner.reply()),
+            None => Ok(self.protocol.scanner.reply()),
             Some(sequence) => {
                 command::refuse_local_file(sequence, &mut self.out);
                 self.hear(|_| Ok(()))?;
@@ -113,35 +138,10 @@ impl Client {
         }
     }
 
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError> {
-        command::query(sql, &mut self.out)?;
-        self.scanner.expect(Command::Query);
-        self.scanner.set_rows(Rows::Keep);
-        let mut rows = Vec::new();
-        let heard = self.hear(|event| {
-            if let Event::TextRow(row) = event {
-                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                rows.push(row.iter().map(text).collect());
-            }
-            Ok(())
-        })?;
-        self.finish(heard)?;
-        Ok(rows)
-    }
-
-    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
-        self.rows(sql).map(|_| ())
-    }
-
-    /// Empty for `NULL` or no row.
-    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
-        Ok(single(self.rows(sql)?))
-    }
-
     /// Runs `LOAD DATA LOCAL` and sends the pieces. The login must allow it.
     pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
         command::query(sql, &mut self.out)?;
-        self.scanner.expect(Command::Query);
+        self.protocol.scanner.expect(Command::Query);
         let Some(mut sequence) = self.hear(|_| Ok(()))? else {
             return Err(WireError::Protocol("it did not ask for the file").into());
         };
@@ -164,7 +164,7 @@ impl Client {
     /// Statements that the server cannot prepare, without parameters, stay text.
     fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
         command::prepare(sql, &mut self.out)?;
-        self.scanner.expect(Command::Prepare);
+        self.protocol.scanner.expect(Command::Prepare);
         let mut columns = Columns::default();
         let heard = self.hear(|event| {
             if let Event::Column(column) = event {
@@ -180,23 +180,9 @@ impl Client {
             }
             other => self.finish(other?)?,
         };
-        match self.scanner.reply().prepared {
+        match self.protocol.scanner.reply().prepared {
             Some(prepared) => Ok(Form::Binary(Box::new(Binary::new(prepared, columns)))),
             None => Err(WireError::Protocol("it prepared nothing").into()),
         }
-    }
-
-    /// Prepares a lane's statements.
-    pub(crate) fn into_opened(mut self, statements: &[String]) -> Result<Opened, AskError> {
-        let forms = statements.iter().map(|sql| self.prepare(sql)).collect::<Result<_, _>>()?;
-        // The load's statements have no time limit.
-        self.asker.link.set_deadline(None)?;
-        let (status, thread_id) = (self.status(), self.session.thread_id());
-        self.scanner.set_rows(Rows::Skip);
-        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, status, forms, thread_id) })
-    }
-
-    pub(crate) fn close(self) {
-        self.asker.link.part(command::quit);
     }
 }

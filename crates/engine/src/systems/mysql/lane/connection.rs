@@ -8,13 +8,10 @@ use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
-use crate::systems::server::dialogue::{Conversation, Heard, Parting, ServerError as _, State};
+use crate::systems::server::dialogue::{
+    Conversation, Heard, LastRows, Parting, ServerError as _, State, too_long, without_end,
+};
 use crate::workloads::transactions::{Rows, StatementOp};
-
-/// Longer answers mean a server without end.
-const ANSWER_BYTES: u64 = 1 << 30;
-/// More results mean a server without end; their last rows are kept.
-const ANSWER_RESULTS: usize = 1 << 16;
 
 enum Step {
     All,
@@ -39,9 +36,7 @@ pub struct Connection {
     /// Of the current result.
     columns: Columns,
     described: bool,
-    /// Valid before `results`.
-    kept: Vec<KeptRow>,
-    results: usize,
+    kept: LastRows,
 }
 
 impl Connection {
@@ -58,8 +53,7 @@ impl Connection {
             asked: 0,
             columns: Columns::default(),
             described: false,
-            kept: Vec::new(),
-            results: 0,
+            kept: LastRows::default(),
         }
     }
 
@@ -97,13 +91,12 @@ impl Connection {
     /// Packet by packet, keeping each result's last row.
     fn keep(&mut self, rest: &mut &[u8]) -> Step {
         loop {
-            let kept = &mut self.kept;
             let done = match self.scanner.next(rest) {
                 Ok(None) => return Step::All,
                 Ok(Some(Event::Columns(_))) => {
                     self.columns.clear();
                     self.described = true;
-                    if !begin_result(kept, &mut self.results) {
+                    if self.kept.begin().is_none() {
                         return Step::End(without_end());
                     }
                     continue;
@@ -113,14 +106,14 @@ impl Connection {
                     continue;
                 }
                 Ok(Some(Event::TextRow(row))) => {
-                    if let Some(result) = last(kept, self.results) {
+                    if let Some(result) = self.kept.last() {
                         keep_text(result, row);
                     }
                     continue;
                 }
                 Ok(Some(Event::BinaryRow(row))) => {
                     let types = &described(&self.columns, known(&mut self.forms, self.asked)).types;
-                    let read = last(kept, self.results).map_or(Ok(()), |result| keep_binary(result, row, types));
+                    let read = self.kept.last().map_or(Ok(()), |result| keep_binary(result, row, types));
                     match read {
                         Ok(()) => continue,
                         Err(error) => return Step::End(lost(&error)),
@@ -153,7 +146,7 @@ impl Connection {
     /// `false`: too many results.
     fn end_result(&mut self) -> bool {
         if !std::mem::take(&mut self.described) {
-            return begin_result(&mut self.kept, &mut self.results);
+            return self.kept.begin().is_some();
         }
         let mut known = known(&mut self.forms, self.asked);
         // From now on the server assumes that these columns are known.
@@ -161,7 +154,7 @@ impl Connection {
             std::mem::swap(*known, &mut self.columns);
             self.columns.clear();
         }
-        if let Some(result) = last(&mut self.kept, self.results) {
+        if let Some(result) = self.kept.last() {
             result.columns.clone_from(&described(&self.columns, known).names);
         }
         true
@@ -194,7 +187,7 @@ impl Conversation for Connection {
             }
         };
         self.asked = op.statement;
-        self.results = 0;
+        self.kept.clear();
         self.answer_bytes = 0;
         self.scanner.expect(command);
         if self.rows != op.rows {
@@ -224,15 +217,12 @@ impl Conversation for Connection {
     }
 
     fn kept(&self) -> &[KeptRow] {
-        &self.kept[..self.results]
+        self.kept.kept()
     }
 
     fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
-        self.answer_bytes += received.len() as u64;
-        if self.answer_bytes > ANSWER_BYTES {
-            heard.end = Some(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
-        }
+        heard.end = too_long(&mut self.answer_bytes, received);
         while !rest.is_empty() && heard.end.is_none() {
             let step = match self.rows {
                 Rows::Discard => self.scan(&mut rest),
@@ -266,30 +256,6 @@ fn described<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Colum
     }
 }
 
-fn without_end() -> OpError {
-    lost("the server's answer has results without end")
-}
-
 fn wants_a_file() -> OpError {
     lost("the server asked for a file of this machine, which étalon does not offer under load")
-}
-
-fn last(kept: &mut [KeptRow], results: usize) -> Option<&mut KeptRow> {
-    results.checked_sub(1).and_then(|last| kept.get_mut(last))
-}
-
-/// Reuses an older result's memory. `false`: too many.
-fn begin_result(kept: &mut Vec<KeptRow>, results: &mut usize) -> bool {
-    if *results == ANSWER_RESULTS {
-        return false;
-    }
-    if kept.len() == *results {
-        kept.push(KeptRow::default());
-    }
-    let result = &mut kept[*results];
-    *results += 1;
-    result.rows = 0;
-    result.columns.clear();
-    result.values.clear();
-    true
 }

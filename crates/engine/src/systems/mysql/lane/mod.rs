@@ -10,9 +10,10 @@ use crate::error::FailureKind;
 use crate::lane::ErrorClass;
 use crate::systems::server::dialogue::{self, ServerError};
 
-pub(crate) use client::{Client, log_in};
+pub(crate) use client::{Spoken, log_in};
 pub use connection::Connection;
 
+pub(crate) type Client = dialogue::Client<Spoken>;
 pub(crate) type AskError = dialogue::AskError<ErrorPacket>;
 pub(crate) type Opened = dialogue::Opened<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;

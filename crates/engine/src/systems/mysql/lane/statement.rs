@@ -1,10 +1,8 @@
+use wire::WireError;
 use wire::mysql::{Column, ColumnType, Prepared, Request, Template};
-use wire::{Value, WireError};
 
 use crate::dataset::Datum;
-
-/// Parameters passed without allocation.
-const FEW: usize = 16;
+use crate::systems::server::dialogue::with_values;
 
 /// As last described.
 #[derive(Clone, Debug, Default)]
@@ -46,24 +44,7 @@ impl Binary {
     }
 
     pub(super) fn request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
-        if parameters.len() > FEW {
-            let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
-            return self.request.patch(&self.template, &values);
-        }
-        let mut values = [Value::Null; FEW];
-        for (place, datum) in values.iter_mut().zip(parameters) {
-            *place = value(datum);
-        }
-        self.request.patch(&self.template, &values[..parameters.len()])
-    }
-}
-
-fn value(datum: &Datum) -> Value<'_> {
-    match datum {
-        Datum::Null => Value::Null,
-        Datum::Int(number) => Value::Int(*number),
-        Datum::Double(number) => Value::Float(*number),
-        Datum::Text(text) => Value::Text(text),
+        with_values(parameters, |values| self.request.patch(&self.template, values))
     }
 }
 

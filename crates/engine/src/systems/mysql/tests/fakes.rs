@@ -1,28 +1,17 @@
 //! Listeners that are no usable server: wrong ports, dying or hostile servers.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex};
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::lane::{ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::lane::{ErrorClass, Lane as _, OpError, Outcome, Submitted};
+use crate::systems::server::target::Settings as _;
+use crate::systems::server::testing::fakes::{Told, listen};
+use crate::systems::server::testing::lane::native;
 use crate::workloads::transactions::{Rows, StatementOp};
-
-/// `serve` handles every connection until the test process ends.
-fn listen(serve: impl Fn(TcpStream) + Send + Clone + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let serve = serve.clone();
-            thread::spawn(move || serve(stream));
-        }
-    });
-    port
-}
 
 fn url(port: u16, query: &str) -> String {
     format!("mysql://me:hunter2@127.0.0.1:{port}/shop?connect-timeout=1&{query}")
@@ -50,47 +39,17 @@ const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
 #[test]
 fn what_listens_and_is_no_server_is_told_apart() {
-    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let failure = refusal(&url(unused, ""), &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable);
-    assert!(failure.cause.contains("refused"), "{failure}");
-    assert!(failure.hint.as_ref().unwrap().contains(&format!("-P {unused}")), "{failure:?}");
-    let failure = refusal("mysql://me@no-such-host.invalid/shop", &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
-    let failure = refusal("mysql://me@localhost/?socket=/no/such/socket", &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
-    assert!(failure.tried.contains("/no/such/socket"), "{failure}");
-
-    let silent = listen(|stream| {
-        std::mem::forget(stream);
+    testing::fakes::what_listens_and_is_no_server_is_told_apart::<MySqlServer>(&Told {
+        url,
+        port_option: "-P ",
+        unknown_host: "mysql://me@no-such-host.invalid/shop",
+        no_socket: "mysql://me@localhost/?socket=/no/such/socket",
+        greeting: greeting(),
+        products: "is it MySQL",
+        plain: "",
+        insisting: "ssl-mode=required",
+        no_tls_hint: "ssl_cert",
     });
-    let failure = refusal(&url(silent, ""), &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable);
-    assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");
-    // A byte now and then is no better.
-    let slow = listen(|mut stream| {
-        for byte in greeting() {
-            if stream.write_all(&[byte]).is_err() {
-                return;
-            }
-            thread::sleep(Duration::from_millis(500));
-        }
-    });
-    let failure = refusal(&url(slow, ""), &[]);
-    assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");
-    let rude = listen(drop);
-    assert_eq!(refusal(&url(rude, ""), &[]).kind, FailureKind::Unreachable);
-    let web = listen(|mut stream| {
-        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    });
-    let failure = refusal(&url(web, ""), &[]);
-    assert!(failure.hint.as_ref().unwrap().contains("is it MySQL"), "{failure:?}");
-    let plain = listen(|mut stream| {
-        let _ = stream.write_all(&greeting());
-        let _ = stream.read(&mut [0; 1024]);
-    });
-    let failure = refusal(&url(plain, "ssl-mode=required"), &[]);
-    assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
     let full = listen(|mut stream| {
         let _ = stream.write_all(&packet(0, b"\xff\x10\x04Too many connections"));
     });
@@ -130,8 +89,8 @@ fn what_is_not_prepared_travels_as_text() {
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
     let open = |sql: &[&str]| {
-        let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
-        Session::default().open_lane(&endpoint, &sql).map_err(|error| error.failure(&endpoint))
+        let opened = Session::default().open_lane(&endpoint, &MySqlServer::prepared(sql));
+        opened.map_err(|error| error.failure(&endpoint))
     };
     let refused = open(&["BEGIN ?"]).err().unwrap();
     assert!(refused.cause.contains("1295") && refused.hint.unwrap().contains("as text"), "{}", refused.cause);
@@ -190,9 +149,7 @@ fn what_one_client_waits_for_delays_no_other() {
         }
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
-    let open = move || Session::default().open_lane(&endpoint, &[]).map_err(|error| error.op_error(&endpoint));
-    let opened = (0..2).map(|_| open().unwrap()).collect();
-    let mut lane = NativeLane::new(Choice::Auto, opened, Arc::new(open)).unwrap();
+    let mut lane = native::<MySqlServer>(&endpoint, &Session::default(), Choice::Auto, 2, Vec::new());
     let ask = |lane: &mut NativeLane, client, text: &str| {
         let op = StatementOp { text: text.to_owned(), ..StatementOp::default() };
         assert!(matches!(lane.submit(client, &op), Submitted::Queued));
@@ -218,8 +175,7 @@ fn under_load(way: Choice, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Re
         let _ = answer(&mut stream);
     });
     let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
-    let open = move || Session::default().open_lane(&endpoint, &[]).map_err(|error| error.op_error(&endpoint));
-    let mut lane = NativeLane::new(way, vec![open().unwrap()], Arc::new(open)).unwrap();
+    let mut lane = native::<MySqlServer>(&endpoint, &Session::default(), way, 1, Vec::new());
     let op = StatementOp { text: "SELECT 1".to_owned(), rows, ..StatementOp::default() };
     assert!(matches!(lane.submit(0, &op), Submitted::Queued));
     let outcome = end_of(&mut lane);

@@ -1,93 +1,13 @@
 //! Lanes on a real server: values, error classes, recovery.
 
-use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
 use super::*;
 use crate::dataset::Datum;
-use crate::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use crate::lane::ErrorClass;
+use crate::systems::server::testing::lane::{class, kept, text, with_lane};
 use crate::workloads::transactions::{Rows, StatementOp};
-
-/// Both ways of sending and receiving.
-pub(super) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
-
-/// A lane with blocking callers.
-struct Probe(NativeLane);
-
-/// Opens and uses a lane.
-fn with_lane(target: &MySqlTarget, way: Choice, clients: usize, sql: &[&str], walk: impl FnOnce(&mut Probe)) {
-    let sql: Vec<String> = sql.iter().map(|text| (*text).to_owned()).collect();
-    let (session, endpoint) = (target.session.clone(), target.endpoint.clone());
-    let open = move || session.open_lane(&endpoint, &sql).map_err(|error| error.op_error(&endpoint));
-    let opened = (0..clients).map(|_| open().unwrap()).collect();
-    let mut probe = Probe(NativeLane::new(way, opened, Arc::new(open)).unwrap());
-    walk(&mut probe);
-    probe.0.close();
-}
-
-impl Probe {
-    fn recover(&mut self, client: usize) -> Result<(), OpError> {
-        let begun = self.0.recover(client);
-        self.await_end(client, begun.map_or(Submitted::Queued, Submitted::Done))
-    }
-
-    fn reconnect(&mut self, client: usize) -> Result<(), OpError> {
-        let begun = self.0.reconnect(client);
-        self.await_end(client, begun.map_or(Submitted::Queued, Submitted::Done))
-    }
-
-    fn kept(&self, client: usize) -> &[KeptRow] {
-        self.0.kept_rows(client)
-    }
-
-    fn execute(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
-        let submitted = self.0.submit(client, op);
-        self.await_end(client, submitted)
-    }
-
-    fn await_end(&mut self, client: usize, submitted: Submitted) -> Result<(), OpError> {
-        let outcome = match submitted {
-            Submitted::Done(outcome) => outcome,
-            Submitted::Queued => {
-                let mut ended = Vec::new();
-                while ended.is_empty() {
-                    self.0.flush();
-                    self.0.reap(u64::MAX, &mut ended);
-                }
-                assert_eq!((ended.len(), ended[0].client), (1, client));
-                ended.remove(0).outcome
-            }
-            other => panic!("{other:?}"),
-        };
-        match outcome {
-            Outcome::Ok => Ok(()),
-            Outcome::Failed(error) => Err(error),
-        }
-    }
-
-    fn submit(&mut self, client: usize, statement: usize, parameters: &[Datum]) -> Result<(), OpError> {
-        let parameters = parameters.to_vec();
-        self.execute(client, &StatementOp { statement, parameters, ..StatementOp::default() })
-    }
-
-    fn keep(&mut self, statement: usize, parameters: &[Datum]) -> Result<(), OpError> {
-        let parameters = parameters.to_vec();
-        self.execute(0, &StatementOp { statement, parameters, rows: Rows::Keep, ..StatementOp::default() })
-    }
-
-    fn ask(&mut self, text: &str, rows: Rows) -> Result<(), OpError> {
-        self.execute(0, &StatementOp { text: text.to_owned(), rows, ..StatementOp::default() })
-    }
-}
-
-fn class(result: Result<(), OpError>) -> ErrorClass {
-    result.unwrap_err().class
-}
-
-fn text(text: &'static str) -> Datum {
-    Datum::Text(text.into())
-}
 
 pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
     target.run("DROP TABLE IF EXISTS kinds");
@@ -126,12 +46,12 @@ pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
         assert!(lane.submit(0, 0, &row[1..]).unwrap_err().message.contains("parameters"));
         // The second time the server may omit columns.
         for _ in 0..2 {
-            lane.keep(1, &[]).unwrap();
+            lane.keep(0, 1, &[]).unwrap();
             let [result] = lane.kept(0) else { panic!("{:?}", lane.kept(0)) };
             assert_eq!(result.columns.join(""), "abcdefghijklm");
             assert_eq!((result.rows, &result.values), (1, &expected));
         }
-        lane.keep(2, &[]).unwrap();
+        lane.keep(0, 2, &[]).unwrap();
         assert_eq!(lane.kept(0)[0].values, [Datum::Int(1)]);
     });
 }
@@ -176,30 +96,6 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choi
     });
 }
 
-pub(super) fn one_of_two_in_a_deadlock_is_told(target: &MySqlTarget, way: Choice) {
-    let both_hold = Barrier::new(2);
-    let client = |first: i64, second: i64| {
-        let mut result = Ok(());
-        with_lane(target, way, 1, &["BEGIN", "COMMIT", "UPDATE pairs SET v = v + 1 WHERE k = ?"], |lane| {
-            lane.submit(0, 0, &[]).unwrap();
-            lane.submit(0, 2, &[Datum::Int(first)]).unwrap();
-            both_hold.wait();
-            result = lane.submit(0, 2, &[Datum::Int(second)]);
-            match &result {
-                Ok(()) => lane.submit(0, 1, &[]).unwrap(),
-                Err(_) => lane.recover(0).unwrap(),
-            }
-        });
-        result
-    };
-    let (a, b) = thread::scope(|scope| {
-        let other = scope.spawn(|| client(2, 1));
-        (client(1, 2), other.join().unwrap())
-    });
-    assert!(a.is_ok() != b.is_ok(), "{a:?} {b:?}");
-    assert_eq!(class(a.and(b)), ErrorClass::Deadlock);
-}
-
 pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTarget, way: Choice) {
     with_lane(target, way, 2, &["SELECT 1", "SELECT SLEEP(20)", "SELECT CONNECTION_ID() AS id"], |lane| {
         let ids = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = 'etalon' AND user = \
@@ -231,11 +127,6 @@ pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTa
     });
 }
 
-fn kept(columns: &[&str], rows: u64, values: &[Option<&'static str>]) -> KeptRow {
-    let values = values.iter().map(|value| value.map_or(Datum::Null, text)).collect();
-    KeptRow { rows, columns: columns.iter().map(|name| (*name).to_owned()).collect(), values }
-}
-
 pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Choice) {
     with_lane(target, way, 1, &[], |lane| {
         for _ in 0..2 {
@@ -262,13 +153,13 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Cho
     let sql = ["CALL two(?)", "SELECT ? + 1 AS x, REPEAT('y', 100000) AS y"];
     with_lane(target, way, 1, &sql, |lane| {
         for n in [5, 6] {
-            lane.keep(0, &[Datum::Int(n)]).unwrap();
+            lane.keep(0, 0, &[Datum::Int(n)]).unwrap();
             let results = lane.kept(0);
             assert_eq!(results.len(), 3, "{results:?}");
             assert_eq!((results[0].columns.join(","), &results[0].values[0]), ("x".to_owned(), &Datum::Int(n)));
             assert_eq!(results[1].columns, ["y", "z"]);
             assert_eq!(results[1].values, [Datum::Int(n + 1), text("é")]);
-            lane.keep(1, &[Datum::Int(41)]).unwrap();
+            lane.keep(0, 1, &[Datum::Int(41)]).unwrap();
             assert_eq!(lane.kept(0)[0].values[0], Datum::Int(42));
             assert!(matches!(&lane.kept(0)[0].values[1], Datum::Text(long) if long.len() == 100_000));
         }
@@ -280,11 +171,11 @@ pub(super) fn columns_that_change_are_noticed(target: &MySqlTarget, way: Choice)
     target.run("CREATE TABLE changing (a INT)");
     target.run("INSERT INTO changing VALUES (7)");
     with_lane(target, way, 1, &["SELECT * FROM changing"], |lane| {
-        lane.keep(0, &[]).unwrap();
+        lane.keep(0, 0, &[]).unwrap();
         assert_eq!(lane.kept(0)[0].values, [Datum::Int(7)]);
         target.run("ALTER TABLE changing MODIFY a VARCHAR(10), ADD b BIGINT DEFAULT 8");
         for _ in 0..2 {
-            lane.keep(0, &[]).unwrap();
+            lane.keep(0, 0, &[]).unwrap();
             assert_eq!(lane.kept(0)[0].values, [text("7"), Datum::Int(8)]);
             assert_eq!(lane.kept(0)[0].columns, ["a", "b"]);
         }

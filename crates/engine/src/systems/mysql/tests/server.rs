@@ -1,22 +1,13 @@
 //! A private server's whole life.
 
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use host::process::StopSignal;
-use model::{DurabilityTier, Length, OnError, Order, Schedule};
+use model::DurabilityTier;
 
 use super::*;
-use crate::observer::Silent;
-use crate::run::RunTask;
-use crate::stream::Retry;
-use crate::target::Threads;
-use crate::traffic::Traffic;
-use crate::worker::Pace;
-use crate::workloads::StreamTask;
-use crate::workloads::transactions::{Options, compile_with, pgbench_tables};
+use crate::systems::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
+use crate::systems::server::testing::life;
+use crate::workloads::transactions::pgbench_tables;
 
 #[test]
 fn a_private_server_from_its_making_to_its_removal() {
@@ -24,19 +15,20 @@ fn a_private_server_from_its_making_to_its_removal() {
     says_what_it_is(&target);
     prepares_the_same_tables_every_time(&target);
     counts_forwards(&target);
-    for way in lane::WAYS {
+    for way in WAYS {
         lane::every_kind_of_value_arrives(&target, way);
         lane::errors_have_classes_and_a_way_back(&target, way);
-        lane::one_of_two_in_a_deadlock_is_told(&target, way);
+        one_of_two_in_a_deadlock_is_told(&target, way, "UPDATE pairs SET v = v + 1 WHERE k = ?");
         lane::the_last_row_of_each_result_is_kept(&target, way);
         lane::columns_that_change_are_noticed(&target, way);
         lane::a_connection_that_is_killed_is_lost_and_made_anew(&target, way);
     }
     deadlocks_are_tried_again(&target);
     a_rival_is_not_disturbed(&target);
-    is_started_anew_between_rounds(&target);
-    comes_back_after_a_kill_in_mid_run(&target);
-    leaves_nothing(&target);
+    life::is_started_anew_between_rounds(&target);
+    assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
+    life::comes_back_after_a_kill_in_mid_run(&target);
+    life::leaves_nothing(&target, "SELECT @@datadir");
 }
 
 fn says_what_it_is(target: &MySqlTarget) {
@@ -65,26 +57,20 @@ fn state(target: &MySqlTarget) -> String {
     let rows = "CHECKSUM TABLE pgbench_accounts";
     let size = "SELECT clustered_index_size FROM mysql.innodb_table_stats WHERE database_name = 'etalon' AND table_name = \
                 'pgbench_accounts'";
-    let mut client = target.client();
+    let mut client = target.client().unwrap();
     let sum = client.rows(rows).unwrap();
     format!("{} {sum:?} {}", client.one(tables).unwrap(), client.one(size).unwrap())
 }
 
 fn prepares_the_same_tables_every_time(target: &MySqlTarget) {
-    let data = pgbench_tables(1);
-    let started = Instant::now();
-    target.prepare(&data).unwrap();
-    println!("100,000 rows prepared in {:?}", started.elapsed());
+    let changes = [
+        "UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000",
+        "DROP TABLE pgbench_history",
+        "CREATE TABLE more (x INT)",
+    ];
+    life::prepares_the_same_tables_every_time(target, state, &changes, "1146");
     target.settle().unwrap();
-    let first = state(target);
-    target.run("UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000");
-    target.run("DROP TABLE pgbench_history");
-    target.run("CREATE TABLE more (x INT)");
-    assert_ne!(state(target), first);
-    target.prepare(&data).unwrap();
-    target.settle().unwrap();
-    assert_eq!(state(target), first);
-    if target.checkpoint == Checkpoint::Sharp {
+    if target.server.checkpoint == Checkpoint::Sharp {
         // An unsettled server writes a page now and then.
         let dirty = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = \
                      'Innodb_buffer_pool_pages_dirty'";
@@ -94,14 +80,9 @@ fn prepares_the_same_tables_every_time(target: &MySqlTarget) {
     let sum = "SELECT CONCAT_WS(' ', COUNT(*), SUM(aid), SUM(bid), SUM(CRC32(filler))) FROM pgbench_accounts";
     let by_file = target.text(sum);
     target.run("SET GLOBAL local_infile = OFF");
-    target.prepare(&data).unwrap();
+    target.prepare(&pgbench_tables(1)).unwrap();
     assert_eq!(target.text(sum), by_file);
     target.run("SET GLOBAL local_infile = ON");
-    assert_eq!(target.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
-    assert_eq!(target.scalar("SELECT sum(delta) FROM pgbench_history").unwrap(), 0);
-    assert_eq!(target.scalar("SELECT 'x'").unwrap_err().kind, FailureKind::Verification);
-    let broken = target.scalar("SELECT nothing FROM nowhere").unwrap_err();
-    assert!(broken.cause.contains("1146"), "{broken}");
 }
 
 fn counts_forwards(target: &MySqlTarget) {
@@ -110,7 +91,7 @@ fn counts_forwards(target: &MySqlTarget) {
     for name in ["statements", "commit_statements", "rollback_statements", "lock_waits", "log_bytes", "data_syncs"] {
         assert!(before.get(name).is_some(), "{name}: {before:?}");
     }
-    let mut client = target.client();
+    let mut client = target.client().unwrap();
     for _ in 0..50 {
         client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
@@ -123,7 +104,7 @@ fn counts_forwards(target: &MySqlTarget) {
 
 fn a_rival_is_not_disturbed(target: &MySqlTarget) {
     target.control.close();
-    let mut rival = target.client();
+    let mut rival = target.client().unwrap();
     assert_eq!(rival.one("SELECT GET_LOCK('etalon', 0)").unwrap(), "1");
     let failure = target.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
@@ -134,31 +115,6 @@ fn a_rival_is_not_disturbed(target: &MySqlTarget) {
     rival.close();
 }
 
-fn schedule(length: Duration) -> Schedule {
-    Schedule {
-        rounds: 1,
-        warmup: Duration::ZERO,
-        length: Length::Duration(length),
-        order: Order::Interleaved,
-        seed: 1,
-        on_error: OnError::Stop,
-    }
-}
-
-fn run_of(target: &MySqlTarget, script: &str, clients: u32, length: Duration) -> Result<model::RunRecord, Failure> {
-    let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
-    let program = compile_with(script, &options).unwrap();
-    let (threads, traffic) = (Threads::Best, Traffic::default());
-    let task = StreamTask { work: program.into(), clients: 0..clients, pace: Pace::Closed, threads, traffic };
-    let (schedule, interrupt) = (schedule(length), AtomicBool::new(false));
-    RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
-}
-
-fn run(target: &MySqlTarget, length: Duration) -> Result<model::RunRecord, Failure> {
-    let script = "\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
-    run_of(target, script, 3, length)
-}
-
 /// Two rows in random order: clients deadlock sooner or later.
 fn deadlocks_are_tried_again(target: &MySqlTarget) {
     target.prepare(&pgbench_tables(1)).unwrap();
@@ -166,7 +122,7 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     let script = "\\set a random(1, 3)\n\\set b random(1, 3)\nBEGIN;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :b;\nCOMMIT;";
-    let record = run_of(target, script, 8, Duration::from_millis(1_000)).unwrap();
+    let record = life::run_of(target, script, 8, Duration::from_millis(1_000)).unwrap();
     let value = |id: &str| {
         let found = record.measurements.iter().find(|one| one.metric.id == id);
         found.unwrap_or_else(|| panic!("no {id} in {:?}", record.measurements)).reading.clone()
@@ -188,54 +144,9 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
 }
 
-fn is_started_anew_between_rounds(target: &MySqlTarget) {
-    target.prepare(&pgbench_tables(1)).unwrap();
-    let pid = target.private().unwrap().running.pid();
-    target.begin_round().unwrap();
-    assert_ne!(target.private().unwrap().running.pid(), pid);
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
-}
-
-fn comes_back_after_a_kill_in_mid_run(target: &MySqlTarget) {
-    target.prepare(&pgbench_tables(1)).unwrap();
-    let pid = target.private().unwrap().running.pid().unwrap();
-    let cpu_s = target.server_cpu_s().unwrap();
-    let failure = thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(500));
-            target.private().unwrap().running.signal(StopSignal::Kill);
-        });
-        run(target, Duration::from_secs(20)).unwrap_err()
-    });
-    assert!(cpu_s > 0.0);
-    assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
-    assert!(failure.may_pass());
-    target.revive().unwrap();
-    assert_ne!(target.private().unwrap().running.pid(), Some(pid));
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    let record = run(target, Duration::from_millis(300)).unwrap();
-    assert_eq!(record.state, model::RunState::Measured);
-    target.revive().unwrap();
-}
-
-fn leaves_nothing(target: &MySqlTarget) {
-    let folder = PathBuf::from(target.text("SELECT @@datadir"));
-    assert!(folder.is_dir());
-    target.drop_all().unwrap();
-    assert!(!folder.parent().unwrap().exists());
-    assert!(target.counters().is_err());
-    assert!(target.revive().unwrap_err().cause.contains("removed"));
-    target.drop_all().unwrap();
-}
-
 #[test]
 fn a_private_server_that_does_not_start_says_why() {
-    let refused = |pairs: &[(&str, &str)]| {
-        let system = system("", Some(Connect::Socket), pairs);
-        let opened = MySql.open(&OpenRequest::new(&system, Consent::OwnOnly));
-        opened.err().unwrap_or_else(|| panic!("{pairs:?} started"))
-    };
+    let refused = testing::refused_start::<MySqlServer>;
     let failure = refused(&[("inodb_buffer_pool_size", "1G")]);
     let hint = failure.hint.as_deref();
     assert_eq!((failure.kind, hint), (FailureKind::Plan, Some("did you mean `innodb_buffer_pool_size`?")), "{failure}");
@@ -247,28 +158,17 @@ fn a_private_server_that_does_not_start_says_why() {
     assert_eq!(refused(&[("autocommit", "0")]).kind, FailureKind::Plan);
 }
 
-/// Paths too long for a socket get a shorter one elsewhere.
 #[test]
 fn a_deep_folder_is_no_hindrance() {
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
-    // The server's user must be able to traverse it.
-    std::fs::create_dir_all(&deep).unwrap();
-    for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
-        open_the_way(folder);
-    }
-    let (mut private, endpoint) = started(private_server(Connect::Socket), &[], Some(&deep)).unwrap();
-    let Place::Socket(socket) = &endpoint.address.place else { panic!("TCP") };
-    assert!(!socket.starts_with(&deep) && socket.exists());
-    endpoint.connect(Purpose::Load).unwrap().close();
-    private.remove().unwrap();
-    assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 0);
-    assert!(!socket.exists());
+    life::a_deep_folder_is_no_hindrance::<MySqlServer>(|endpoint| {
+        let Place::Socket(socket) = &endpoint.address.place else { panic!("TCP") };
+        socket.clone()
+    });
 }
 
-fn open_the_way(folder: &std::path::Path) {
-    let status = Command::new("chmod").arg("0755").arg(folder).status().unwrap();
-    assert!(status.success());
+#[test]
+fn the_server_counts_what_the_client_claims() {
+    testing::the_server_counts_what_the_client_claims::<MySqlServer>(&["prepared", "simple"]);
 }
 
 /// Every durability row that MariaDB can have, set and read back.
@@ -280,7 +180,7 @@ fn promises_are_read_back_from_the_server() {
         assert!(found.tier == tier && found.because.contains(words), "{words}: {found:?}");
     };
     let target = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
-    let mut client = target.client();
+    let mut client = target.client().unwrap();
     expect(&target, DurabilityTier::Durable, "sync_binlog=1");
     for (set, back, tier, words) in [
         ("sync_binlog = 0", "sync_binlog = 1", DurabilityTier::Delayed, "the binary log lost"),

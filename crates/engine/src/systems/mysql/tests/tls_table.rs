@@ -169,7 +169,7 @@ fn a_server_without_tls_is_refused_where_tls_is_wanted() {
     // MariaDB's client falls back to no TLS unless it verifies.
     assert_eq!(stage.both("ssl=1&ssl-verify-server-cert=1"), (Outcome::Refused, Outcome::Refused));
     let url = |mode: &str| Address::parse(&format!("mysql://u@h/?ssl-ca=/x&ssl-mode={mode}"), &|_| None).unwrap().tls;
-    let arguments = |mode: &str, program: &str| url(mode).arguments(std::path::Path::new(program));
+    let arguments = |mode: &str, program: &str| url(mode).arguments(Path::new(program));
     assert_eq!(arguments("required", "/bin/mariadb-dump").unwrap_err().kind, FailureKind::Unsupported);
     assert_eq!(arguments("verify_ca", "mariadb").unwrap_err().kind, FailureKind::Unsupported);
     let verified = ["--ssl", "--ssl-verify-server-cert", "--ssl-ca=/x"];

@@ -12,20 +12,18 @@ use wire::postgres::{
 
 use super::connection::Connection;
 use super::statement::{Encoded, name};
-use super::{AskError, Opened, Statements};
+use super::{AskError, Client, Opened, Statements};
 use crate::error::Failure;
-use crate::systems::server::dialogue::{Asker, Pieces, TextRows, Tls, single};
+use crate::systems::server::dialogue::{Asker, Pieces, Protocol, TextRows, Tls};
 
 /// Several of the server's messages.
 const COPY_BYTES: usize = 1 << 18;
 const NO_DATA: &str = "étalon's statements have no data for COPY";
 
-/// Blocking.
-pub(crate) struct Client {
-    asker: Asker,
+/// Of a session.
+pub(crate) struct Spoken {
     session: Session,
     scanner: Scanner,
-    out: Vec<u8>,
 }
 
 /// The end of what a server says.
@@ -83,7 +81,7 @@ pub(crate) fn log_in(
                 while scanner.next(&mut early)?.is_some() {}
                 // An index of a large table takes as long as it takes.
                 asker.be_patient()?;
-                return Ok(Client { asker, session: *session, scanner, out });
+                return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
             }
         };
     }
@@ -94,6 +92,46 @@ fn fault_of_tls(cause: io::Error) -> AskError {
     match cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
         true => AskError::Tls(cause),
         false => AskError::Io(cause),
+    }
+}
+
+impl Protocol for Spoken {
+    type Error = ErrorFields;
+    type Connection = Connection;
+    type Statements = Statements;
+
+    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+        frontend::query(sql, &mut client.out)?;
+        client.protocol.scanner.set_rows(Rows::Keep);
+        let mut rows = Vec::new();
+        let until = client.hear(|event| {
+            if let Event::Row(row) = event {
+                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                rows.push(row.iter().map(text).collect());
+            }
+        })?;
+        if until == Until::CopyIn {
+            frontend::copy_fail(NO_DATA, &mut client.out)?;
+            client.hear(|_| {})?;
+        }
+        Ok(rows)
+    }
+
+    fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
+        let encoded = match statements {
+            Statements::Prepared(texts) => client.prepare(texts)?,
+            Statements::Extended(texts) => {
+                texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
+            }
+            Statements::Simple => Vec::new(),
+        };
+        client.lift_limit()?;
+        let connection = Connection::new(client.protocol.scanner, encoded, client.protocol.session.process_id());
+        Ok(Opened { link: client.asker.link, connection })
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        frontend::terminate(out);
     }
 }
 
@@ -108,7 +146,7 @@ impl Client {
                 [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
                 input => input,
             };
-            while let Some(event) = self.scanner.next(&mut input)? {
+            while let Some(event) = self.protocol.scanner.next(&mut input)? {
                 match event {
                     Event::Ready(status) => {
                         return refusal.map_or(Ok(Until::Ready(status)), |e| Err(AskError::Server(e)));
@@ -119,33 +157,6 @@ impl Client {
                 }
             }
         }
-    }
-
-    /// Of one or more statements.
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError> {
-        frontend::query(sql, &mut self.out)?;
-        self.scanner.set_rows(Rows::Keep);
-        let mut rows = Vec::new();
-        let until = self.hear(|event| {
-            if let Event::Row(row) = event {
-                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                rows.push(row.iter().map(text).collect());
-            }
-        })?;
-        if until == Until::CopyIn {
-            frontend::copy_fail(NO_DATA, &mut self.out)?;
-            self.hear(|_| {})?;
-        }
-        Ok(rows)
-    }
-
-    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
-        self.rows(sql).map(|_| ())
-    }
-
-    /// Empty for `NULL` or no row.
-    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
-        Ok(single(self.rows(sql)?))
     }
 
     /// Runs `COPY … FROM STDIN` and sends the pieces.
@@ -178,14 +189,14 @@ impl Client {
         frontend::query(command, &mut self.out)?;
         self.asker.ask(&mut self.out)?;
         self.asker.read_at_once(COPY_BYTES);
-        self.scanner.set_rows(Rows::Keep);
+        self.protocol.scanner.set_rows(Rows::Keep);
         let mut refusal = None;
         loop {
             let mut input = match self.asker.read()? {
                 [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server).into()),
                 input => input,
             };
-            while let Some(event) = self.scanner.next(&mut input)? {
+            while let Some(event) = self.protocol.scanner.next(&mut input)? {
                 match event {
                     Event::CopyData(data) => take(data).map_err(CopyError::Taker)?,
                     Event::Error(error) => refusal = refusal.or(Some(error)),
@@ -214,24 +225,5 @@ impl Client {
             return Err(WireError::Protocol("the session began within a transaction").into());
         }
         Ok(all.iter().enumerate().map(|(number, types)| Encoded::prepared(number, types)).collect::<Result<_, _>>()?)
-    }
-
-    pub(crate) fn into_opened(mut self, statements: &Statements) -> Result<Opened, AskError> {
-        let encoded = match statements {
-            Statements::Prepared(texts) => self.prepare(texts)?,
-            Statements::Extended(texts) => {
-                texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
-            }
-            Statements::Simple => Vec::new(),
-        };
-        // The load's statements have no time limit.
-        self.asker.link.set_deadline(None)?;
-        let connection = Connection::new(self.scanner, encoded, self.session.process_id());
-        Ok(Opened { link: self.asker.link, connection })
-    }
-
-    /// Waits until it is gone.
-    pub(crate) fn close(self) {
-        self.asker.link.part(frontend::terminate);
     }
 }

@@ -2,12 +2,12 @@
 //! headers.
 
 use wire::WireError;
-use wire::postgres::{self, Event, Fields, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
+use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
 
 use super::statement::{Encoded, Shape};
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, SyncPoint, lost};
-use crate::systems::server::dialogue::{Conversation, Heard, Parting, ServerError as _, State};
+use crate::systems::server::dialogue::{Conversation, Heard, LastRows, Parting, ServerError as _, State, without_end};
 use crate::workloads::transactions::{Flow, Rows, StatementOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +43,7 @@ pub struct Connection {
     /// Not yet reported to the client.
     failure: Option<OpError>,
     rows: Rows,
-    /// Valid before `results`.
-    kept: Vec<KeptRow>,
-    results: usize,
+    kept: LastRows,
     /// The current result's columns are known.
     described: bool,
 }
@@ -66,8 +64,7 @@ impl Connection {
             pipeline: Pipeline::Closed,
             failure: None,
             rows: Rows::Keep,
-            kept: Vec::new(),
-            results: 0,
+            kept: LastRows::default(),
             described: false,
         };
         connection.expect(Rows::Discard);
@@ -75,7 +72,7 @@ impl Connection {
     }
 
     fn expect(&mut self, rows: Rows) {
-        self.results = 0;
+        self.kept.clear();
         self.described = false;
         if self.rows != rows {
             self.rows = rows;
@@ -145,17 +142,19 @@ impl Connection {
             match self.scanner.next(rest) {
                 Ok(None) => return Step::All,
                 Ok(Some(Event::Columns(fields))) => {
-                    begin_result(&mut self.kept, &mut self.results, Some(fields));
                     self.described = true;
+                    let Some(result) = self.kept.begin() else { return Step::End(without_end()) };
+                    let names = fields.iter().map(|field| String::from_utf8_lossy(field.name).into_owned());
+                    result.columns.extend(names);
                 }
                 Ok(Some(Event::Row(row))) => {
-                    if let Some(result) = self.results.checked_sub(1).and_then(|last| self.kept.get_mut(last)) {
+                    if let Some(result) = self.kept.last() {
                         keep_row(result, row);
                     }
                 }
                 Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
-                    if !std::mem::take(&mut self.described) {
-                        begin_result(&mut self.kept, &mut self.results, None);
+                    if !std::mem::take(&mut self.described) && self.kept.begin().is_none() {
+                        return Step::End(without_end());
                     }
                 }
                 Ok(Some(Event::Error(error))) if error.ends_connection() => {
@@ -275,7 +274,7 @@ impl Conversation for Connection {
     }
 
     fn kept(&self) -> &[KeptRow] {
-        &self.kept[..self.results]
+        self.kept.kept()
     }
 
     fn session_number(&self) -> Option<u32> {
@@ -285,20 +284,6 @@ impl Conversation for Connection {
     fn farewell(out: &mut Vec<u8>) {
         frontend::terminate(out);
     }
-}
-
-/// Reuses an older result's memory.
-fn begin_result(kept: &mut Vec<KeptRow>, results: &mut usize, fields: Option<Fields<'_>>) {
-    if kept.len() == *results {
-        kept.push(KeptRow::default());
-    }
-    let result = &mut kept[*results];
-    *results += 1;
-    result.rows = 0;
-    result.columns.clear();
-    result.values.clear();
-    let names = fields.iter().flat_map(Fields::iter);
-    result.columns.extend(names.map(|field| String::from_utf8_lossy(field.name).into_owned()));
 }
 
 fn keep_row(result: &mut KeptRow, row: Row<'_>) {

@@ -1,14 +1,12 @@
 //! An encoded statement with patchable parameters.
 
+use wire::WireError;
 use wire::postgres::oid::UNSPECIFIED;
 use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
-use wire::{Value, WireError};
 
 use crate::dataset::Datum;
+use crate::systems::server::dialogue::with_values;
 use crate::workloads::transactions::{Flow, Rows};
-
-/// Parameters passed without allocation.
-const FEW: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -80,24 +78,7 @@ impl Encoded {
 
     pub(super) fn request(&mut self, shape: Shape, parameters: &[Datum]) -> Result<&[u8], WireError> {
         let Form { template, request } = &mut self.forms[shape as usize];
-        if parameters.len() > FEW {
-            let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
-            return request.patch(template, &values);
-        }
-        let mut values = [Value::Null; FEW];
-        for (place, datum) in values.iter_mut().zip(parameters) {
-            *place = value(datum);
-        }
-        request.patch(template, &values[..parameters.len()])
-    }
-}
-
-fn value(datum: &Datum) -> Value<'_> {
-    match datum {
-        Datum::Null => Value::Null,
-        Datum::Int(number) => Value::Int(*number),
-        Datum::Double(number) => Value::Float(*number),
-        Datum::Text(text) => Value::Text(text),
+        with_values(parameters, |values| request.patch(template, values))
     }
 }
 

@@ -1,20 +1,11 @@
 //! Listeners that are no usable server.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use super::*;
-
-/// `serve` handles every connection until the test process ends.
-pub(super) fn listen(serve: impl Fn(TcpStream) + Send + 'static) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || listener.incoming().flatten().for_each(serve));
-    port
-}
+use crate::systems::server::testing::fakes::{Told, listen};
 
 pub(super) fn url(port: u16, query: &str) -> String {
     format!("postgres://me:hunter2@127.0.0.1:{port}/shop?connect_timeout=1&{query}")
@@ -31,43 +22,18 @@ pub(super) fn error_message(state: &str, message: &str) -> Vec<u8> {
 
 #[test]
 fn what_listens_and_is_no_server_is_told_apart() {
-    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let failure = refusal(&url(unused, ""), &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable);
-    assert!(failure.cause.contains("refused"), "{failure}");
-    assert!(failure.hint.as_ref().unwrap().contains(&format!("pg_isready -h 127.0.0.1 -p {unused}")), "{failure:?}");
-
-    let failure = refusal("postgres://me@no-such-host.invalid/shop", &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
-    let failure = refusal("postgres://me@/shop?host=/no/such/folder", &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable, "{failure}");
-    assert!(failure.tried.contains("/no/such/folder"), "{failure}");
-
-    let silent = listen(std::mem::forget);
-    let failure = refusal(&url(silent, ""), &[]);
-    assert_eq!(failure.kind, FailureKind::Unreachable);
-    assert!(failure.cause.contains("nothing answered within 3 s"), "{failure}");
-
-    let rude = listen(drop);
-    assert_eq!(refusal(&url(rude, ""), &[]).kind, FailureKind::Unreachable);
-
-    let web = listen(|mut stream| {
-        let _ = stream.read(&mut [0; 1024]);
-        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    testing::fakes::what_listens_and_is_no_server_is_told_apart::<PostgresServer>(&Told {
+        url,
+        port_option: "pg_isready -h 127.0.0.1 -p ",
+        unknown_host: "postgres://me@no-such-host.invalid/shop",
+        no_socket: "postgres://me@/shop?host=/no/such/folder",
+        // The answer to the wish for TLS.
+        greeting: b"N".to_vec(),
+        products: "is it PostgreSQL",
+        plain: "sslmode=disable",
+        insisting: "sslmode=require",
+        no_tls_hint: "ssl = on",
     });
-    let failure = refusal(&url(web, "sslmode=disable"), &[]);
-    assert!(failure.hint.as_ref().unwrap().contains("is it PostgreSQL"), "{failure:?}");
-}
-
-#[test]
-fn a_server_without_tls_is_told_how_it_could_have_it() {
-    let plain = listen(|mut stream| {
-        let _ = stream.read(&mut [0; 8]);
-        let _ = stream.write_all(b"N");
-    });
-    let failure = refusal(&url(plain, "sslmode=require"), &[]);
-    assert_eq!(failure.kind, FailureKind::Unsupported);
-    assert!(failure.cause.contains("no TLS") && failure.hint.unwrap().contains("ssl = on"), "{}", failure.cause);
 }
 
 #[test]

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::fakes::{error_message, listen, url};
+use super::fakes::{error_message, url};
 use super::*;
 use crate::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use crate::systems::server::testing::fakes::listen;
+use crate::systems::server::testing::lane::{WAYS, native};
 use crate::workloads::transactions::StatementOp;
 
 pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
@@ -58,10 +60,7 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
 
 fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane {
     let session = Session { options: String::new(), sql: String::new() };
-    // In order, so that the first is the first client's.
-    let endpoint = endpoint.clone();
-    let open = move || session.open_lane(&endpoint, &Statements::Simple).map_err(|error| error.op_error(&endpoint));
-    NativeLane::new(way, (0..2).map(|_| open().unwrap()).collect(), Arc::new(open)).unwrap()
+    native::<PostgresServer>(endpoint, &session, way, 2, Statements::Simple)
 }
 
 fn op() -> StatementOp {
@@ -85,7 +84,7 @@ fn ask(lane: &mut NativeLane, clients: &[usize], answers: usize) -> Vec<Completi
 /// What the first client gets; the second is undisturbed, and the first can reconnect.
 fn heard(answer: impl Fn(&mut TcpStream) + Send + Sync + Clone + 'static) -> OpError {
     let mut first: Option<OpError> = None;
-    for way in lane::WAYS {
+    for way in WAYS {
         let endpoint = server(answer.clone());
         let mut lane = open_lane(&endpoint, way);
         let mut ended = ask(&mut lane, &[0, 1], 2);
@@ -134,7 +133,7 @@ fn a_server_that_misbehaves_loses_that_connection_and_no_other() {
 /// Sent without a request.
 #[test]
 fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
-    for way in lane::WAYS {
+    for way in WAYS {
         let notices =
             [message(b'N', b"SNOTICE\0Mhm\0\0"), message(b'A', b"\0\0\0\x01c\0p\0"), message(b'S', b"a\0b\0")].concat();
         let answer = [message(b'C', b"SELECT 1\0"), ready(), notices].concat();
@@ -162,7 +161,7 @@ fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
 /// Endless rows fill no memory and block nobody; a bounded wait ends in time.
 #[test]
 fn rows_without_an_end_are_survived() {
-    for way in lane::WAYS {
+    for way in WAYS {
         let endpoint = server(|stream| {
             let rows = message(b'D', &[0; 60_000]).repeat(8);
             while stream.write_all(&rows).is_ok() {}

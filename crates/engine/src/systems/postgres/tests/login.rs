@@ -1,12 +1,13 @@
 //! Foreign servers: logins, privileges, schemas, settings.
 
 use std::fs;
-use std::sync::Mutex;
 use std::time::Instant;
 
 use model::DurabilityTier;
 
 use super::*;
+use crate::systems::server::target::Settings as _;
+use crate::systems::server::testing::Refusals;
 use crate::workloads::transactions::pgbench_tables;
 
 const PASSWORD: &str = "hunter2-is-no-secret";
@@ -18,13 +19,8 @@ fn a_server_of_others() {
         "CREATE ROLE shopper LOGIN PASSWORD '{PASSWORD}'; CREATE ROLE closed LOGIN CONNECTION LIMIT 0 PASSWORD '{PASSWORD}'"
     ));
     server.run("CREATE DATABASE shop OWNER shopper");
-    let said = Mutex::new(Vec::new());
-    let refused = |failure: Failure, kind: FailureKind| {
-        assert_eq!(failure.kind, kind, "{failure:?}");
-        assert!(failure.hint.is_some(), "without a hint: {failure}");
-        said.lock().unwrap().push(format!("{failure:?} {failure}"));
-        failure
-    };
+    let said = Refusals::default();
+    let refused = |failure: Failure, kind: FailureKind| said.note(failure, kind);
     logins_that_fail(&server, &refused);
     statements_that_are_wrong_fail_at_once(&server);
     the_password_file_is_used_and_its_rights_matter(&server);
@@ -32,13 +28,7 @@ fn a_server_of_others() {
     rights_that_are_missing(&server, &refused);
     schemas_of_others(&server, &refused);
     settings_of_a_session(&server, &refused);
-    let said = said.into_inner().unwrap();
-    assert_eq!(said.len(), 14);
-    let own = server.endpoint.address.password.as_deref().unwrap();
-    for text in &said {
-        assert!(!text.contains(PASSWORD) && !text.contains("wrong-one"), "{text}");
-        assert!(!text.contains(own), "{text}");
-    }
+    said.are_without(14, &[PASSWORD, "wrong-one", server.endpoint.address.password.as_deref().unwrap()]);
     server.drop_all().unwrap();
 }
 
@@ -66,7 +56,8 @@ fn statements_that_are_wrong_fail_at_once(server: &PostgresTarget) {
     let failure = server.endpoint.connect("-c no_such_setting=1").err().unwrap();
     assert!(failure.kind == FailureKind::Plan && failure.cause.contains("no_such_setting"), "{failure}");
     let open = |sql: &str| {
-        let opened = Session::plain().open_lane(&server.endpoint, &Statements::Prepared(vec![sql.to_owned()]));
+        let statements = PostgresServer::prepared(&[sql]);
+        let opened = Session::default().open_lane(&server.endpoint, &statements);
         opened.map_err(|error| error.failure(&server.endpoint))
     };
     assert!(open("SELECT $1::integer").is_ok());

@@ -9,14 +9,16 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::reactor::{Event, EventKind, Token};
+use host::reactor::{Event, EventKind, Reactor, Token};
 
 use super::*;
+use crate::clock::RealClock;
 use crate::gate::Gate;
 use crate::recorder::Exchange;
+use crate::systems::server::target::Settings as _;
 use crate::target::shares;
 use crate::traffic::Traffic;
-use crate::worker::{Connections, Pace, RunLength};
+use crate::worker::{self, Connections, LOGINS_AT_ONCE, LoadCounts, Pace, RunLength, WorkerContext};
 use crate::workloads::transactions::{Options, compile_with};
 
 /// Accepts `most` connections and answers everything.

@@ -103,9 +103,7 @@ fn tables_of_others_are_left_alone(server: &PostgresTarget) {
     let file = folder.path().join("mine.sql");
     std::fs::write(&file, "UPDATE mine SET n = n + :step WHERE k = 1;").unwrap();
     let task = task(&[("script", file.to_str().unwrap()), ("tables", "none"), ("define", "step=2"), ("clients", "1")]);
-    let system = system("", None, &[]);
-    let request = OpenRequest { tables: Tables::None, ..OpenRequest::new(&system, Consent::OwnOnly) };
-    let target = PostgresTarget::new(server.endpoint.clone(), Session::plain(), None, &request).unwrap();
+    let target: PostgresTarget = testing::made_for(server.endpoint.clone(), None, Tables::None);
     run(&target, &task, Length::Transactions(25)).unwrap();
     assert_eq!(target.scalar("SELECT n FROM mine").unwrap(), 50);
     // Built-in scripts run on foreign pgbench tables, whatever they held.

@@ -1,21 +1,19 @@
 //! A private server's whole life.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::process::StopSignal;
-use model::{DurabilityTier, Length, OnError, Order, Schedule};
+use model::DurabilityTier;
 
 use super::*;
-use crate::observer::Silent;
-use crate::run::RunTask;
-use crate::target::Threads;
-use crate::traffic::Traffic;
-use crate::worker::Pace;
-use crate::workloads::StreamTask;
-use crate::workloads::transactions::{compile, pgbench_tables};
+use crate::run::suite::sessions_elsewhere_are_not_counted;
+use crate::systems::server::testing::fakes::listen;
+use crate::systems::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
+use crate::systems::server::testing::life;
+use crate::workloads::transactions::pgbench_tables;
 
 #[test]
 fn a_private_server_from_its_making_to_its_removal() {
@@ -24,10 +22,10 @@ fn a_private_server_from_its_making_to_its_removal() {
     prepares_the_same_tables_every_time(&target);
     makes_them_anew_only_if_something_was_written(&target);
     counts_forwards(&target);
-    for way in lane::WAYS {
+    for way in WAYS {
         lane::every_kind_of_value_arrives(&target, way);
         lane::errors_have_classes_and_a_way_back(&target, way);
-        lane::one_of_two_in_a_deadlock_is_told(&target, way);
+        one_of_two_in_a_deadlock_is_told(&target, way, "UPDATE pairs SET v = v + 1 WHERE k = $1");
         lane::the_last_row_of_each_result_is_kept(&target, way);
         lane::a_pipeline_ends_as_its_first_failure(&target, way);
         lane::unprepared_statements_run_as_well(&target, way);
@@ -35,9 +33,10 @@ fn a_private_server_from_its_making_to_its_removal() {
         lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
     }
     a_rival_is_not_disturbed(&target);
-    is_started_anew_between_rounds(&target);
-    comes_back_after_a_kill_in_mid_run(&target);
-    leaves_nothing(&target);
+    life::is_started_anew_between_rounds(&target);
+    assert_eq!(target.text("SELECT current_setting('shared_buffers')"), "32MB");
+    life::comes_back_after_a_kill_in_mid_run(&target);
+    life::leaves_nothing(&target, "SHOW data_directory");
 }
 
 fn says_what_it_is(target: &PostgresTarget) {
@@ -51,7 +50,7 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
     // A server that cannot answer has not refused a privilege: no facts then.
-    let mut client = target.client();
+    let mut client = target.client().unwrap();
     client.execute("BEGIN").unwrap();
     client.execute("SELECT 1/0").unwrap_err();
     assert!(facts::data_place(&mut client, &target.endpoint.address).is_err());
@@ -76,23 +75,13 @@ fn state(target: &PostgresTarget) -> String {
 }
 
 fn prepares_the_same_tables_every_time(target: &PostgresTarget) {
-    let data = pgbench_tables(1);
-    let started = Instant::now();
-    target.prepare(&data).unwrap();
-    println!("100,000 rows prepared in {:?}", started.elapsed());
-    target.settle().unwrap();
-    let first = state(target);
+    let changes = [
+        "UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000",
+        "DROP TABLE pgbench_history; CREATE TABLE more (x int)",
+    ];
+    let first = life::prepares_the_same_tables_every_time(target, state, &changes, "42P01");
     assert!(first.contains("pgbench_accounts 1640 100000 1640"), "{first}");
     assert!(first.contains("pgbench_accounts 0 0"), "automatic vacuum would come: {first}");
-    target.run("UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000; DROP TABLE pgbench_history; CREATE TABLE more (x int)");
-    target.prepare(&data).unwrap();
-    target.settle().unwrap();
-    assert_eq!(state(target), first);
-    assert_eq!(target.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
-    assert_eq!(target.scalar("SELECT sum(delta) FROM pgbench_history").unwrap(), 0);
-    assert_eq!(target.scalar("SELECT 'x'").unwrap_err().kind, FailureKind::Verification);
-    let broken = target.scalar("SELECT nothing FROM nowhere").unwrap_err();
-    assert!(broken.cause.contains("42P01"), "{broken}");
 }
 
 fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
@@ -126,7 +115,7 @@ fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
     anew("BEGIN; DELETE FROM pgbench_history; UPDATE pgbench_tellers SET tbalance = 1; ROLLBACK");
     anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
     // In progress, but without a lock in the way.
-    let mut writer = target.client();
+    let mut writer = target.client().unwrap();
     writer.execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
     let (one, two) = (file(target), file(target));
     assert_ne!(one, two);
@@ -144,7 +133,7 @@ fn counts_forwards(target: &PostgresTarget) {
     {
         assert!(before.get(name).is_some(), "{name}: {before:?}");
     }
-    let mut client = target.client();
+    let mut client = target.client().unwrap();
     for _ in 0..50 {
         client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
@@ -163,17 +152,8 @@ fn counts_forwards(target: &PostgresTarget) {
     }
 }
 
-fn is_started_anew_between_rounds(target: &PostgresTarget) {
-    let pid = target.private().unwrap().running.pid();
-    let before = target.text("SELECT count(*) FROM pgbench_accounts");
-    target.begin_round().unwrap();
-    assert_ne!(target.private().unwrap().running.pid(), pid);
-    assert_eq!(target.text("SELECT count(*) FROM pgbench_accounts"), before);
-    assert_eq!(target.text("SELECT current_setting('shared_buffers')"), "32MB");
-}
-
 fn a_rival_is_not_disturbed(target: &PostgresTarget) {
-    let mut rival = target.client();
+    let mut rival = target.client().unwrap();
     rival.execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
     target.control.close();
     let failure = target.counters().unwrap_err();
@@ -184,63 +164,9 @@ fn a_rival_is_not_disturbed(target: &PostgresTarget) {
     assert!(target.counters().is_ok());
 }
 
-fn run(target: &PostgresTarget, length: Duration) -> Result<model::RunRecord, Failure> {
-    let mut program =
-        compile("\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;", &[]).unwrap();
-    program.check = None;
-    let (threads, traffic) = (Threads::Best, Traffic::default());
-    let task = StreamTask { work: program.into(), clients: 0..3, pace: Pace::Closed, threads, traffic };
-    let schedule = Schedule {
-        rounds: 1,
-        warmup: Duration::ZERO,
-        length: Length::Duration(length),
-        order: Order::Interleaved,
-        seed: 1,
-        on_error: OnError::Stop,
-    };
-    let interrupt = AtomicBool::new(false);
-    RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
-}
-
-fn comes_back_after_a_kill_in_mid_run(target: &PostgresTarget) {
-    target.prepare(&pgbench_tables(1)).unwrap();
-    let pid = target.private().unwrap().running.pid().unwrap();
-    let cpu_s = target.server_cpu_s().unwrap();
-    let failure = thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_millis(500));
-            target.private().unwrap().running.signal(StopSignal::Kill);
-        });
-        run(target, Duration::from_secs(20)).unwrap_err()
-    });
-    assert!(cpu_s > 0.0);
-    assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
-    assert!(failure.may_pass());
-    target.revive().unwrap();
-    assert_ne!(target.private().unwrap().running.pid(), Some(pid));
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    let record = run(target, Duration::from_millis(300)).unwrap();
-    assert_eq!(record.state, model::RunState::Measured);
-    target.revive().unwrap();
-}
-
-fn leaves_nothing(target: &PostgresTarget) {
-    let folder = PathBuf::from(target.text("SHOW data_directory"));
-    assert!(folder.is_dir());
-    target.drop_all().unwrap();
-    assert!(!folder.parent().unwrap().exists());
-    assert!(target.counters().is_err());
-    assert!(target.revive().unwrap_err().cause.contains("removed"));
-    target.drop_all().unwrap();
-}
-
 #[test]
 fn a_private_server_that_does_not_start_says_why() {
-    let refused = |pairs: &[(&str, &str)]| {
-        let system = system("", Some(Connect::Socket), pairs);
-        let opened = Postgres.open(&OpenRequest::new(&system, Consent::OwnOnly));
-        opened.err().unwrap()
-    };
+    let refused = testing::refused_start::<PostgresServer>;
     let failure = refused(&[("shared_bufers", "1GB")]);
     assert_eq!((failure.kind, failure.hint.as_deref()), (FailureKind::Plan, Some("did you mean `shared_buffers`?")));
     let failure = refused(&[("wal_level", "sideways")]);
@@ -253,28 +179,52 @@ fn a_private_server_that_does_not_start_says_why() {
     assert_eq!(refused(&[("search_path", "public")]).kind, FailureKind::Plan);
 }
 
-/// Paths too long for a socket get a shorter one elsewhere.
 #[test]
 fn a_deep_folder_is_no_hindrance() {
-    let base = tempfile::tempdir_in("/var/tmp").unwrap();
-    let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
-    // The server's user must be able to traverse it.
-    std::fs::create_dir_all(&deep).unwrap();
-    for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
-        open_the_way(folder);
-    }
-    let (mut private, endpoint) = started(private_server(Connect::Socket), &[], Some(&deep)).unwrap();
-    assert!(!endpoint.address.host.starts_with(deep.to_str().unwrap()));
-    let client = endpoint.connect("").unwrap();
-    client.close();
-    private.remove().unwrap();
-    assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 0);
-    assert!(!std::path::Path::new(&endpoint.address.host).exists());
+    life::a_deep_folder_is_no_hindrance::<PostgresServer>(|endpoint| endpoint.address.host.as_str().into());
 }
 
-fn open_the_way(folder: &std::path::Path) {
-    let status = Command::new("chmod").arg("0755").arg(folder).status().unwrap();
-    assert!(status.success());
+#[test]
+fn the_server_counts_what_the_client_claims() {
+    testing::the_server_counts_what_the_client_claims::<PostgresServer>(&["prepared", "extended", "simple"]);
+}
+
+/// A proxy that hands out its own session numbers, like a pooler.
+fn proxy(port: u16) -> u16 {
+    const KEY: &[u8] = b"K\0\0\0\x0c";
+    listen(move |mut client| {
+        let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        thread::spawn(move || {
+            let _ = std::io::copy(&mut from_client, &mut to_server);
+            let _ = to_server.shutdown(std::net::Shutdown::Write);
+        });
+        thread::spawn(move || {
+            let (mut bytes, mut is_let_in) = (vec![0; 1 << 16], false);
+            while let Ok(count @ 1..) = server.read(&mut bytes) {
+                let key = bytes[..count].windows(KEY.len()).position(|part| part == KEY);
+                if let (false, Some(at)) = (is_let_in, key) {
+                    bytes[at + KEY.len() + 3] ^= 1;
+                    is_let_in = true;
+                }
+                if client.write_all(&bytes[..count]).is_err() {
+                    return;
+                }
+            }
+            let _ = client.shutdown(std::net::Shutdown::Write);
+        });
+    })
+}
+
+#[test]
+fn sessions_behind_a_proxy_are_not_counted() {
+    let server = start(Connect::Tcp, &[]);
+    let address = &server.endpoint.address;
+    let (user, database) = (&address.user, &address.database);
+    let by_proxy = Address::plain("127.0.0.1", proxy(address.port), user, database, address.password.as_deref());
+    let target: PostgresTarget = made(Endpoint::new(by_proxy).unwrap(), None);
+    sessions_elsewhere_are_not_counted(&target);
+    target.drop_all().unwrap();
 }
 
 /// A tmpfs, unmounted on drop.
@@ -288,7 +238,7 @@ impl SmallDisk {
         let mut mount = Command::new("mount");
         match mount.args(["-t", "tmpfs", "-o", &options, "etalon-test"]).arg(folder.path()).status() {
             Ok(status) if status.success() => {
-                open_the_way(folder.path());
+                life::open_the_way(folder.path());
                 Some(SmallDisk(folder))
             }
             other => {
@@ -313,15 +263,15 @@ fn a_full_device_is_told_as_one() {
         assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
         assert!(failure.hint.is_some());
     };
-    let (private, endpoint) = started(private_server(Connect::Socket), &[], Some(disk.0.path())).unwrap();
-    let target = made(endpoint, Some(private));
+    let (private, endpoint) = started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).unwrap();
+    let target: PostgresTarget = made(endpoint, Some(private));
     let facts = target.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
     assert_eq!(facts.get("data_directory.filesystem"), Some("tmpfs"));
     full(target.prepare(&pgbench_tables(8)));
     target.drop_all().unwrap();
     std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
-    full(started(private_server(Connect::Socket), &[], Some(disk.0.path())).map(|_| ()));
+    full(started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).map(|_| ()));
 }
 
 /// Every durability row that a server here can have, set and read back.
@@ -329,7 +279,7 @@ fn a_full_device_is_told_as_one() {
 fn promises_are_read_back_from_the_server() {
     use crate::systems::durability::tests::combinations;
     let target = start(Connect::Socket, &[]);
-    let mut client = target.client();
+    let mut client = target.client().unwrap();
     let promised = |target: &PostgresTarget| target.facts().unwrap().durability().unwrap();
     for rule in durability::TABLE {
         for settings in combinations(rule) {

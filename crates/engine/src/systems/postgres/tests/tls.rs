@@ -72,9 +72,9 @@ fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&st
 /// Everything that the lane does, by TLS with channel binding.
 fn the_load_is_encrypted_too(url: &str) {
     let address = Address::parse(url, &|_| None).unwrap();
-    let target = made(Endpoint::new(address).unwrap(), None);
+    let target: PostgresTarget = made(Endpoint::new(address).unwrap(), None);
     target.prepare(&pgbench_tables(1)).unwrap();
-    for way in lane::WAYS {
+    for way in testing::lane::WAYS {
         lane::is_encrypted(&target, way);
         lane::every_kind_of_value_arrives(&target, way);
         lane::errors_have_classes_and_a_way_back(&target, way);

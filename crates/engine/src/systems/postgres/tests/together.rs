@@ -9,14 +9,17 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use super::fakes::{listen, url};
+use super::fakes::url;
 use super::hostile::{let_in, message, ready};
 use super::*;
+use crate::clock::RealClock;
 use crate::gate::Gate;
 use crate::lane::ErrorClass;
 use crate::recorder::Exchange;
+use crate::systems::server::testing::fakes::listen;
+use crate::systems::server::testing::lane::{WAYS, native};
 use crate::traffic::Traffic;
-use crate::worker::{Connections, Pace, RunLength};
+use crate::worker::{self, Connections, LoadCounts, Pace, RunLength, WorkerContext};
 use crate::workloads::transactions::{Options, compile_with};
 
 /// The second client's progress.
@@ -46,10 +49,7 @@ fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> Lo
     let session = Session { options: String::new(), sql: String::new() };
     let options = Options { protocol: Protocol::Simple, ..Options::default() };
     let program = compile_with("SELECT 1;", &options).unwrap();
-    let open = move || session.open_lane(&endpoint, &Statements::Simple).map_err(|error| error.op_error(&endpoint));
-    // In order, so that the first is the first client's.
-    let opened = (0..2).map(|_| open().unwrap()).collect();
-    let lane = NativeLane::new(way, opened, Arc::new(open)).unwrap();
+    let lane = native::<PostgresServer>(&endpoint, &session, way, 2, Statements::Simple);
     let gate = Gate::new(1);
     gate.open(host::clock::now_ns());
     let ((full, _intervals), (_back, emptied)) = (channel(), channel());
@@ -101,7 +101,7 @@ fn serve_to_the_end(mut stream: TcpStream, progress: &Progress) {
 
 #[test]
 fn a_rollback_delays_no_other_client() {
-    for way in lane::WAYS {
+    for way in WAYS {
         let (count, progress) = (AtomicUsize::new(0), Arc::new(Progress::default()));
         let port = listen(move |mut stream| {
             let (number, progress) = (count.fetch_add(1, Ordering::SeqCst), Arc::clone(&progress));
@@ -121,7 +121,7 @@ fn a_rollback_delays_no_other_client() {
 
 #[test]
 fn a_login_delays_no_other_client() {
-    for way in lane::WAYS {
+    for way in WAYS {
         let (count, progress) = (AtomicUsize::new(0), Arc::new(Progress::default()));
         let port = listen(move |mut stream| {
             let (number, progress) = (count.fetch_add(1, Ordering::SeqCst), Arc::clone(&progress));

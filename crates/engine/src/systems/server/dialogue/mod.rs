@@ -1,18 +1,22 @@
 //! Request–response protocols over a reactor; each protocol is a [`Conversation`].
 
 mod asking;
+mod client;
 mod link;
 mod native;
 mod tls;
+mod values;
 
 use crate::error::{Failure, FailureKind};
-use crate::lane::{KeptRow, OpError, Outcome, SyncPoint};
+use crate::lane::{KeptRow, OpError, Outcome, SyncPoint, lost};
 use crate::systems::server::connector;
 use crate::workloads::transactions::{Program, StatementOp};
 
 pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, single};
+pub(crate) use client::{Client, Protocol};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
+pub(crate) use values::{LastRows, value, with_values};
 
 pub(crate) struct Opened<C> {
     pub(crate) link: Link,
@@ -27,6 +31,20 @@ pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str
     let trimmed = sql.trim();
     let own = words.iter().find(|(portable, _)| trimmed.eq_ignore_ascii_case(portable));
     own.map_or(sql, |(_, own)| own)
+}
+
+/// Longer answers mean a server without end.
+const ANSWER_BYTES: u64 = 1 << 30;
+
+/// Adds to an answer.
+pub(crate) fn too_long(answer_bytes: &mut u64, received: &[u8]) -> Option<OpError> {
+    *answer_bytes += received.len() as u64;
+    let too_long = format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20);
+    (*answer_bytes > ANSWER_BYTES).then(|| lost(&too_long))
+}
+
+pub(crate) fn without_end() -> OpError {
+    lost("the server's answer has results without end")
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

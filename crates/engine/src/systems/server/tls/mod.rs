@@ -37,6 +37,59 @@ pub(crate) enum Check {
     ChainAndName,
 }
 
+/// How much a connection insists on TLS, in PostgreSQL's words; MySQL has other names for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TlsMode {
+    Disable,
+    /// Only if the server refuses plain connections.
+    Allow,
+    /// If the server can.
+    Prefer,
+    /// Verified only with a file of authorities.
+    Require,
+    /// Signed by a trusted authority.
+    VerifyCa,
+    /// And names the host.
+    VerifyFull,
+}
+
+/// An engine's names of modes.
+pub(crate) type ModeNames = &'static [(&'static str, TlsMode)];
+
+impl TlsMode {
+    /// `option` is the engine's.
+    pub(crate) fn of_name(names: ModeNames, text: &str, option: &str) -> Result<TlsMode, String> {
+        let known = names.iter().find(|(name, _)| *name == text);
+        known.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            format!("`{text}` is not an {option}; known are {}", names.join(", "))
+        })
+    }
+
+    pub(crate) fn name(self, names: ModeNames) -> &'static str {
+        names.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+
+    pub(crate) fn verifies(self) -> bool {
+        matches!(self, TlsMode::VerifyCa | TlsMode::VerifyFull)
+    }
+
+    /// Refuses a connection without TLS.
+    pub(crate) fn insists(self) -> bool {
+        self.verifies() || self == TlsMode::Require
+    }
+
+    /// Like the engines' own clients, a file of authorities is used in weaker modes, too.
+    pub(crate) fn check(self, has_roots: bool) -> Check {
+        match self {
+            TlsMode::VerifyFull => Check::ChainAndName,
+            TlsMode::VerifyCa => Check::Chain,
+            _ if has_roots => Check::Chain,
+            TlsMode::Disable | TlsMode::Allow | TlsMode::Prefer | TlsMode::Require => Check::Nothing,
+        }
+    }
+}
+
 /// A client certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {

@@ -21,6 +21,7 @@ use crate::session::SessionKind;
 use crate::systems::owner::{MARKER, Owner};
 use crate::systems::server::random_password;
 use crate::systems::server::refusal::failure;
+use crate::systems::server::target::{Purpose, Settings as _};
 use crate::systems::sqlserver::connect::Endpoint;
 use crate::systems::sqlserver::counters::reason;
 use crate::systems::sqlserver::dialect::{quoted, wide_literal};
@@ -217,7 +218,7 @@ impl<'a> SqlServerBackups<'a> {
 }
 
 fn release(client: &Client) -> u32 {
-    u32::from(client.session.version().0)
+    u32::from(client.protocol.session.version().0)
 }
 
 /// For failures.
@@ -229,7 +230,7 @@ fn edition(client: &mut Client) -> Result<String, Failure> {
 }
 
 fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
-    Session::default().open(&endpoint.named(APPLICATION))
+    Session::default().open(&endpoint.named(APPLICATION), Purpose::Load)
 }
 
 /// With a trailing separator.
@@ -312,10 +313,12 @@ fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
 }
 
 impl Backups for SqlServerBackups<'_> {
+    fn methods(&self) -> (&'static str, &'static [Method]) {
+        ("SQL Server", &[Method::Native])
+    }
+
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        if request.method != Method::Native {
-            return Err(request.method.unknown_to("SQL Server", &[Method::Native]));
-        }
+        self.method(request.method)?;
         let mut client = self.open()?;
         self.text(request, &client, "", &[])?;
         let compression = request.compression;

@@ -13,10 +13,10 @@ use wire::tds::{
 };
 
 use super::connection::Connection;
-use super::statement::{Mode, Statement, Typed, value};
-use super::{AskError, Opened};
+use super::statement::{Mode, Statement, Typed};
+use super::{AskError, Client, Opened};
 use crate::dataset::Datum;
-use crate::systems::server::dialogue::{Asker, Timed, Tls, single};
+use crate::systems::server::dialogue::{Asker, Protocol, TextRows, Timed, Tls, value};
 
 /// Interval of `go_on` during a long statement.
 const LOOK: Duration = Duration::from_millis(200);
@@ -69,12 +69,27 @@ impl Sink for Answer {
     }
 }
 
-/// Blocking.
-pub(crate) struct Client {
-    asker: Asker,
+/// Of a session.
+pub(crate) struct Spoken {
     pub(crate) session: Session,
     scanner: Scanner,
-    out: Vec<u8>,
+}
+
+impl Protocol for Spoken {
+    type Error = ServerMessage;
+    type Connection = Connection;
+    type Statements = (Vec<Typed>, Mode);
+
+    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+        let rows = client.ask(sql)?.rows;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
+    }
+
+    fn into_opened(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
+        let statements = statements.iter().map(|typed| Statement::new(typed, *mode)).collect();
+        client.lift_limit()?;
+        Ok(Opened { link: client.asker.link, connection: Connection::new(client.protocol.scanner, statements) })
+    }
 }
 
 pub(crate) enum LoggedIn {
@@ -114,7 +129,8 @@ pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Durati
                 let mut scanner = session.scanner();
                 scanner.scan(session.leftover(), &mut wire::tds::Ignore)?;
                 asker.link.set_deadline(None)?;
-                return Ok(LoggedIn::Here(Box::new(Client { asker, session: *session, scanner, out })));
+                let protocol = Spoken { session: *session, scanner };
+                return Ok(LoggedIn::Here(Box::new(Client { asker, out, protocol })));
             }
         };
     }
@@ -149,12 +165,8 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
 }
 
 impl Client {
-    pub(crate) fn encryption(&self) -> Option<String> {
-        self.asker.link.encryption()
-    }
-
     fn request_session(&self) -> RequestSession {
-        RequestSession::of(&self.scanner)
+        RequestSession::of(&self.protocol.scanner)
     }
 
     /// Sends `out`, and reads to the end of the answer.
@@ -167,7 +179,7 @@ impl Client {
                 [] => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
                 heard => heard,
             };
-            if let Scan::Ready { .. } = self.scanner.scan(heard, &mut answer)? {
+            if let Scan::Ready { .. } = self.protocol.scanner.scan(heard, &mut answer)? {
                 break;
             }
         }
@@ -198,11 +210,11 @@ impl Client {
             self.asker.link.set_deadline(Some(Instant::now() + LOOK))?;
             let scan = match self.asker.read() {
                 Ok([]) => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
-                Ok(heard) => self.scanner.scan(heard, &mut answer)?,
+                Ok(heard) => self.protocol.scanner.scan(heard, &mut answer)?,
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
                     if !given_up && !go_on() {
                         attention(&mut self.out);
-                        self.scanner.attention_sent();
+                        self.protocol.scanner.attention_sent();
                         self.asker.ask(&mut self.out)?;
                         given_up = true;
                     }
@@ -223,20 +235,6 @@ impl Client {
         }
     }
 
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, AskError> {
-        let rows = self.ask(sql)?.rows;
-        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
-    }
-
-    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError> {
-        self.ask(sql).map(|_| ())
-    }
-
-    /// Empty for `NULL` or no row.
-    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError> {
-        Ok(single(self.rows(sql)?))
-    }
-
     /// Bulk copy after `INSERT BULK`. `rows` fills in the next row; `false` at the end. Returns the rows that the
     /// server accepted.
     pub(crate) fn copy(
@@ -245,7 +243,7 @@ impl Client {
         columns: Vec<Column>,
         rows: &mut dyn FnMut(&mut Vec<Datum>) -> bool,
     ) -> Result<u64, AskError> {
-        let mut bulk = Bulk::new(columns, self.scanner.packet_bytes())?;
+        let mut bulk = Bulk::new(columns, self.protocol.scanner.packet_bytes())?;
         self.execute(insert_bulk)?;
         let mut row = Vec::new();
         while rows(&mut row) {
@@ -259,12 +257,5 @@ impl Client {
         }
         bulk.finish(&mut self.out);
         Ok(self.hear()?.touched)
-    }
-
-    pub(crate) fn into_opened(mut self, statements: &[Typed], mode: Mode) -> Result<Opened, AskError> {
-        let statements = statements.iter().map(|typed| Statement::new(typed, mode)).collect();
-        // The load's statements have no time limit.
-        self.asker.link.set_deadline(None)?;
-        Ok(Opened { link: self.asker.link, connection: Connection::new(self.scanner, statements) })
     }
 }

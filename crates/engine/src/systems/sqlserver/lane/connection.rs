@@ -8,13 +8,11 @@ use super::own_words;
 use super::statement::Statement;
 use crate::dataset::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
-use crate::systems::server::dialogue::{Conversation, Heard, Parting, ServerError, State};
+use crate::systems::server::dialogue::{
+    Conversation, Heard, LastRows, Parting, ServerError, State, too_long, without_end,
+};
 use crate::workloads::transactions::{Rows, StatementOp};
 
-/// Longer answers mean a server without end.
-const ANSWER_BYTES: u64 = 1 << 30;
-/// More results mean a server without end; their last rows are kept.
-const ANSWER_RESULTS: usize = 1 << 16;
 /// "Could not find prepared statement with handle".
 const HANDLE_UNKNOWN: i32 = 8179;
 
@@ -32,9 +30,9 @@ struct Hearing {
     rows: Rows,
     failure: Option<ServerMessage>,
     handle: Option<i32>,
-    /// Valid before `results`.
-    kept: Vec<KeptRow>,
-    results: usize,
+    kept: LastRows,
+    /// Of results.
+    too_many: bool,
     /// The current result has columns.
     described: bool,
 }
@@ -51,7 +49,7 @@ impl Sink for Hearing {
 
     fn row(&mut self, row: Row<'_>) -> Result<()> {
         if self.rows == Rows::Keep
-            && let Some(result) = self.results.checked_sub(1).and_then(|last| self.kept.get_mut(last))
+            && let Some(result) = self.kept.last()
         {
             result.rows += 1;
             result.values.clear();
@@ -80,20 +78,11 @@ impl Sink for Hearing {
 }
 
 impl Hearing {
-    /// Reuses an older result's memory. `None`: too many.
+    /// `None`: too many.
     fn begin_result(&mut self) -> Option<&mut KeptRow> {
-        if self.results > ANSWER_RESULTS {
-            return None;
-        }
-        if self.kept.len() == self.results {
-            self.kept.push(KeptRow::default());
-        }
-        let result = self.kept.get_mut(self.results)?;
-        self.results += 1;
-        result.rows = 0;
-        result.columns.clear();
-        result.values.clear();
-        Some(result)
+        let begun = self.kept.begin();
+        self.too_many |= begun.is_none();
+        begun
     }
 }
 
@@ -112,8 +101,8 @@ impl Connection {
             rows: Rows::Discard,
             failure: None,
             handle: None,
-            kept: Vec::new(),
-            results: 0,
+            kept: LastRows::default(),
+            too_many: false,
             described: false,
         };
         Connection { scanner, statements, state: State::Free, answer_bytes: 0, asked: 0, hearing }
@@ -138,9 +127,7 @@ impl Connection {
         }
         let error = failure.map(|error| error.op_error());
         match error {
-            _ if self.hearing.results > ANSWER_RESULTS => {
-                heard.end = Some(lost("the server's answer has results without end"));
-            }
+            _ if self.hearing.too_many => heard.end = Some(without_end()),
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
             error => {
                 self.state = State::Free;
@@ -178,7 +165,8 @@ impl Conversation for Connection {
         self.asked = op.statement;
         self.answer_bytes = 0;
         let hearing = &mut self.hearing;
-        (hearing.rows, hearing.results, hearing.described) = (op.rows, 0, false);
+        (hearing.rows, hearing.too_many, hearing.described) = (op.rows, false, false);
+        hearing.kept.clear();
         (hearing.failure, hearing.handle) = (None, None);
         self.state = State::Waiting;
         Ok(request)
@@ -186,10 +174,7 @@ impl Conversation for Connection {
 
     fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
-        self.answer_bytes += received.len() as u64;
-        if self.answer_bytes > ANSWER_BYTES {
-            heard.end = Some(lost(&format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20)));
-        }
+        heard.end = too_long(&mut self.answer_bytes, received);
         while !rest.is_empty() && heard.end.is_none() {
             match self.scanner.scan(rest, &mut self.hearing) {
                 Ok(Scan::NeedMore) => return,
@@ -210,6 +195,6 @@ impl Conversation for Connection {
     const ROLLBACK: &'static str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
 
     fn kept(&self) -> &[KeptRow] {
-        &self.hearing.kept[..self.hearing.results]
+        self.hearing.kept.kept()
     }
 }

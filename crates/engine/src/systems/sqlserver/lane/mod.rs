@@ -11,11 +11,12 @@ use crate::error::FailureKind;
 use crate::lane::ErrorClass;
 use crate::systems::server::dialogue::{self, ServerError};
 
-pub(crate) use client::{Answer, Client, LoggedIn, log_in};
+pub(crate) use client::{Answer, LoggedIn, Spoken, log_in};
 pub use connection::Connection;
 pub(crate) use connection::datum;
 pub(crate) use statement::{Mode, Typed, parameter_name};
 
+pub(crate) type Client = dialogue::Client<Spoken>;
 pub(crate) type AskError = dialogue::AskError<ServerMessage>;
 pub(crate) type Opened = dialogue::Opened<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;

@@ -1,10 +1,8 @@
+use wire::WireError;
 use wire::tds::{Declared, Request, RequestSession};
-use wire::{Value, WireError};
 
 use crate::dataset::Datum;
-
-/// Parameters passed without allocation.
-const FEW: usize = 16;
+use crate::systems::server::dialogue::with_values;
 
 /// For statements with parameters. Others go as batches, which the server recognises by text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,15 +86,7 @@ impl Statement {
             self.declare(&types_of(parameters));
         }
         let request = self.request.as_mut().ok_or(WireError::Misuse("a statement has no request"))?;
-        if parameters.len() > FEW {
-            let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
-            return request.encode(&values, session);
-        }
-        let mut values = [Value::Null; FEW];
-        for (place, datum) in values.iter_mut().zip(parameters) {
-            *place = value(datum);
-        }
-        request.encode(&values[..parameters.len()], session)
+        with_values(parameters, |values| request.encode(values, session))
     }
 
     pub(super) fn prepared(&mut self, handle: i32) {
@@ -136,15 +126,6 @@ fn types_of(values: &[Datum]) -> Vec<String> {
         Datum::Null | Datum::Text(_) => "nvarchar(max)",
     };
     values.iter().map(|datum| name(datum).to_owned()).collect()
-}
-
-pub(super) fn value(datum: &Datum) -> Value<'_> {
-    match datum {
-        Datum::Null => Value::Null,
-        Datum::Int(number) => Value::Int(*number),
-        Datum::Double(number) => Value::Float(*number),
-        Datum::Text(text) => Value::Text(text),
-    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
-use std::borrow::Cow;
+//! The extension PostGIS.
 
 use model::Facts;
 
 use super::SCHEMA;
 use super::connect::Endpoint;
 use super::session;
-use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
-use crate::session::{Session, SessionKind, running};
+use crate::session::SessionKind;
 use crate::systems::postgres::lane::{AskError, Client};
 use crate::systems::server::random_password;
 use crate::systems::server::refusal::failure;
@@ -16,32 +15,12 @@ const EXTENSION: &str = "postgis";
 /// Schema for trying the extension for its facts; rolled back.
 const PROBE: &str = "etalon_probe";
 
-pub(super) struct PostgresSession {
-    /// Taken on close.
-    client: Option<Client>,
-}
-
-impl PostgresSession {
-    /// In étalon's schema. Fails if PostGIS is not installed, or the role may not create it.
-    pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<PostgresSession, Failure> {
-        if kind == SessionKind::Spatial {
-            look_into_extension(&mut client)?;
-        }
-        Ok(PostgresSession { client: Some(client) })
-    }
-
-    fn client(&mut self) -> Result<&mut Client, Failure> {
-        let gone = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
-        self.client.as_mut().ok_or_else(gone)
-    }
-}
-
-impl Drop for PostgresSession {
-    fn drop(&mut self) {
-        if let Some(client) = self.client.take() {
-            client.close();
-        }
-    }
+/// In the session's search path, for one of its kind.
+///
+/// # Errors
+/// It is not installed, or the role may not create it.
+pub(super) fn find(client: &mut Client, kind: SessionKind) -> Result<(), Failure> {
+    if kind == SessionKind::Spatial { look_into_extension(client) } else { Ok(()) }
 }
 
 /// Uses an existing extension, else makes it in étalon's schema, to be dropped with it.
@@ -154,22 +133,6 @@ fn version_by_run(client: &mut Client) -> Result<String, Failure> {
     });
     client.execute("ROLLBACK").map_err(|error| failure("take a run of PostGIS back", &error))?;
     version.map_err(|error| explain(&error))
-}
-
-impl Session for PostgresSession {
-    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.client()?.execute(sql).map_err(|error| failed(sql, &error))
-    }
-
-    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let found = self.client()?.rows(sql).map_err(|error| failed(sql, &error))?;
-        let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
-        Ok(found.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
-    }
-}
-
-fn failed(sql: &str, error: &AskError) -> Failure {
-    failure(running(sql), error)
 }
 
 #[cfg(test)]

@@ -1,0 +1,61 @@
+use std::io;
+
+use super::{AskError, Asker, Conversation, Opened, ServerError, TextRows, single};
+
+/// A blocking connection: the control plane's, and a lane's before the load.
+pub(crate) struct Client<P> {
+    pub(crate) asker: Asker,
+    /// Memory for requests.
+    pub(crate) out: Vec<u8>,
+    pub(crate) protocol: P,
+}
+
+/// What an engine's protocol adds to a [`Client`].
+pub(crate) trait Protocol: Sized + Send + 'static {
+    type Error: ServerError;
+    /// Of a lane.
+    type Connection: Conversation + Send + 'static;
+    /// How a script's statements travel.
+    type Statements: Send + Sync + 'static;
+
+    /// Of one or more statements.
+    fn rows(client: &mut Client<Self>, sql: &str) -> Result<TextRows, AskError<Self::Error>>;
+
+    /// Prepares a lane's statements.
+    fn into_opened(
+        client: Client<Self>,
+        statements: &Self::Statements,
+    ) -> Result<Opened<Self::Connection>, AskError<Self::Error>>;
+
+    /// A goodbye, if there is any.
+    fn farewell(_out: &mut Vec<u8>) {}
+}
+
+impl<P: Protocol> Client<P> {
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
+        P::rows(self, sql)
+    }
+
+    pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError<P::Error>> {
+        self.rows(sql).map(|_| ())
+    }
+
+    /// Empty for `NULL` or no row.
+    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError<P::Error>> {
+        Ok(single(self.rows(sql)?))
+    }
+
+    pub(crate) fn encryption(&self) -> Option<String> {
+        self.asker.link.encryption()
+    }
+
+    /// The load's statements have no time limit.
+    pub(crate) fn lift_limit(&mut self) -> io::Result<()> {
+        self.asker.link.set_deadline(None)
+    }
+
+    /// Waits until it is gone.
+    pub(crate) fn close(self) {
+        self.asker.link.part(P::farewell);
+    }
+}
