@@ -14,7 +14,7 @@ crate::cases! {
     Rows a_data_set_is_made_whole_and_anew,
     Rows a_session_does_what_it_is_told,
     Rows abilities_are_there_or_refused_with_a_reason,
-    Rows a_new_block_finds_the_system_ready,
+    Rows a_new_round_finds_the_system_ready,
     Settings settings_hold_in_every_session,
     Settings an_unknown_setting_is_refused,
 }
@@ -114,7 +114,7 @@ fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
     }
 }
 
-fn a_new_block_finds_the_system_ready(subject: &Subject) {
+fn a_new_round_finds_the_system_ready(subject: &Subject) {
     subject.prepared().begin_round().unwrap();
     subject.target.revive().unwrap();
     subject.script("INSERT INTO conformance_log VALUES (:client_id, 1, 'new block');", 2, 3).unwrap();
