@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::test;
+
 /// What a first byte can choose between, at most, in a target with seeds.
 const CHOICES: u8 = 8;
 /// Longest input, in bytes.
@@ -42,11 +44,7 @@ pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
     }
     let chosen: Vec<&str> =
         known.into_iter().filter(|name| targets.is_empty() || targets.iter().any(|t| t == name)).collect();
-    let lock = root.join("fuzz/Cargo.lock");
-    if !lock.exists() {
-        // The very versions that are shipped.
-        fs::copy(root.join("Cargo.lock"), lock)?;
-    }
+    lock(root)?;
     let rows = chosen.iter().map(|name| Ok((*name, one(root, name, seconds)?))).collect::<Result<Vec<_>>>()?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "| target | executions | a second | peak MiB | result |\n|---|--:|--:|--:|---|")?;
@@ -56,6 +54,28 @@ pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
     }
     writeln!(out, "| sum | {} | | | |", rows.iter().map(|(_, ran)| ran.executions).sum::<u64>())?;
     Ok(rows.iter().all(|(_, ran)| ran.held))
+}
+
+/// Takes the very versions that are shipped, again whenever those have changed.
+fn lock(root: &Path) -> Result<()> {
+    let (shipped, lock) = (root.join("Cargo.lock"), root.join("fuzz/Cargo.lock"));
+    let changed = |path: &Path| fs::metadata(path).and_then(|found| found.modified());
+    let is_current = matches!((changed(&shipped), changed(&lock)), (Ok(shipped), Ok(own)) if own >= shipped);
+    if !is_current {
+        fs::copy(shipped, lock)?;
+    }
+    Ok(())
+}
+
+/// Whether the targets compile, by the usual compiler: nothing else builds them but who fuzzes.
+pub fn check(root: &Path) -> Result<bool> {
+    lock(root)?;
+    // With the workspace's profiles what it has built already serves here, too.
+    let shared = ["--target-dir", "target", "--config", "Cargo.toml"];
+    let mut command = test::command(root, &[&["check", "--manifest-path", "fuzz/Cargo.toml"], &shared[..]].concat());
+    // What is only checked links nothing, so libFuzzer itself need not be compiled: any file stands in.
+    command.env("CUSTOM_LIBFUZZER_PATH", root.join("fuzz/Cargo.toml"));
+    Ok(command.status().context("starting cargo")?.success())
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Command {

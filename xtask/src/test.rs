@@ -13,7 +13,7 @@ use clap::Args;
 use self::skipped::Skipped;
 use crate::docs::Binary;
 use crate::requirements::Missing;
-use crate::{docs, releases, requirements, tidy};
+use crate::{docs, fuzz, releases, requirements, tidy};
 
 /// What to run.
 #[derive(Args, Clone, Copy)]
@@ -31,14 +31,16 @@ enum Step {
     Requirements,
     Cargo(&'static [&'static str]),
     Tidy,
+    Fuzz,
     Docs,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step::Requirements,
     Step::Cargo(&["fmt", "--all", "--check"]),
     Step::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     Step::Tidy,
+    Step::Fuzz,
     // One run tells all that is wrong.
     Step::Cargo(&["test", "--workspace", "--no-fail-fast"]),
     Step::Docs,
@@ -65,6 +67,7 @@ impl Step {
             Self::Requirements => "requirements".to_owned(),
             Self::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
             Self::Tidy => "cargo xtask tidy".to_owned(),
+            Self::Fuzz => "cargo check of fuzz".to_owned(),
             Self::Docs => "cargo xtask docs".to_owned(),
         }
     }
@@ -87,12 +90,14 @@ impl Step {
                 (!status.success()).then(|| status.to_string())
             }
             Self::Tidy => said(tidy::run(root)?),
+            Self::Fuzz => said(fuzz::check(root)?),
             Self::Docs => said(docs::run(root, &docs::Options::default(), Binary::AsTested)?),
         })
     }
 }
 
-fn command(root: &Path, arguments: &[&str]) -> Command {
+/// Of the same toolchain.
+pub fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(arguments).current_dir(root).stdin(Stdio::null());
     command
