@@ -4,11 +4,10 @@ pub mod blocks;
 mod client;
 mod hosts;
 mod load;
+mod steady;
 
 use model::metric::{DRIFT_P, LEVELS_P};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
-
-use stats::Steadiness;
 
 use crate::durations::Durations;
 use crate::generator::MachineShare;
@@ -18,14 +17,14 @@ use crate::target::{Counters, Placement};
 use crate::traffic::Traffic;
 use crate::worker::{LoadCounts, Pace};
 
+use steady::{FEWEST_INTERVALS, Steady};
+
 pub use hosts::HostFigures;
 
 /// Share of a rate's due transactions that must end in the measured part.
 const RATE_MET: f64 = 0.98;
 /// Standard deviations of the in-flight count that are no sign of falling behind.
 const CHANCE: f64 = 2.0;
-/// Fewest intervals for steadiness.
-const FEWEST_INTERVALS: usize = 8;
 
 pub struct Evidence<'a> {
     pub counts: LoadCounts,
@@ -82,7 +81,7 @@ pub fn record(evidence: Evidence<'_>) -> RunRecord {
     marks.extend(load::marks(&evidence));
     marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, "transactions"));
-    marks.extend(steadiness(&evidence.latencies.rates_per_s));
+    marks.extend(Steady::of(&evidence.latencies.rates_per_s, "the rate").mark());
     RunRecord {
         state: RunState::Measured,
         reason: None,
@@ -179,7 +178,7 @@ fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
 }
 
-/// p-values behind [`steadiness`]: a reader of several runs adjusts all of them together.
+/// p-values behind [`Steady`]: a reader of several runs adjusts all of them together.
 fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
     if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
         return Vec::new();
@@ -187,33 +186,6 @@ fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
     let found = stats::Motion::of(rates_per_s).map(|motion| motion.p()).into_iter().flatten();
     let p = |(id, p)| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p);
     [DRIFT_P, LEVELS_P].into_iter().zip(found).map(p).collect()
-}
-
-/// Whether the rate changed within the measured part.
-fn steadiness(rates_per_s: &[f64]) -> Option<Mark> {
-    if rates_per_s.len() < FEWEST_INTERVALS {
-        return None;
-    }
-    let mark = |kind, detail| Some(Mark { kind, detail });
-    if let Some(end) = stats::warm_up_end(rates_per_s) {
-        let count = rates_per_s.len();
-        let detail = format!("the rate changed its level after {end} of {count} intervals");
-        return mark(MarkKind::WarmUpTooShort, detail);
-    }
-    match stats::classify(rates_per_s)? {
-        Steadiness::Steady => None,
-        Steadiness::Drifting { p, relative_change } => {
-            let change = relative_change * 100.0;
-            mark(MarkKind::NotSteady, format!("the rate drifted by {change:+.1} % within the run (p = {p:.3})"))
-        }
-        Steadiness::Bimodal { low, high, low_share } => {
-            let share = low_share * 100.0;
-            mark(
-                MarkKind::NotSteady,
-                format!("the rate had two levels: {low:.0} for {share:.0} % of the time, else {high:.0}"),
-            )
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,8 @@
 
 use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
-use stats::Steadiness;
 
-use super::{
-    Evidence, FEWEST_INTERVALS, client, error_marks, errors, failed_share, latencies, load, motion, rate_not_met,
-};
+use super::{Evidence, Steady, client, error_marks, errors, failed_share, latencies, load, motion, rate_not_met};
 use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
 use crate::recorder::KindCounts;
@@ -15,7 +12,7 @@ use crate::worker::{LoadCounts, Pace};
 use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
-/// Reading a page takes some 50 µs with two bits per case and 75 with three (R. H. and A. C. Arpaci-Dusseau,
+/// Reading a page takes some 50 µs with two bits per cell and 75 with three (R. H. and A. C. Arpaci-Dusseau,
 /// "Operating Systems: Three Easy Pieces", chapter 44), without the transfer. Single-bit flash and other memories are
 /// faster, so this is only a note.
 const SOONEST_OF_FLASH_NS: u64 = 30_000;
@@ -38,7 +35,7 @@ pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>
     all.push(failed_share(&evidence));
     errors(&evidence.counts, &mut all);
     cost(&evidence, &mut all);
-    let steady = judged(&evidence.latencies.rates_per_s);
+    let steady = Steady::of(&evidence.latencies.rates_per_s, "io/s");
     all.push(steady.measurement());
     all.extend(motion(&evidence.latencies.rates_per_s));
     let reached = reached(&evidence, before);
@@ -201,57 +198,6 @@ fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
     let note = |shortfall: &String| Mark { kind: MarkKind::Note, detail: format!("done without: {shortfall}") };
     shortfalls.iter().map(note).collect()
-}
-
-/// How the series of a run is judged.
-enum Judged {
-    TooShort,
-    Steady,
-    NotSteady(MarkKind, String),
-}
-
-fn judged(rates_per_s: &[f64]) -> Judged {
-    if rates_per_s.len() < FEWEST_INTERVALS {
-        return Judged::TooShort;
-    }
-    if let Some(end) = stats::warm_up_end(rates_per_s) {
-        let detail = format!("drifting: io/s changed their level after {end} of {} intervals", rates_per_s.len());
-        return Judged::NotSteady(MarkKind::WarmUpTooShort, detail);
-    }
-    match stats::classify(rates_per_s) {
-        None => Judged::TooShort,
-        Some(Steadiness::Steady) => Judged::Steady,
-        Some(Steadiness::Drifting { p, relative_change }) => {
-            let (way, change) = (if relative_change < 0.0 { "fell" } else { "rose" }, relative_change.abs() * 100.0);
-            let detail = format!(
-                "drifting: io/s {way} by {change:.0} % of their median from the run's first interval to its last \
-                 (p = {p:.3})"
-            );
-            Judged::NotSteady(MarkKind::NotSteady, detail)
-        }
-        Some(Steadiness::Bimodal { low, high, low_share }) => {
-            let share = low_share * 100.0;
-            let detail = format!("bimodal: {low:.0} io/s for {share:.0} % of the time, else {high:.0}");
-            Judged::NotSteady(MarkKind::NotSteady, detail)
-        }
-    }
-}
-
-impl Judged {
-    /// 1 if steady, else 0.
-    fn measurement(&self) -> Measurement {
-        let reading = match self {
-            Judged::TooShort => Reading::Unavailable(format!("fewer than {FEWEST_INTERVALS} whole intervals")),
-            Judged::Steady => Reading::Value(1.0),
-            Judged::NotSteady(..) => Reading::Value(0.0),
-        };
-        Measurement::new("steady", "", Direction::Neither, Role::Diagnostic, reading)
-    }
-
-    fn mark(&self) -> Option<Mark> {
-        let Judged::NotSteady(kind, detail) = self else { return None };
-        Some(Mark { kind: *kind, detail: detail.clone() })
-    }
 }
 
 #[cfg(test)]

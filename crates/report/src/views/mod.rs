@@ -233,7 +233,10 @@ impl Entry {
     /// A factor and who has the better number.
     pub fn gain(gain: Option<(f64, &str)>, form: Form) -> Entry {
         let winner = gain.map(|(_, winner)| winner.to_owned());
-        Entry { winner, ..Entry::or(gain.map(|(times, _)| times), form, "one of the two is not known or 0, or no gain may be told") }
+        Entry {
+            winner,
+            ..Entry::or(gain.map(|(times, _)| times), form, "one of the two is not known or 0, or no gain may be told")
+        }
     }
 
     /// What does not apply, and why.

@@ -1,0 +1,54 @@
+//! Whether a run's rate stood still.
+
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
+use stats::Steadiness;
+
+/// Fewest intervals that are judged.
+pub(super) const FEWEST_INTERVALS: usize = 8;
+
+pub(super) enum Steady {
+    TooShort,
+    Yes,
+    No(Mark),
+}
+
+impl Steady {
+    /// `what` has the rates, as in `the rate`.
+    pub(super) fn of(rates_per_s: &[f64], what: &str) -> Steady {
+        if rates_per_s.len() < FEWEST_INTERVALS {
+            return Steady::TooShort;
+        }
+        if let Some(end) = stats::warm_up_end(rates_per_s) {
+            let detail = format!("{what} changed its level after {end} of {} intervals", rates_per_s.len());
+            return Steady::No(Mark { kind: MarkKind::WarmUpTooShort, detail });
+        }
+        let detail = match stats::classify(rates_per_s) {
+            None => return Steady::TooShort,
+            Some(Steadiness::Steady) => return Steady::Yes,
+            Some(Steadiness::Drifting { p, relative_change }) => {
+                let way = if relative_change < 0.0 { "fell" } else { "rose" };
+                let percent = relative_change.abs() * 100.0;
+                format!("{what} {way} by {percent:.0} % of its median from the first interval to the last (p = {p:.3})")
+            }
+            Some(Steadiness::Bimodal { low, high, low_share }) => {
+                let percent = low_share * 100.0;
+                format!("{what} had two levels: {low:.0} for {percent:.0} % of the time, else {high:.0}")
+            }
+        };
+        Steady::No(Mark { kind: MarkKind::NotSteady, detail })
+    }
+
+    pub(super) fn mark(self) -> Option<Mark> {
+        if let Steady::No(mark) = self { Some(mark) } else { None }
+    }
+
+    /// 1 if steady, else 0.
+    pub(super) fn measurement(&self) -> Measurement {
+        let reading = match self {
+            Steady::TooShort => Reading::Unavailable(format!("fewer than {FEWEST_INTERVALS} whole intervals")),
+            Steady::Yes => Reading::Value(1.0),
+            Steady::No(_) => Reading::Value(0.0),
+        };
+        Measurement::new("steady", "", Direction::Neither, Role::Diagnostic, reading)
+    }
+}
