@@ -90,7 +90,9 @@ fn report(store: &Store, evidence: &Evidence) {
         let _ = report::html::render(evidence, set, store);
     }
     let set = set.ok();
-    let _ = (report::pages::render(evidence, set.as_ref(), 80), report::spatial::render(evidence, set.as_ref()));
+    for family in report::views::FAMILIES {
+        let _ = family.render(evidence, set.as_ref(), 80);
+    }
     let _ = (report::pgbench::render(evidence), report::backup::tables(evidence));
     for one in report::barrel::reports(evidence, report::barrel::Runs::Together) {
         let _ = report::barrel::render(&one);
