@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use model::{Case, MarkKind, Reading, RunState, Value};
 
-use crate::comparison::Index;
+use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
-use crate::number::{Script, fixed, median, significant};
-use crate::text::{Align, Grid, GridCell, GridLine, Style, clean, wrapped};
+use crate::number::{Script, median};
+use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Series, SeriesLine, Table, View};
 
 /// The workload whose cases these are.
 const WORKLOAD: &str = "backup";
@@ -142,7 +142,7 @@ fn notes(evidence: &Evidence, own: &[Measured]) -> Vec<String> {
 }
 
 /// Each note once, with its backups unless it holds for all.
-pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
+fn noted(rows: &[&BackupRow]) -> Vec<String> {
     let mut notes: Vec<&String> = Vec::new();
     for note in rows.iter().flat_map(|row| &row.notes) {
         if !notes.contains(&note) {
@@ -151,7 +151,7 @@ pub(crate) fn noted(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) ->
     }
     let told = |note: &&String| {
         let of: Vec<&&BackupRow> = rows.iter().filter(|row| row.notes.contains(note)).collect();
-        let names: Vec<String> = of.iter().map(|row| name(row)).collect();
+        let names: Vec<&str> = of.iter().map(|row| row.codec.as_str()).collect();
         if of.len() == rows.len() { format!("note: {note}") } else { format!("note, {}: {note}", names.join(", ")) }
     };
     notes.iter().map(told).collect()
@@ -220,10 +220,6 @@ pub(crate) fn summary(ratios: &[f64]) -> Option<[f64; 3]> {
 }
 
 impl BackupRow {
-    fn shown(&self, metric: &str, decimals: usize, divisor: f64) -> String {
-        self.figures.get(metric).map_or_else(|| "n/a".to_owned(), |value| fixed(value / divisor, decimals))
-    }
-
     /// One line; `None` without a codec.
     pub fn verdict(&self) -> Option<String> {
         let [ratio, lowest, highest] = self.time_ratio?;
@@ -247,43 +243,35 @@ fn plain<'r>(rows: &[&'r BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
     rows.iter().copied().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
 }
 
-/// `+24.8 %` over the backup without a codec, as was published; a dash for that one itself.
-pub(crate) fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str, script: Script) -> String {
+/// Over the backup without a codec, as was published; a dash for that one itself.
+fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str) -> Entry {
     if row.codec == "none" {
-        return if script == Script::Plain { "-" } else { "–" }.to_owned();
+        return Entry::dash("it is the backup without a codec");
     }
     let figure = |row: &BackupRow| row.figures.get(metric).copied();
-    match figure(row).zip(plain(rows, row).and_then(figure)) {
-        Some((own, without)) if without > 0.0 => {
-            let share = (own / without - 1.0) * 100.0;
-            let sign = match (share < 0.0, script) {
-                (false, _) => "+",
-                (true, Script::Plain) => "-",
-                (true, Script::Typographic) => "\u{2212}",
-            };
-            format!("{sign}{} %", significant(share.abs(), 3, script))
-        }
-        _ => "n/a".to_owned(),
-    }
+    let both = figure(row).zip(plain(rows, row).and_then(figure)).filter(|(_, without)| *without > 0.0);
+    let missing = "it, or that of the backup without a codec, is not known";
+    Entry::or(both.map(|(own, without)| (own / without - 1.0) * 100.0), Form::More, missing)
 }
 
-/// The last columns of the published tables: speed and CPU time in percent of the backup without a codec. Empty
+/// The last columns of the published tables: speed and CPU time in percent of the backup without a codec. Nothing
 /// without one.
-fn published(rows: &[&BackupRow]) -> String {
+fn published(rows: &[&BackupRow]) -> Option<Table> {
     let coded: Vec<&&BackupRow> = rows.iter().filter(|row| row.codec != "none" && plain(rows, row).is_some()).collect();
-    if coded.is_empty() {
-        return String::new();
-    }
-    let mut grid = Grid::new(vec![Align::Left, Align::Right, Align::Right, Align::Right, Align::Right]);
-    let heads = ["codec", "backup rate", "CPU time", "restore rate", "CPU time"];
-    grid.push(GridLine::Cells(heads.map(GridCell::new).to_vec()));
-    for row in coded {
-        let figures = ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"];
-        let figures = figures.map(|metric| more(rows, row, metric, Script::Plain));
-        let cases = std::iter::once(row.codec.clone()).chain(figures);
-        grid.push(GridLine::Cells(cases.map(GridCell::new).collect()));
-    }
-    format!("  against none, in percent as published\n{}", indented(&grid.render(Style::Plain)))
+    let metrics = ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"];
+    let heads = ["backup rate", "CPU time", "restore rate", "CPU time"];
+    let names = ["backup rate", "backup CPU time", "restore rate", "restore CPU time"];
+    let heads = names.into_iter().zip(heads).map(|(name, head)| Column::new(name, "%").headed(head));
+    let row = |row: &&&BackupRow| {
+        let figures = metrics.map(|metric| more(rows, row, metric));
+        [Entry::text(&row.codec)].into_iter().chain(figures).collect()
+    };
+    (!coded.is_empty()).then(|| Table {
+        title: "against none, in percent as published".to_owned(),
+        columns: [Column::words("codec")].into_iter().chain(heads).collect(),
+        rows: coded.iter().map(row).collect(),
+        ..Table::default()
+    })
 }
 
 /// Reasons for missing CPU time.
@@ -302,190 +290,231 @@ fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
 }
 
 /// Backups without figures, grouped by reason: `gzip-6, lz4-1: n/a: …`.
-pub(crate) fn lacking(rows: &[&BackupRow], name: impl Fn(&BackupRow) -> String) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+fn lacking(rows: &[&BackupRow]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in rows {
         let Some(reason) = row.missing.get("backup_rate") else { continue };
         match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, names)) => names.push(name(row)),
-            None => reasons.push((reason, vec![name(row)])),
+            Some((_, names)) => names.push(&row.codec),
+            None => reasons.push((reason, vec![&row.codec])),
         }
     }
     reasons.iter().map(|(reason, names)| format!("{}: n/a: {reason}", names.join(", "))).collect()
 }
 
-/// Smallest terminal width.
-const WIDTH: usize = 80;
-
-/// A backup's files of one class.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClassShare {
-    /// `data`, `log`, `undo` or `other`.
-    pub class: &'static str,
-    /// Before compression.
-    pub source_bytes: f64,
-    /// In never-used pages.
-    pub zero_bytes: Option<f64>,
-    /// Percent saved.
-    pub saving: Option<f64>,
-    /// Without never-used pages.
-    pub saving_without_zero_pages: Option<f64>,
-}
-
-impl BackupRow {
-    /// Empty without a codec.
-    pub fn classes(&self) -> Vec<ClassShare> {
-        let share = |class: &'static str| {
-            let figure = |family: &str| self.figures.get(&format!("{family}/{class}")).copied();
-            let source_bytes = figure("source_size").filter(|bytes| *bytes > 0.0)?;
-            let zero_bytes = figure("zero_pages");
-            let of_all = || figure("saving").filter(|_| zero_bytes == Some(0.0));
-            let saving_without_zero_pages = figure("saving_without_zero_pages").or_else(of_all);
-            Some(ClassShare { class, source_bytes, zero_bytes, saving: figure("saving"), saving_without_zero_pages })
-        };
-        if self.codec == "none" { Vec::new() } else { CLASSES.iter().filter_map(|class| share(class)).collect() }
-    }
-}
-
-impl ClassShare {
-    /// MiB, MiB of zero pages, percent saved, percent saved of the rest.
-    pub fn shown(&self) -> [String; 4] {
-        let text = |value: Option<f64>| value.map_or_else(|| "n/a".to_owned(), |value| fixed(value, 1));
-        let mib = |bytes: Option<f64>| text(bytes.map(|bytes| bytes / MIB));
-        [mib(Some(self.source_bytes)), mib(self.zero_bytes), text(self.saving), text(self.saving_without_zero_pages)]
-    }
-}
-
-pub const CLASS_HEADS: [&str; 4] = ["MiB", "zero pages", "saved %", "without them %"];
 const CLASSES: [&str; 4] = ["data", "log", "undo", "other"];
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Saving by class of files; empty if no backup is split.
-fn split(rows: &[&BackupRow]) -> String {
-    let line = |row: &BackupRow, share: ClassShare| {
-        let names = [row.codec.clone(), share.class.to_owned()];
-        GridLine::Cells(names.into_iter().chain(share.shown()).map(GridCell::new).collect())
+/// Saving by class of files; nothing if no backup is split.
+fn split(rows: &[&BackupRow]) -> Option<Table> {
+    let line = |row: &BackupRow, class: &str| {
+        let figure = |family: &str| row.figures.get(&format!("{family}/{class}")).copied();
+        let source = figure("source_size").filter(|bytes| *bytes > 0.0 && row.codec != "none")?;
+        let (zero, saving) = (figure("zero_pages"), figure("saving"));
+        let without = figure("saving_without_zero_pages").or(saving.filter(|_| zero == Some(0.0)));
+        let figures = [Some(source / MIB), zero.map(|bytes| bytes / MIB), saving, without];
+        let figures = figures.map(|figure| Entry::or(figure, Form::Fixed(1), "it was not measured"));
+        Some([&row.codec, class].map(Entry::text).into_iter().chain(figures).collect())
     };
-    let lines: Vec<GridLine> =
-        rows.iter().flat_map(|row| row.classes().into_iter().map(|share| line(row, share))).collect();
-    if lines.is_empty() {
-        return String::new();
+    let line = &line;
+    let rows: Vec<Vec<Entry>> =
+        rows.iter().flat_map(|row| CLASSES.iter().filter_map(move |class| line(row, class))).collect();
+    let heads = [("MiB", "MiB"), ("zero pages", "MiB"), ("saved %", "%"), ("without them %", "%")];
+    let heads = heads.map(|(head, unit)| Column::new(head, unit));
+    (!rows.is_empty()).then(|| Table {
+        title: "where the saving is, MiB and percent".to_owned(),
+        columns: ["codec", "files"].map(Column::words).into_iter().chain(heads).collect(),
+        rows,
+        ..Table::default()
+    })
+}
+
+/// Name and unit of a column, what stands above it, and its metric with its form; a time's is the ratio to that without
+/// a codec.
+const COLUMNS: [(&str, &str, &str, &str, Form); 8] = [
+    ("backup", "size", "MiB", "backup_size", Form::Fixed(1)),
+    ("backup", "saved", "%", "saving", Form::Fixed(1)),
+    ("backup", "rate", "MiB/s", "backup_rate", Form::Fixed(1)),
+    ("backup", "time", "", "", Form::Times),
+    ("backup", "CPU time", "s/GiB", "backup_cpu_per_gib", Form::Fixed(2)),
+    ("restore", "rate", "MiB/s", "restore_rate", Form::Fixed(1)),
+    ("restore", "time", "", "", Form::Times),
+    ("restore", "CPU time", "s/GiB", "restore_cpu_per_gib", Form::Fixed(2)),
+];
+
+/// For programs: the table's heading has the first.
+const TOTALS: [(&str, &str, &str); 5] = [
+    ("source", "MiB", "source_size"),
+    ("backup time", "s", "backup_time"),
+    ("backup CPU time", "s", "backup_cpu"),
+    ("restore time", "s", "restore_time"),
+    ("restore CPU time", "s", "restore_cpu"),
+];
+
+impl BackupRow {
+    /// In MiB if the metric is a size.
+    fn entry(&self, metric: &str, form: Form) -> Entry {
+        let divisor = if metric.ends_with("_size") { MIB } else { 1.0 };
+        let reason = || self.missing.get(metric).filter(|reason| !reason.is_empty()).cloned();
+        let figure = self.figures.get(metric).map(|value| value / divisor);
+        Entry::of(figure.ok_or_else(|| reason().unwrap_or_else(|| "it was not measured".to_owned())), form)
     }
-    let left = [Align::Left; 2].into_iter();
-    let mut grid = Grid::new(left.chain(CLASS_HEADS.map(|_| Align::Right)).collect());
-    let heads = ["codec", "files"].into_iter().chain(CLASS_HEADS);
-    grid.push(GridLine::Cells(heads.map(|head| GridCell::new(head.to_owned())).collect()));
-    lines.into_iter().for_each(|line| grid.push(line));
-    format!("  where the saving is, MiB and percent\n{}", indented(&grid.render(Style::Plain)))
+
+    fn entries(&self) -> Vec<Entry> {
+        let times = |ratio: Option<[f64; 3]>| match ratio {
+            Some([middle, ..]) => Entry::or(Some(middle), Form::Times, ""),
+            None => Entry::dash("there is no other backup without a codec in the same rounds"),
+        };
+        let shown = COLUMNS.map(|(group, _, _, metric, form)| match (form, group) {
+            (Form::Times, "backup") => times(self.time_ratio),
+            (Form::Times, _) => times(self.restore_ratio),
+            _ => self.entry(metric, form),
+        });
+        let totals = TOTALS.map(|(_, _, metric)| self.entry(metric, Form::Significant));
+        [Entry::text(&self.codec)].into_iter().chain(shown).chain(totals).collect()
+    }
+
+    /// With system and group.
+    pub fn name(&self) -> String {
+        let parts = [self.system.as_str(), self.group.as_str(), self.codec.as_str()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    }
 }
 
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+/// Of one system and group.
+fn group_views(own: &[&BackupRow]) -> Vec<View> {
+    let Some(first) = own.first() else { return Vec::new() };
+    let comma = if first.group.is_empty() { "" } else { ", " };
+    // A missing codec leaves no sizes.
+    let sized = own.iter().find(|row| row.figures.contains_key("source_size")).unwrap_or(first);
+    let source = sized.entry("source_size", Form::Fixed(1)).print(Script::Plain);
+    let case = format!("{}{comma}{}: {source} MiB", first.system, first.group);
+    let shown = COLUMNS.map(|(group, name, unit, ..)| {
+        let head = if unit.is_empty() || unit == "%" { format!("{name} {unit}") } else { unit.to_owned() };
+        Column::new(format!("{group} {name}"), unit).headed(head.trim_end()).under(group)
+    });
+    let totals = TOTALS.map(|(name, unit, _)| Column::new(name, unit).hidden());
+    let table = Table {
+        columns: [Column::words("codec")].into_iter().chain(shown).chain(totals).collect(),
+        rows: own.iter().map(|row| row.entries()).collect(),
+        conclusions: own.iter().filter_map(|row| row.verdict()).collect(),
+        ..Table::default()
+    };
+    let mut tables: Vec<Table> = [Some(table), published(own)].into_iter().flatten().collect();
+    if let Some(last) = tables.last_mut() {
+        last.notes = [lacking(own), without_cpu(own), noted(own)].concat();
+    }
+    let tables = tables.into_iter().chain(split(own));
+    let placed = |table| View::Table(Table { family: WORKLOAD, case: case.clone(), look: Look::Under, ..table });
+    tables.map(placed).collect()
 }
 
-const HEAD: [&str; 9] = ["codec", "MiB", "saved %", "MiB/s", "time", "s/GiB", "MiB/s", "time", "s/GiB"];
-/// Second head line: title, and its last column.
-const OVER: [(&str, usize); 2] = [("backup", 5), ("restore", 8)];
-
-/// Of loads beside backups, and for each system and group.
-pub fn tables(evidence: &Evidence) -> String {
-    let loads = crate::backup_load::rows(evidence);
-    let tables =
-        crate::backup_load::render(&loads) + &crate::backup_load::footnote(evidence, &loads) + &render(&rows(evidence));
-    crate::words::unfinished_above(evidence, WIDTH) + &tables
-}
-
-pub fn render(rows: &[BackupRow]) -> String {
-    let mut text = String::new();
-    let mut groups: Vec<(&str, &str)> = Vec::new();
+/// Rows in groups, in their order.
+pub(crate) fn grouped<'r, R, K: PartialEq>(rows: &'r [R], key: impl Fn(&'r R) -> K) -> Vec<Vec<&'r R>> {
+    let mut groups: Vec<(K, Vec<&R>)> = Vec::new();
     for row in rows {
-        if !groups.contains(&(&row.system, &row.group)) {
-            groups.push((&row.system, &row.group));
+        let own = key(row);
+        match groups.iter_mut().find(|(known, _)| *known == own) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((own, vec![row])),
         }
     }
-    for (system, group) in groups {
-        let own: Vec<&BackupRow> = rows.iter().filter(|row| row.system == system && row.group == group).collect();
-        let Some(first) = own.first() else { continue };
-        let comma = if group.is_empty() { "" } else { ", " };
-        // A missing codec leaves no sizes.
-        let sized = own.iter().find(|row| row.figures.contains_key("source_size")).unwrap_or(first);
-        let source = sized.shown("source_size", 1, MIB);
-        let _ = writeln!(text, "{}{comma}{}: {source} MiB", clean(system), clean(group));
-        let times =
-            |ratio: Option<[f64; 3]>| ratio.map_or_else(|| "-".to_owned(), |[middle, ..]| format!("{middle:.2}×"));
-        let mut lines = vec![HEAD.map(str::to_owned)];
-        lines.extend(own.iter().map(|row| {
-            [
-                row.codec.clone(),
-                row.shown("backup_size", 1, MIB),
-                row.shown("saving", 1, 1.0),
-                row.shown("backup_rate", 1, 1.0),
-                times(row.time_ratio),
-                row.shown("backup_cpu_per_gib", 2, 1.0),
-                row.shown("restore_rate", 1, 1.0),
-                times(row.restore_ratio),
-                row.shown("restore_cpu_per_gib", 2, 1.0),
-            ]
-        }));
-        text.push_str(&columns(&lines));
-        own.iter().filter_map(|row| row.verdict()).for_each(|verdict| text.push_str(&said(&verdict)));
-        text.push_str(&published(&own));
-        for line in lacking(&own, |row| row.codec.clone())
-            .into_iter()
-            .chain(without_cpu(&own))
-            .chain(noted(&own, |row| row.codec.clone()))
-        {
-            let _ = write!(text, "  {}", wrapped(&clean(&line), WIDTH - 2, 4));
-        }
-        text.push_str(&split(&own));
-        text.push('\n');
-    }
-    text.push_str(FOOTNOTE);
-    text
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// In two lines: the second has the cost, or the uncertainty.
-pub(crate) fn said(verdict: &str) -> String {
-    match verdict.find(" for ").or_else(|| verdict.rfind(" (")) {
-        Some(place) => format!("  {}\n   {}\n", &verdict[..place], &verdict[place..]),
-        None => format!("  {verdict}\n"),
-    }
+fn tables(rows: &[BackupRow]) -> Vec<View> {
+    grouped(rows, |row| (&row.system, &row.group)).iter().flat_map(|own| group_views(own)).collect()
 }
 
-/// What the figures are.
-const FOOTNOTE: &str = "Medians of the runs; every restore was verified. Rates are of source data,\n\
-                        s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
-                        `time` is against the backup without a codec in the same round. Intervals and\n\
-                        verdicts: `etalon compare STORE --cols codec`.";
+/// Id, title, unit and metric of the published charts.
+const CHARTS: [(&str, &str, &str, &str); 5] = [
+    ("backup-sizes", "Size of the backup", "MiB", "backup_size"),
+    ("backup-rates", "Speed of the backup", "MiB of source data a second", "backup_rate"),
+    ("backup-cpu", "CPU time of the backup", "s, of server, client and compressor", "backup_cpu"),
+    ("restore-rates", "Speed of the restore", "MiB of source data a second", "restore_rate"),
+    ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", "restore_cpu"),
+];
 
-/// First column left-aligned, the others right-aligned.
-fn columns(lines: &[[String; 9]]) -> String {
-    let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-    let mut text = String::from("  ");
-    let mut at = 0;
-    for (name, last) in OVER {
-        // Two blanks between columns.
-        let end = widths.iter().take(last + 1).sum::<usize>() + 2 * last;
-        let _ = write!(text, "{}", " ".repeat((end - at).saturating_sub(name.len())));
-        text.push_str(name);
-        at = end;
-    }
-    text.push('\n');
-    for line in lines {
-        let mut row = String::from("  ");
-        for (place, (word, width)) in line.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - word.chars().count());
-            let _ = if place == 0 { write!(row, "{word}{pad}") } else { write!(row, "  {pad}{word}") };
-        }
-        let _ = writeln!(text, "{}", row.trim_end());
-    }
-    text
+fn charts(rows: &[BackupRow]) -> Vec<View> {
+    let bars = |(id, title, unit, metric): (&str, &str, &str, &str)| {
+        let group = |(index, row): (usize, &BackupRow)| {
+            let entry = row.entry(metric, Form::Significant);
+            let text = entry.print(Script::Typographic);
+            BarGroup {
+                name: row.name(),
+                bars: vec![Bar { index, name: row.name(), value: entry.value, text, ..Bar::default() }],
+            }
+        };
+        let groups = rows.iter().enumerate().map(group).collect();
+        View::Bars(Bars { family: WORKLOAD, title: title.to_owned(), unit: unit.to_owned(), groups, id: id.to_owned() })
+    };
+    let line = |(index, row): (usize, &BackupRow)| {
+        let seconds = row.figures.get("backup_time").copied().unwrap_or(0.0);
+        let points = row.growth.iter().map(|(share, bytes)| (share * seconds, bytes / MIB)).collect();
+        SeriesLine { name: row.name(), points, index }
+    };
+    let growth = Series {
+        family: WORKLOAD,
+        title: "Size of the backup's file".to_owned(),
+        x: "seconds since the backup began".to_owned(),
+        unit: "MiB in the backup's folder".to_owned(),
+        lines: rows.iter().enumerate().map(line).collect(),
+        id: "backup-growth".to_owned(),
+    };
+    CHARTS.into_iter().map(bars).chain([View::Series(growth)]).collect()
 }
+
+fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
+    let rows = rows(evidence);
+    let mut views = crate::backup_load::tables(evidence);
+    views.extend(tables(&rows));
+    if !rows.is_empty() {
+        views.extend(charts(&rows));
+    }
+    views
+}
+
+/// Each backup against the transactions alone, and each codec against none.
+fn compared(evidence: &Evidence) -> Vec<(&'static str, Options)> {
+    let named = ["throughput", "response_p99"].map(str::to_owned).to_vec();
+    let alone = Options {
+        cols: Some(crate::backup_load::compared_keys(evidence)),
+        metrics: MetricFilter::Named(named),
+        ..Options::default()
+    };
+    let none = Options { a: Some("none".to_owned()), cols: Some(vec!["codec".to_owned()]), ..Options::default() };
+    let is_loaded = !crate::backup_load::rows(evidence).is_empty();
+    let alone = is_loaded.then_some(("Each backup against the transactions alone", alone));
+    let none = (!rows(evidence).is_empty()).then_some(("Each codec against none", none));
+    alone.into_iter().chain(none).collect()
+}
+
+/// Backups, and transactions beside them.
+pub const FAMILY: Family = Family {
+    name: WORKLOAD,
+    judged: &[],
+    part: [
+        "Backups",
+        "Backups",
+        "What each codec saves and costs, and how the backup's file grew. Every restore was verified. A page of zeros saves \
+         whatever the rest is: without such pages is what pages with content save.",
+    ],
+    // CPU time of the server's session alone would miss the threads that compress.
+    footnote: "Medians of the runs; every restore was verified. Rates are of source data,\n\
+               s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
+               `time` is against the backup without a codec in the same round. Intervals and\n\
+               verdicts: `etalon compare STORE --cols codec`.",
+    views: backup_views,
+    compared,
+};
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn render(rows: &[BackupRow]) -> String {
+        crate::views::text::render(&tables(rows), 80)
+    }
 
     fn row(codec: &str, runs: usize) -> BackupRow {
         let figures = [("saving", 78.2), ("backup_cpu_per_gib", 14.04), ("backup_size", 1048576.0)];

@@ -1,15 +1,13 @@
 //! Transactions during a backup compared with the load alone.
 
-use std::fmt::Write as _;
-
 use model::backup::OF_THE_BACKUP;
 use model::{Case, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, codec_label, ratios, runs, said, summary};
+use crate::backup::{CODEC_KEYS, Measured, codec_label, grouped, ratios, runs, summary};
 use crate::comparison::Index;
 use crate::evidence::Evidence;
 use crate::number::median;
-use crate::text::clean;
+use crate::views::{Column, Entry, Form, Look, Table, View};
 
 /// Selects the transactions.
 const SCRIPT: &str = "load.script";
@@ -78,18 +76,6 @@ pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
         *key == METHOD || benchmarks.iter().any(|own| evidence.header.plan.varying_keys(&own.name).iter().any(is_key))
     };
     [METHOD].into_iter().chain(OF_THE_BACKUP).filter(varies).map(str::to_owned).collect()
-}
-
-/// Where to find the tables' intervals.
-pub(crate) fn footnote(evidence: &Evidence, rows: &[LoadRow]) -> String {
-    match rows.is_empty() {
-        true => String::new(),
-        false => format!(
-            "Medians of the runs, and of the ratios to the transactions alone in the same round.\n\
-             Intervals and verdicts: `etalon compare STORE --cols {}`.\n\n",
-            compared_keys(evidence).join(",")
-        ),
-    }
 }
 
 fn is_none(case: &Case) -> bool {
@@ -169,62 +155,55 @@ impl LoadRow {
     }
 
     /// Transactions a second, share of the load alone, p50 and p99 in ms, share.
-    pub fn shown(&self) -> [String; 5] {
-        let missing = || "n/a".to_owned();
-        let ms = |us: Option<f64>| us.map_or_else(missing, |us| format!("{:.2}", us / 1e3));
+    fn entries(&self) -> Vec<Entry> {
+        let missing = self.missing.as_deref().unwrap_or("it, or that of the transactions alone, is not known");
+        let ms = |us: Option<f64>| Entry::or(us.map(|us| us / 1e3), Form::Fixed(2), missing);
         let times = |ratio: Option<[f64; 3]>| match ratio {
-            Some([middle, ..]) => format!("{middle:.2}×"),
-            None if self.backup == "none" => "-".to_owned(),
-            None => missing(),
+            None if self.backup == "none" => Entry::dash("they are the transactions alone"),
+            ratio => Entry::or(ratio.map(|[middle, ..]| middle), Form::Times, missing),
         };
-        [
-            self.throughput.map_or_else(missing, |rate| format!("{rate:.0}")),
-            times(self.throughput_ratio),
-            ms(self.response_us[0]),
-            ms(self.response_us[1]),
-            times(self.p99_ratio),
-        ]
+        let [p50, p99] = self.response_us.map(ms);
+        let throughput = Entry::or(self.throughput, Form::Fixed(0), missing);
+        vec![Entry::text(&self.backup), throughput, times(self.throughput_ratio), p50, p99, times(self.p99_ratio)]
     }
 }
 
-pub const HEADS: [&str; 5] = ["tx/s", "of alone", "p50 ms", "p99 ms", "of alone"];
+/// One table per system and load; none without loads.
+pub fn tables(evidence: &Evidence) -> Vec<View> {
+    let mut tables = tables_of(&rows(evidence));
+    if let Some(last) = tables.last_mut() {
+        last.notes.push(format!(
+            "Medians of the runs, and of the ratios to the transactions alone in the same round. Intervals and verdicts: \
+             `etalon compare STORE --cols {}`.",
+            compared_keys(evidence).join(",")
+        ));
+    }
+    tables.into_iter().map(View::Table).collect()
+}
 
-/// One table per system and load; empty if there are none.
-pub fn render(rows: &[LoadRow]) -> String {
-    let mut out = String::new();
-    let mut groups: Vec<(&str, &str)> = Vec::new();
-    for row in rows {
-        if !groups.contains(&(&row.system, &row.load)) {
-            groups.push((&row.system, &row.load));
-        }
-    }
-    for (system, load) in groups {
-        let own: Vec<&LoadRow> = rows.iter().filter(|row| row.system == system && row.load == load).collect();
-        let _ = writeln!(out, "{}: transactions beside the backup ({})", clean(system), clean(load));
-        let first = own.iter().map(|row| row.backup.chars().count()).max().unwrap_or(0).max("backup".len());
-        let shown: Vec<[String; 5]> = own.iter().map(|row| row.shown()).collect();
-        let width = |place: usize| {
-            shown.iter().map(|row| row[place].chars().count()).max().unwrap_or(0).max(HEADS[place].len())
-        };
-        let widths = [0, 1, 2, 3, 4].map(width);
-        let mut line = |name: &str, figures: &[String; 5]| {
-            let _ = write!(out, "  {name:<first$}");
-            for (figure, width) in figures.iter().zip(widths) {
-                let _ = write!(out, "  {figure:>width$}");
-            }
-            out.push('\n');
-        };
-        line("backup", &HEADS.map(str::to_owned));
-        own.iter().zip(&shown).for_each(|(row, figures)| line(&row.backup, figures));
-        own.iter().filter_map(|row| row.verdict()).for_each(|verdict| out.push_str(&said(&verdict)));
-        out.push('\n');
-    }
-    out
+fn tables_of(rows: &[LoadRow]) -> Vec<Table> {
+    let heads = [("tx/s", "tx/s"), ("of alone", ""), ("p50 ms", "ms"), ("p99 ms", "ms"), ("of alone", "")];
+    let table = |own: &Vec<&LoadRow>| Table {
+        family: "backup",
+        case: format!("{}: transactions beside the backup ({})", own[0].system, own[0].load),
+        columns: std::iter::once(Column::words("backup"))
+            .chain(heads.map(|(head, unit)| Column::new(head, unit)))
+            .collect(),
+        rows: own.iter().map(|row| row.entries()).collect(),
+        conclusions: own.iter().filter_map(|row| row.verdict()).collect(),
+        look: Look::Under,
+        ..Table::default()
+    };
+    grouped(rows, |row| (&row.system, &row.load)).iter().map(table).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn render(rows: &[LoadRow]) -> String {
+        crate::views::text::render(&tables_of(rows).into_iter().map(View::Table).collect::<Vec<_>>(), 80)
+    }
 
     fn row(backup: &str, ratio: Option<[f64; 3]>, runs: usize) -> LoadRow {
         LoadRow {

@@ -29,6 +29,7 @@ pub const FAMILY: Family = Family {
     footnote: "avg_read_stall_ms and avg_write_stall_ms are the published stall / (1 + n); all means are of stall / n, unrounded. \
                Every figure is a difference of two snapshots, unless it is said not to be.",
     views: page_views,
+    compared: |_| Vec::new(),
 };
 
 /// Name in metrics, and in the published tables.

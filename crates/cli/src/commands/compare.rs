@@ -31,7 +31,7 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     if args.format == ResultFormat::Backup {
-        printer.out(&report::backup::tables(&evidence));
+        printer.out(&super::report::family(&evidence, &report::backup::FAMILY, printer)?);
         return Ok(Exit::Done);
     }
     let mut options = options(&args.comparing)?;

@@ -40,7 +40,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
         (ResultFormat::Text, _) => print_set(&evidence, &options, Runs::Hidden, printer)?,
         (ResultFormat::Pages, _) => printer.out(&family(&evidence, &report::pages::FAMILY, printer)?),
         (ResultFormat::Spatial, _) => printer.out(&family(&evidence, &report::spatial::FAMILY, printer)?),
-        (ResultFormat::Backup, _) => printer.out(&report::backup::tables(&evidence)),
+        (ResultFormat::Backup, _) => printer.out(&family(&evidence, &report::backup::FAMILY, printer)?),
         (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
             printer.out(&barrel::render_called(&evidence, called)?);
         }

@@ -36,8 +36,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// For another comparison by the same rules.
-    pub fn options(&self) -> Options {
+    /// Another comparison by these rules.
+    pub fn applied(&self, to: Options) -> Options {
         Options {
             margin: Some(self.margin),
             level: Some(self.level),
@@ -47,7 +47,7 @@ impl Rules {
                 TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
             },
             min_rounds: self.min_rounds,
-            ..Options::default()
+            ..to
         }
     }
 }

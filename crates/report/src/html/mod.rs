@@ -29,7 +29,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::comparison::ComparisonSet;
+use crate::comparison::{ComparisonSet, Options, compare};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::views::FAMILIES;
 
@@ -128,11 +128,20 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
     for family in FAMILIES {
         let own = (family.views)(evidence, None);
-        let [short, title, lead] = family.part;
-        parts.extend((!own.is_empty()).then(|| part(family.name, short, title, lead, views::render(&own))));
+        if !own.is_empty() {
+            let [short, title, lead] = family.part;
+            let compared = |options: Options| compare(evidence, &set.rules.applied(options)).ok();
+            let others = (family.compared)(evidence)
+                .into_iter()
+                .filter_map(|(title, options)| Some((title, compared(options)?)));
+            let content = html! {
+                (views::render(&own))
+                @for (title, other) in others { h3 { (title) } (table::tables_after(set.tables.len(), &other)) }
+                @if family.name == crate::backup::FAMILY.name { (backups::worth(evidence)) }
+            };
+            parts.push(part(family.name, short, title, lead, content));
+        }
     }
-    let backups = backups::view(evidence, set);
-    parts.extend(backups.map(|backups| part("backups", "Backups", "Backups", BACKUPS, backups)));
     parts.push(part("runs", "Runs", "Every run", RUNS, charts.runs));
     if let Some((latency, seconds)) = charts.responses {
         parts.push(part("latency", "Response times", "Response times", LATENCY, latency));
@@ -165,7 +174,6 @@ const LATENCY: &str = "Response time, from the intended start of an operation to
 const SECONDS: &str =
     "What happened within the runs. Seconds of one run are not independent, so no verdict rests on them.";
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
-const BACKUPS: &str = "What each codec saves and costs, and how the backup's file grew. Every restore was verified.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 
 fn results(set: &ComparisonSet) -> Markup {

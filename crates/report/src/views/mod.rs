@@ -11,7 +11,7 @@ use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
 use crate::text::{Align, wrapped};
 use crate::words::{absent, change, unfinished_above};
-use crate::{pages, spatial};
+use crate::{backup, pages, spatial};
 
 /// A workload whose cases have views beside the comparison.
 pub struct Family {
@@ -25,16 +25,18 @@ pub struct Family {
     pub footnote: &'static str,
     /// Of a comparison of what is judged; empty without cases of the workload.
     pub views: fn(&Evidence, Option<&ComparisonSet>) -> Vec<View>,
+    /// Further comparisons of its part of a page, with their titles.
+    pub compared: fn(&Evidence) -> Vec<(&'static str, Options)>,
 }
 
 /// Every workload that has views.
-pub const FAMILIES: [&Family; 2] = [&pages::FAMILY, &spatial::FAMILY];
+pub const FAMILIES: [&Family; 3] = [&pages::FAMILY, &spatial::FAMILY, &backup::FAMILY];
 
 /// Of every workload, each with verdicts on what it judges, by the rules of `set`.
 pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
     let judged = |family: &Family| {
         let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
-        compare(evidence, &Options { metrics, ..set.rules.options() }).ok()
+        compare(evidence, &set.rules.applied(Options { metrics, ..Options::default() })).ok()
     };
     let is_asked = |family: &&Family| evidence.cases.iter().any(|case| case.workload == family.name);
     FAMILIES.into_iter().filter(is_asked).flat_map(|family| (family.views)(evidence, judged(family).as_ref())).collect()
@@ -45,7 +47,8 @@ impl Family {
     pub fn render(&self, evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
         let views = (self.views)(evidence, set);
         let text = unfinished_above(evidence, width) + &text::render(&views, width) + "\n";
-        (!views.is_empty()).then(|| text + &wrapped(self.footnote, width, 0))
+        let footnote = self.footnote.lines().map(|line| wrapped(line, width, 0));
+        (!views.is_empty()).then(|| text + &footnote.collect::<String>())
     }
 }
 

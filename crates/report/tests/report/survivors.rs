@@ -92,7 +92,7 @@ fn a_load_beside_a_backup_of_which_runs_failed_has_no_medians() {
     let rows = backup_load::rows(&made.evidence);
     assert!(rows[0].throughput.is_some(), "{rows:?}");
     assert_eq!((rows[1].throughput, rows[1].response_us, rows[1].throughput_ratio), (None, [None; 2], None));
-    let text = backup_load::render(&rows);
+    let text = report::backup::FAMILY.render(&made.evidence, None, 80).unwrap();
     assert!(text.contains("beside plain: n/a: 5 runs failed"), "{text}");
 }
 
