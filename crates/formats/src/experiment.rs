@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
+use model::facts::ENDED;
 use model::plan::{MAX_CASES, MAX_ROUNDS};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Point,
@@ -317,6 +318,9 @@ impl Shape {
                 facts.passing(PAIRING, ROUNDS);
             }
             for (import, _) in of_system {
+                if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
+                    facts.passing(ENDED, format!("{ended} of {of}"));
+                }
                 facts.passing("imported.tool", describe(import));
                 sources.push(import.source.as_str());
                 let told = import.facts.get(system).into_iter().flat_map(|told| &told.entries);
@@ -517,6 +521,7 @@ mod tests {
             seed: 1,
             allow_unequal_durability: false,
             allow_sequential_order: false,
+            ended: None,
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         };

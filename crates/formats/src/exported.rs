@@ -37,6 +37,8 @@ pub struct ExportedRules {
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
     pub allow_sequential_order: bool,
+    /// How many rounds had ended, or in sequential order runs, of how many, if not all had.
+    pub ended: Option<(usize, usize)>,
     pub benchmarks: Vec<ExportedBenchmark>,
     /// Alias to system.
     pub aliases: BTreeMap<String, String>,
@@ -103,9 +105,10 @@ impl ExportedRules {
         };
         let allows = [(self.allow_unequal_durability, UNEQUAL), (self.allow_sequential_order, SEQUENTIAL)];
         let allowed: String = allows.iter().filter(|(is, _)| *is).map(|(_, name)| format!(" {name}")).collect();
+        let ended = self.ended.map(|(ended, of)| format!(" ended={ended}/{of}")).unwrap_or_default();
         // A system's name may hold blanks, so it comes last.
         format!(
-            "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{allowed} baseline={}",
+            "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{allowed}{ended} baseline={}",
             self.margin, self.level, self.seed, self.baseline
         )
     }
@@ -140,6 +143,9 @@ impl ExportedRules {
             seed: of("seed")?.parse().ok()?,
             allow_unequal_durability: fields.split_whitespace().any(|field| field == UNEQUAL),
             allow_sequential_order: fields.split_whitespace().any(|field| field == SEQUENTIAL),
+            ended: of("ended")
+                .and_then(|told| told.split_once('/'))
+                .and_then(|(ended, all)| Some((ended.parse().ok()?, all.parse().ok()?))),
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         })
@@ -169,6 +175,7 @@ mod tests {
                 seed: u64::MAX,
                 allow_unequal_durability,
                 allow_sequential_order: !allow_unequal_durability,
+                ended: allow_unequal_durability.then_some((4, 6)),
                 benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
                 aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),
             };

@@ -28,6 +28,8 @@ pub struct Facts {
 
 /// Present only where a licence restricts publishing.
 pub const PUBLICATION: &str = "licence.publication";
+/// Of a system whose results were exported of an experiment before its end: `4 of 6` rounds, in sequential order runs.
+pub const ENDED: &str = "imported.ended";
 /// Present only where étalon itself has not met the real engine.
 pub const UNTRIED: &str = "engine.untried";
 

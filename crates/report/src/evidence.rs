@@ -158,10 +158,11 @@ impl Evidence {
         self.last_attempts().into_iter().filter(of_case).count()
     }
 
-    /// While a place is planned, running, or aborted and not repeated. What failed for good has ended, and so has an import.
+    /// While a place is planned, running, or aborted and not repeated. What failed for good has ended, and so has an import
+    /// unless its table tells of one that had not.
     pub fn unfinished(&self) -> Option<Unfinished> {
         if self.header.build == IMPORTED {
-            return None;
+            return self.unfinished_when_exported();
         }
         let is_under_way = |run: &&StoredRun| matches!(run.state, RunState::Planned | RunState::Running);
         let last = self.last_attempts();
@@ -178,6 +179,14 @@ impl Evidence {
             ),
         };
         (left > 0).then(|| Unfinished { ended: of - left, of, unit })
+    }
+
+    /// What a table of étalon's says of the experiment that it was exported of.
+    fn unfinished_when_exported(&self) -> Option<Unfinished> {
+        let told = self.facts.values().find_map(|facts| facts.get(model::facts::ENDED))?;
+        let (ended, of) = told.split_once(" of ")?;
+        let unit = if self.header.plan.schedule.order == Order::Sequential { "run" } else { "round" };
+        Some(Unfinished { ended: ended.parse().ok()?, of: of.parse().ok()?, unit })
     }
 
     pub fn counts(&self) -> RunCounts {

@@ -42,7 +42,11 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Unfinished => {
             let how_far = outcome.unfinished.map_or_else(String::new, |found| found.text());
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
-            Err(CliError::user(text).hint(format!("run the rest with `{}`", resume_command(&args.store))))
+            let hint = match evidence.header.build == formats::experiment::IMPORTED {
+                true => "run the rest where the table was exported, and export it again".to_owned(),
+                false => format!("run the rest with `{}`", resume_command(&args.store)),
+            };
+            Err(CliError::user(text).hint(hint))
         }
     }
 }

@@ -37,6 +37,10 @@ fn ctrl_c_ends_cleanly_and_says_how_to_go_on() {
     let before = measured(&store);
     let so_far = scene.etalon(&["compare", store.to_str().unwrap(), "--markdown"]);
     assert!(so_far.stdout.contains("of 6 rounds have run"), "{}", so_far.stdout);
+    scene.etalon(&["export", store.to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
+    scene.etalon(&["import", "tidy", "t.csv", "-o", "told"]).says(0, &[]);
+    assert!(scene.etalon(&["compare", "told.etalon", "--markdown"]).stdout.contains("of 6 rounds have run"));
+    scene.etalon(&["gate", "told.etalon", "--min-rows", "1"]).says(2, &["hint: run the rest where "]);
     let gate = scene.etalon(&["gate", store.to_str().unwrap(), "--min-rows", "1"]);
     gate.says(2, &["is under way or was stopped (", "hint: run the rest with `etalon resume "]);
     scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);

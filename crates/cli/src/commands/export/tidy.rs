@@ -174,6 +174,7 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         seed: plan.schedule.seed,
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
         allow_sequential_order: plan.comparison.allow_sequential_order,
+        ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
         benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(benchmark).collect(),
         aliases: aliases.collect(),
     }
