@@ -11,7 +11,7 @@ use crate::error::{Failure, FailureKind};
 use crate::observer::Silent;
 use crate::registry::Registry;
 use crate::target::Target;
-use crate::workloads::{Action, Grants};
+use crate::workloads::{Action, Grants, StreamTask};
 
 /// Transactions per client, and clients.
 const EACH: u64 = 40;
@@ -52,20 +52,25 @@ fn run(
     point.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
     let task = Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
-    let schedule = Schedule {
-        rounds: 1,
-        warmup: Duration::ZERO,
-        length: Length::Transactions(EACH),
-        order: Order::Interleaved,
-        seed: 1,
-        on_error: OnError::Stop,
-    };
     if on == On::New {
         target.prepare(&task.dataset).unwrap();
         target.settle().unwrap();
     }
+    run_once(target, stream, Length::Transactions(EACH))
+}
+
+/// Without warm-up.
+pub(crate) fn run_once(target: &dyn Target, task: &StreamTask, length: Length) -> Result<RunRecord, Failure> {
+    let schedule = Schedule {
+        rounds: 1,
+        warmup: Duration::ZERO,
+        length,
+        order: Order::Interleaved,
+        seed: 1,
+        on_error: OnError::Stop,
+    };
     let interrupt = AtomicBool::new(false);
-    RunTask { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { target, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
 
 fn count(record: &RunRecord, metric: &str) -> Option<u64> {

@@ -6,6 +6,7 @@ mod durability;
 pub mod embedded;
 mod kept;
 pub mod mysql;
+mod ogc;
 mod owner;
 pub mod postgres;
 mod server;

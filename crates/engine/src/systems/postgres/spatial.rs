@@ -1,3 +1,4 @@
+use crate::systems::ogc;
 use crate::workloads::spatial::dialect::{SpatialDialect, filled};
 use crate::workloads::spatial::query::Query;
 
@@ -33,34 +34,17 @@ impl SpatialDialect for Spatial {
     }
 
     fn query(&self, query: Query, window: i64) -> Result<String, String> {
-        Ok(filled(text(query), window))
+        text(query).map(|text| filled(text, window)).map_err(str::to_owned)
     }
 }
 
-fn text(query: Query) -> &'static str {
-    match query {
+fn text(query: Query) -> Result<&'static str, &'static str> {
+    Ok(match query {
         Query::Validity => {
             "SELECT (SELECT count(*) FROM shape WHERE NOT ST_IsValid(g)),
              (SELECT coalesce(sum(id), 0) FROM shape WHERE NOT ST_IsValid(g)),
              (SELECT count(*) FROM road WHERE NOT ST_IsSimple(g)),
              (SELECT coalesce(sum(id), 0) FROM road WHERE NOT ST_IsSimple(g))"
-        }
-        Query::LargestCell => "SELECT id, ST_Area(g) FROM cell ORDER BY ST_Area(g) DESC, id LIMIT 1",
-        Query::RoadLengths => "SELECT cls, count(*), sum(ST_Length(g)) FROM road GROUP BY cls ORDER BY cls",
-        Query::PointsInCells => {
-            "SELECT count(*), sum((c.id * 31 + p.id * 17) % 1000003), count(DISTINCT c.id)
-             FROM cell c JOIN pt p ON ST_Contains(c.g, p.g)"
-        }
-        Query::TouchingCells => {
-            "SELECT count(*), sum((a.id * 31 + b.id * 17) % 1000003)
-             FROM cell a JOIN cell b ON a.id < b.id AND ST_Touches(a.g, b.g)"
-        }
-        Query::RoadsCrossCells => {
-            "SELECT count(*), sum((r.id * 31 + c.id * 17) % 1000003)
-             FROM road r JOIN cell c ON ST_Intersects(r.g, c.g)"
-        }
-        Query::ClippedRoads => {
-            "SELECT sum(ST_Length(ST_Intersection(r.g, c.g))) FROM road r JOIN cell c ON ST_Intersects(r.g, c.g)"
         }
         Query::Departments => {
             "SELECT count(*), sum(ST_Area(u)), sum(ST_Perimeter(u)), sum(dept * ST_Area(u))
@@ -78,14 +62,11 @@ fn text(query: Query) -> &'static str {
             "SELECT count(*), coalesce(sum((r.id * 31 + p.id * 17) % 1000003), 0)
              FROM road r JOIN pt p ON ST_DWithin(r.g, p.g, {near}) WHERE r.id <= {roads}"
         }
-        Query::Hulls => {
-            "SELECT sum(ST_Area(ST_ConvexHull(g))), sum(ST_X(ST_Centroid(g))), sum(ST_Y(ST_Centroid(g))) FROM cell"
-        }
-        Query::Differences => "SELECT sum(ST_Area(ST_SymDifference(g, ST_ConvexHull(g)))) FROM cell",
         Query::Relations => {
             "SELECT count(*), sum((a.id * 31 + b.id * 17) % 1000003)
              FROM cell a JOIN cell b ON a.id < b.id AND a.g && b.g AND ST_Relate(a.g, b.g, 'FF2F11212')"
         }
         Query::Text => "SELECT count(*), sum(ST_Area(ST_GeomFromText(ST_AsText(g), 0))) FROM cell",
-    }
+        plain => return ogc::text(plain),
+    })
 }

@@ -1,3 +1,4 @@
+use crate::systems::ogc;
 use crate::workloads::spatial::dialect::{SpatialDialect, filled};
 use crate::workloads::spatial::query::Query;
 
@@ -42,20 +43,18 @@ impl SpatialDialect for Spatial {
     }
 
     fn query(&self, query: Query, window: i64) -> Result<String, String> {
-        Ok(filled(text(query), window))
+        text(query).map(|text| filled(text, window)).map_err(str::to_owned)
     }
 }
 
-fn text(query: Query) -> &'static str {
-    match query {
+fn text(query: Query) -> Result<&'static str, &'static str> {
+    Ok(match query {
         Query::Validity => {
             "SELECT (SELECT count(*) FROM shape WHERE ST_IsValidReason(g) <> 'Valid Geometry'),
              (SELECT coalesce(sum(id), 0) FROM shape WHERE ST_IsValidReason(g) <> 'Valid Geometry'),
              (SELECT count(*) FROM road WHERE ST_IsSimple(g) = 0),
              (SELECT coalesce(sum(id), 0) FROM road WHERE ST_IsSimple(g) = 0)"
         }
-        Query::LargestCell => "SELECT id, ST_Area(g) FROM cell ORDER BY ST_Area(g) DESC, id LIMIT 1",
-        Query::RoadLengths => "SELECT cls, count(*), sum(ST_Length(g)) FROM road GROUP BY cls ORDER BY cls",
         Query::PointsInCells => {
             "SELECT count(*), sum((c.id * 31 + p.id * 17) % 1000003), count(DISTINCT c.id)
              FROM cell c CROSS JOIN pt p ON p.rowid IN
@@ -97,10 +96,6 @@ fn text(query: Query) -> &'static str {
              (SELECT rowid FROM SpatialIndex WHERE f_table_name = 'pt' AND search_frame = ST_Expand(r.g, {near}))
              AND ST_Distance(r.g, p.g) <= {near} WHERE r.id <= {roads}"
         }
-        Query::Hulls => {
-            "SELECT sum(ST_Area(ST_ConvexHull(g))), sum(ST_X(ST_Centroid(g))), sum(ST_Y(ST_Centroid(g))) FROM cell"
-        }
-        Query::Differences => "SELECT sum(ST_Area(ST_SymDifference(g, ST_ConvexHull(g)))) FROM cell",
         Query::Relations => {
             "SELECT count(*), sum((a.id * 31 + b.id * 17) % 1000003)
              FROM cell a CROSS JOIN cell b ON b.rowid IN
@@ -108,5 +103,6 @@ fn text(query: Query) -> &'static str {
              AND a.id < +b.id AND ST_Relate(a.g, b.g, 'FF2F11212') = 1"
         }
         Query::Text => "SELECT count(*), sum(ST_Area(ST_GeomFromText(AsText(g), -1))) FROM cell",
-    }
+        plain => return ogc::text(plain),
+    })
 }

@@ -1,19 +1,12 @@
 //! TLS in each of MySQL's modes, with an authority of the test's own.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use model::{Length, OnError, Order, Schedule};
-
 use super::*;
-use crate::observer::Silent;
-use crate::run::RunTask;
+use crate::systems::server::testing::life;
 use crate::systems::server::tls::testing::make;
 use crate::target::Threads;
-use crate::traffic::Traffic;
-use crate::worker::Pace;
-use crate::workloads::StreamTask;
-use crate::workloads::transactions::{compile, pgbench_tables};
+use crate::workloads::transactions::pgbench_tables;
 
 #[test]
 fn tls_is_what_ssl_mode_says() {
@@ -66,25 +59,9 @@ fn a_run_over_tls(target: &dyn Target) {
     target.prepare(&pgbench_tables(1)).unwrap();
     let script = "\\set aid random(1, 1000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = 1 WHERE aid = :aid;\nCOMMIT;\n\
                   SELECT aid FROM pgbench_accounts WHERE aid = :aid \\gset\nSELECT :aid + 0;";
-    let task = StreamTask {
-        work: compile(script, &[]).unwrap().into(),
-        clients: 0..2,
-        pace: Pace::Closed,
-        threads: Threads::Best,
-        traffic: Traffic::default(),
-    };
-    let schedule = Schedule {
-        rounds: 1,
-        warmup: Duration::ZERO,
-        length: Length::Duration(Duration::from_millis(300)),
-        order: Order::Interleaved,
-        seed: 1,
-        on_error: OnError::Stop,
-    };
     assert_eq!(target.workers(0..2, Threads::Best), [0..1, 1..2]);
-    let interrupt = AtomicBool::new(false);
-    let record = RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt };
-    assert_eq!(record.run(&mut Silent).unwrap().state, model::RunState::Measured);
+    let record = life::run_of(target, script, 2, Duration::from_millis(300)).unwrap();
+    assert_eq!(record.state, model::RunState::Measured);
     target.drop_all().unwrap();
 }
 

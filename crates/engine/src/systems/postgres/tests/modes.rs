@@ -1,16 +1,12 @@
 //! Protocols, pipelines, foreign tables and other ways to run a script, in whole runs.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
-
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule};
+use model::{Length, Point, Reading, RunRecord};
 
 use super::*;
-use crate::observer::Silent;
 use crate::registry::Registry;
-use crate::run::RunTask;
+use crate::run::suite::run_once;
 use crate::workloads::{Action, Grants, Task};
 
 fn point(pairs: &[(&str, &str)]) -> Point {
@@ -32,20 +28,11 @@ fn task(pairs: &[(&str, &str)]) -> Task {
 /// As the conductor runs one.
 fn run(target: &dyn Target, task: &Task, length: Length) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
-    let schedule = Schedule {
-        rounds: 1,
-        warmup: Duration::ZERO,
-        length,
-        order: Order::Interleaved,
-        seed: 1,
-        on_error: OnError::Stop,
-    };
     if task.tables() == Tables::Own {
         target.prepare(&task.dataset).unwrap();
     }
     target.settle().unwrap();
-    let interrupt = AtomicBool::new(false);
-    RunTask { target, task: stream, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    run_once(target, stream, length)
 }
 
 fn count(record: &RunRecord, metric: &str) -> f64 {

@@ -2,47 +2,31 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use host::process::StopSignal;
 use model::plan::Connect;
-use model::{Length, OnError, Order, RunRecord, RunState, Schedule};
+use model::{Length, RunRecord, RunState};
 
 use super::{Tested, started};
 use crate::error::{Failure, FailureKind};
-use crate::observer::Silent;
-use crate::run::RunTask;
+use crate::run::suite::run_once;
 use crate::stream::Retry;
 use crate::systems::server::target::{Purpose, Server, ServerTarget, Settings as _};
-use crate::target::{Target as _, Threads};
+use crate::target::{Target, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
 use crate::workloads::StreamTask;
 use crate::workloads::transactions::{Options, compile_with, pgbench_tables};
 
 /// Conflicts are tried again.
-pub(crate) fn run_of<S: Server>(
-    target: &ServerTarget<S>,
-    script: &str,
-    clients: u32,
-    length: Duration,
-) -> Result<RunRecord, Failure> {
+pub(crate) fn run_of(target: &dyn Target, script: &str, clients: u32, length: Duration) -> Result<RunRecord, Failure> {
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
     let (threads, traffic) = (Threads::Best, Traffic::default());
     let task = StreamTask { work: program.into(), clients: 0..clients, pace: Pace::Closed, threads, traffic };
-    let schedule = Schedule {
-        rounds: 1,
-        warmup: Duration::ZERO,
-        length: Length::Duration(length),
-        order: Order::Interleaved,
-        seed: 1,
-        on_error: OnError::Stop,
-    };
-    let interrupt = AtomicBool::new(false);
-    RunTask { target, task: &task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    run_once(target, &task, Length::Duration(length))
 }
 
 /// `state` is what a run meets: rows with their places, sizes, statistics; `changes` change it.
