@@ -439,11 +439,7 @@ fn charts(rows: &[BackupRow]) -> Vec<View> {
     let bars = |(id, title, unit, metric): (&str, &str, &str, &str)| {
         let group = |(index, row): (usize, &BackupRow)| {
             let entry = row.entry(metric, Form::Significant);
-            let text = entry.print(Script::Typographic);
-            BarGroup {
-                name: row.name(),
-                bars: vec![Bar { index, name: row.name(), value: entry.value, text, ..Bar::default() }],
-            }
+            BarGroup { name: row.name(), bars: vec![Bar { index, name: row.name(), entry, mean: None }] }
         };
         let groups = rows.iter().enumerate().map(group).collect();
         View::Bars(Bars { family: WORKLOAD, title: title.to_owned(), unit: unit.to_owned(), groups, id: id.to_owned() })

@@ -457,8 +457,8 @@ fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
         ..Table::default()
     };
     let bar = |one: &PerCommit| {
-        let text = entry(one.bytes, Form::Scaled("bytes")).print(crate::number::Script::Typographic);
-        Bar { name: one.system.clone(), index: one.index, value: one.bytes, text, ..Bar::default() }
+        let entry = entry(one.bytes, Form::Scaled("bytes"));
+        Bar { name: one.system.clone(), index: one.index, entry, mean: None }
     };
     let group = |(_, class): (&str, &str)| BarGroup {
         name: class.to_owned(),

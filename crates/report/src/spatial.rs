@@ -284,9 +284,8 @@ impl Section {
 
     fn bars(&self, number: usize, kind: usize) -> Bars {
         let bar = |column: &Column, at: usize| {
-            let time = time(&column.times[at][kind]);
-            let text = time.print(Script::Typographic);
-            Bar { index: column.index, name: column.system.clone(), value: time.value, text, ..Bar::default() }
+            let entry = time(&column.times[at][kind]);
+            Bar { index: column.index, name: column.system.clone(), entry, mean: None }
         };
         let single = self.queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
         let group = |(at, query): (usize, &String)| BarGroup {
@@ -316,7 +315,8 @@ impl Section {
         if let Some(first) = tables.first_mut() {
             first.conclusions = self.conclusions().iter().map(|one| one.words(&a.system, Script::Plain)).collect();
         }
-        let is_known = |bars: &Bars| bars.groups.iter().flat_map(|group| &group.bars).any(|bar| bar.value.is_some());
+        let is_known =
+            |bars: &Bars| bars.groups.iter().flat_map(|group| &group.bars).any(|bar| bar.entry.value.is_some());
         let published = Some(self.bars(number, PUBLISHED)).filter(is_known);
         let bars = published.into_iter().chain([self.bars(number, CPU)]);
         tables.into_iter().map(View::Table).chain(bars.map(View::Bars)).collect()

@@ -5,7 +5,7 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ChangePoint, Comparison, ComparisonSet, DepthPoint, DiskGroup, Estimate, Family, HostRow, HostsGroup, NoVerdict,
+    ChangePoint, Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, HostRow, HostsGroup, NoVerdict,
     Outcome, Pairing, SHARE_MARGIN, Scale, Side, Table, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
@@ -322,21 +322,21 @@ pub fn rate_words(metric: &Metric) -> &str {
     }
 }
 
-pub type LatencyPick = fn(&DepthPoint) -> Option<(&Metric, f64)>;
+pub type LatencyPick = fn(&CurvePoint) -> Option<(&Metric, f64)>;
+
+fn latency_at(point: &CurvePoint, kind: usize) -> Option<(&Metric, f64)> {
+    let (metric, side) = point.latencies[kind].as_ref()?;
+    Some((metric, side.summary?.mean))
+}
 
 /// p99, or the mean where no percentile is known; the same for all systems of a group.
-pub fn latency_of(group: &DiskGroup) -> (LatencyPick, &'static str) {
-    let p99: LatencyPick = |point| {
-        let (metric, side) = point.p99.as_ref()?;
-        Some((metric, side.summary?.mean))
-    };
-    let mean: LatencyPick = |point| {
-        let (metric, side) = point.mean_latency.as_ref()?;
-        Some((metric, side.summary?.mean))
-    };
-    let points = || group.curves.iter().flat_map(|curve| &curve.points);
-    let known = |pick: LatencyPick| points().any(|point| pick(point).is_some());
-    if known(p99) || !known(mean) { (p99, "p99") } else { (mean, "mean latency") }
+pub fn latency_of(group: &CurveGroup) -> (LatencyPick, &'static str) {
+    let known = |kind: usize| group.points().any(|point| latency_at(point, kind).is_some());
+    if known(0) || !known(1) {
+        (|point| latency_at(point, 0), "p99")
+    } else {
+        (|point| latency_at(point, 1), "mean latency")
+    }
 }
 
 #[cfg(test)]

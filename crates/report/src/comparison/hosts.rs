@@ -2,7 +2,8 @@
 
 use model::{CLIENTS_ON, Case, Metric, Role};
 
-use super::clients::{label, rest};
+use super::clients::label;
+use super::curves::rest;
 use super::judging::{self, Index};
 use super::row::Side;
 use super::set::Rules;

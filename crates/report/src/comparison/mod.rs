@@ -2,6 +2,7 @@
 
 mod builder;
 mod clients;
+mod curves;
 mod disk;
 mod failures;
 mod families;
@@ -18,8 +19,7 @@ mod steadiness;
 mod survivors;
 mod warning;
 
-pub use clients::{ClientsCurve, ClientsGroup, ClientsPoint};
-pub use disk::{DepthCurve, DepthPoint, DiskGroup, KNEE_SHARE, Knee};
+pub use curves::{CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 pub(crate) use failures::{SHARE_MARGIN, is_share};
 pub use families::{Families, Family};
 pub use figures::Figure;

@@ -7,8 +7,9 @@ use stats::Estimator;
 use store::StoredRun;
 
 use super::builder::Builder;
-use super::clients::{self, ClientsGroup};
-use super::disk::{self, DiskGroup};
+use super::clients;
+use super::curves::CurveGroup;
+use super::disk;
 use super::failures;
 use super::families::{self, Families};
 use super::figures::{Figure, figures};
@@ -175,9 +176,9 @@ pub struct ComparisonSet {
     /// Of a single system; empty if systems are compared.
     pub figures: Vec<Figure>,
     /// Disk cases over depths.
-    pub disk: Vec<DiskGroup>,
+    pub disk: Vec<CurveGroup>,
     /// Empty if a benchmark has one number only.
-    pub clients: Vec<ClientsGroup>,
+    pub clients: Vec<CurveGroup>,
     /// Empty if étalon's own process made the load.
     pub hosts: Vec<HostsGroup>,
     pub counts: RunCounts,

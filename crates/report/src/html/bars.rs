@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
 use super::figure::Figure;
 use super::views::legend;
+use crate::number::Script;
 use crate::text::clipped;
 use crate::views::{Bar, BarGroup, Bars};
 
@@ -22,7 +23,7 @@ const FIGURES: f64 = 1.4;
 
 pub fn render(of: &Bars) -> Markup {
     let all = || of.groups.iter().flat_map(|group| &group.bars);
-    let highest = all().filter_map(|bar| bar.value).fold(0.0, f64::max);
+    let highest = all().filter_map(|bar| bar.entry.value).fold(0.0, f64::max);
     if highest <= 0.0 {
         return super::figure::nothing(&of.title, "no run has a figure");
     }
@@ -63,7 +64,7 @@ fn table(of: &Bars) -> Markup {
             tbody { @for group in &of.groups { @for bar in &group.bars { tr {
                 @if !group.name.is_empty() { th scope="row" { bdi { (group.name) } } }
                 @if group.name != bar.name { td { bdi { (bar.name) } } }
-                td.num { (bar.text) }
+                td.num { (bar.entry.print(Script::Typographic)) }
             } } } }
         }
     }
@@ -79,17 +80,18 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     let baseline = f64::from(TOP + offset + BAR - 5);
     let plot = panel.plot_box();
     let place = |value: f64| plot.left + value / panel.x.hi * (plot.right - plot.left);
-    let Some(value) = bar.value else {
-        panel.extra.push_str(&text("tick", (plot.left + 4.0, baseline), "start", &bar.text));
+    let said = bar.entry.print(Script::Typographic);
+    let Some(value) = bar.entry.value else {
+        panel.extra.push_str(&text("tick", (plot.left + 4.0, baseline), "start", &said));
         return;
     };
     let half = f64::from(BAR) / 2.0 - 2.0;
     // A wide interval must not push the figure out.
     let edge = panel.x.hi / FIGURES;
-    let behind = bar.interval.map_or(value, |(_, hi)| hi.clamp(value, edge.max(value)));
-    panel.extra.push_str(&text("tick", (place(behind) + 6.0, baseline), "start", &bar.text));
+    let behind = bar.entry.interval.map_or(value, |[_, hi]| hi.clamp(value, edge.max(value)));
+    panel.extra.push_str(&text("tick", (place(behind) + 6.0, baseline), "start", &said));
     panel.layers.push(Layer::Bar((0.0, middle - half), (value.max(0.0), middle + half), Ink::Bar(bar.index)));
-    if let Some((lo, hi)) = bar.interval {
+    if let Some([lo, hi]) = bar.entry.interval {
         panel.layers.push(Layer::Line(vec![(lo, middle), (hi.min(edge), middle)], Ink::Interval));
     }
     if let Some(mean) = bar.mean {
@@ -99,7 +101,7 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
             shape: Shape::Diamond,
             radius: 3.0,
             class: "pt mean".to_owned(),
-            title: format!("{}: {}", bar.name, bar.text),
+            title: format!("{}: {}", bar.name, said),
         });
     }
 }

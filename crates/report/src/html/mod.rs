@@ -7,9 +7,8 @@ mod backups;
 mod bars;
 pub(crate) mod cases;
 mod chart;
-mod clients;
+mod curve;
 mod data;
-mod disk;
 mod facts;
 mod figure;
 mod forest;
@@ -29,9 +28,10 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::comparison::{ComparisonSet, Options, compare};
+use crate::comparison::{ComparisonSet, KNEE_SHARE, Options, compare};
 use crate::evidence::{Evidence, SeriesSource};
-use crate::views::FAMILIES;
+use crate::number::{Script, percent};
+use crate::views::{FAMILIES, curves};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
@@ -114,11 +114,11 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     }
     if !set.disk.is_empty() {
         let title = "Disk: the best of each group, and what it hides";
-        parts.push(part("disk", "Disk", title, &disk::lead(set), disk::view(set)));
+        parts.push(part("disk", "Disk", title, &disk_lead(set), views::render(&curves::disk(set))));
     }
     if !set.clients.is_empty() {
         let title = "Throughput by number of clients";
-        parts.push(part("clients", "Clients", title, &clients::lead(set), clients::view(set)));
+        parts.push(part("clients", "Clients", title, &clients_lead(set), views::render(&curves::clients(set))));
     }
     parts.push(part("results", "Results", "Results", "", results(set)));
     if !set.hosts.is_empty() {
@@ -159,6 +159,26 @@ fn stands_for(evidence: &Evidence) -> Option<Markup> {
     let told = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
     told().next()?;
     Some(html! { dl.stands { @for (name, text) in told() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
+}
+
+fn disk_lead(set: &ComparisonSet) -> String {
+    format!(
+        "Bars are what is published of such tests: the highest of all runs of a group, whatever its depth. The line on \
+         a bar is the mean at that depth with its {} interval, where there are runs for one. Under them is what the \
+         best hides: the mean at every depth, and the knee, the smallest depth with {} of the curve's highest mean. \
+         Beyond it more outstanding I/Os buy waiting, not work.",
+        percent(set.rules.level, Script::Typographic),
+        percent(KNEE_SHARE, Script::Typographic)
+    )
+}
+
+fn clients_lead(set: &ComparisonSet) -> String {
+    format!(
+        "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
+         clients. Each point is the mean of its runs; the shade and the line on a bar are its {} interval, where there \
+         are runs for one. A peak is the highest mean; there is none where a number of clients has no figure.",
+        percent(set.rules.level, Script::Typographic)
+    )
 }
 
 const STANDS_FOR: &str = "The published figures that the cases of this plan stand for. The same figures of this run are below, \

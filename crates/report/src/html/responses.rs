@@ -10,7 +10,7 @@ use crate::comparison::{Index, unfair};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
 use crate::number::{RowUnit, Script, significant, whole};
-use crate::views::{Bar, BarGroup, Bars};
+use crate::views::{Bar, BarGroup, Bars, Entry, Form};
 
 /// Prefixes of counts beyond and below a limit.
 const LIMITS: [&str; 2] = ["over_", "below_"];
@@ -267,14 +267,9 @@ fn note(columns: &[Column]) -> Markup {
 
 fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
     let bar = |column: &Column, at: usize| {
-        let share = share(column, at);
-        Bar {
-            index: column.index,
-            name: column.system.clone(),
-            value: share.map(|share| share * 100.0),
-            text: share.map_or_else(|| "n/a".to_owned(), |share| format!("{:.2} %", share * 100.0)),
-            ..Bar::default()
-        }
+        let share = share(column, at).map(|share| share * 100.0);
+        let entry = Entry::or(share, Form::Hundredths, "executions were not counted");
+        Bar { index: column.index, name: column.system.clone(), entry, mean: None }
     };
     let groups = limits.iter().enumerate().map(|(at, (limit_ms, _))| {
         let bars = columns.iter().map(|column| bar(column, at)).collect();

@@ -37,6 +37,7 @@ fn view(view: &View) -> Markup {
             details.case { summary dir="auto" { (folded.title) } (table(folded, false)) }
         },
         View::Table(shown) => table(shown, true),
+        View::Curve(curve) => super::curve::render(curve),
         View::Bars(bars) => super::bars::render(bars),
         View::Series(series) => lines(series),
     }
@@ -48,7 +49,7 @@ fn table(table: &Table, is_titled: bool) -> Markup {
     let columns: Vec<&Column> = all.iter().map(|at| &table.columns[*at]).collect();
     let is_deep = columns.iter().any(|column| !column.group.is_empty());
     // Headings of two lines, and rows that belong together, cannot be sorted.
-    let class = if is_deep || table.look == Look::Grouped { "disk" } else { "results" };
+    let class = if is_deep || table.look == Look::GroupedPage { "disk" } else { "results" };
     html! {
         @if !table.conclusions.is_empty() { ul { @for said in &table.conclusions { li dir="auto" { (said) } } } }
         @for lead in &table.lead { p.note { (lead) } }
@@ -64,7 +65,7 @@ fn table(table: &Table, is_titled: bool) -> Markup {
             tbody { @for (number, row) in table.rows.iter().enumerate() { tr {
                 @for (place, (at, column)) in all.iter().zip(&columns).enumerate() {
                     @if place > 0 { (cell(&row[*at], column)) }
-                    @else if table.look != Look::Grouped { th scope="row" data-l=(column.head) { (entry(&row[*at])) } }
+                    @else if table.look != Look::GroupedPage { th scope="row" data-l=(column.head) { (entry(&row[*at])) } }
                     @else if number == 0 || table.rows[number - 1][*at] != row[*at] {
                         @let alike = table.rows[number..].iter().take_while(|other| other[*at] == row[*at]).count();
                         th scope="rowgroup" rowspan=(alike) { (entry(&row[*at])) }
@@ -99,7 +100,9 @@ fn entry(of: &Entry) -> Markup {
     let number = of.number(Script::Typographic);
     html! {
         @if let Some(index) = of.index { (swatch(index)) " " }
-        @if let Some(reason) = &of.missing { span.na title=(reason) { (number) } }
+        @if let Some(reason) = &of.missing {
+            span.na title=(reason) { (number) @if !of.text.is_empty() { ": " (of.text) } }
+        }
         @else {
             (number)
             @if let Some(share) = of.half_width { span.half { " " (half(share, Script::Typographic)) } }

@@ -2,7 +2,6 @@
 //!
 //! Above it the differences between the sides, below it legend and footnotes. Nothing is told by colour alone.
 
-mod disk;
 mod figures;
 mod grid;
 mod hosts;
@@ -11,8 +10,10 @@ mod table;
 pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
 pub use grid::{Style, clean, wrapped};
 
-use crate::comparison::{ComparisonSet, NoteKind, Pairing, Table};
+use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
+use crate::views::text::{bars as bars_of, render as render_views};
+use crate::views::{View, curves};
 use crate::words::{design, estimator_words, exploring, primary_family, table_title};
 
 /// Whether single runs are listed under rows.
@@ -68,7 +69,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     if !set.figures.is_empty() {
         out.push_str(&figures::render(set, &options));
     }
-    out.push_str(&disk::render(set, &options));
+    out.push_str(&disk(set, options.width));
     out.push_str(&hosts::render(set, &options));
     if !set.tables.is_empty() {
         out.push('\n');
@@ -76,6 +77,24 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     }
     out.push_str(&dropped(set, options.width));
     out
+}
+
+/// The published charts, and what they hide.
+fn disk(set: &ComparisonSet, width: usize) -> String {
+    let views = curves::disk(set);
+    let drawn = |view: &View| if let View::Bars(bars) = view { bars_of(bars, width) } else { String::new() };
+    let mut out: String = views.iter().map(drawn).collect();
+    if out.is_empty() {
+        return out;
+    }
+    let level = percent(set.rules.level, Script::Plain);
+    let head = format!(
+        "\nWhat the best of a group hides: the mean of the runs at every depth, ± half its {level} interval. The knee is \
+         the smallest depth with {} of the highest mean.",
+        percent(KNEE_SHARE, Script::Plain)
+    );
+    out.push_str(&wrapped(&head, width, 2));
+    out + &render_views(&views, width)
 }
 
 fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {

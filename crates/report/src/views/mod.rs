@@ -1,7 +1,10 @@
 //! What a family tells, before anybody lays it out: tables, curves, bars and series of numbers with their units. Text,
 //! HTML, Markdown and JSON render each kind once.
 
+pub mod curves;
 pub mod text;
+
+pub use curves::{Curve, CurveDot, CurveLine};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +42,9 @@ pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
         compare(evidence, &set.rules.applied(Options { metrics, ..Options::default() })).ok()
     };
     let is_asked = |family: &&Family| evidence.cases.iter().any(|case| case.workload == family.name);
-    FAMILIES.into_iter().filter(is_asked).flat_map(|family| (family.views)(evidence, judged(family).as_ref())).collect()
+    let of_families = FAMILIES.into_iter().filter(is_asked);
+    let of_families = of_families.flat_map(|family| (family.views)(evidence, judged(family).as_ref()));
+    curves::disk(set).into_iter().chain(curves::clients(set)).chain(of_families).collect()
 }
 
 impl Family {
@@ -58,6 +63,8 @@ impl Family {
 pub enum View {
     /// Rows of entries.
     Table(Table),
+    /// A rate over a key that is swept.
+    Curve(Curve),
     /// One number for each system, in groups.
     Bars(Bars),
     /// Values over a number that is no key.
@@ -95,8 +102,8 @@ pub enum Look {
     Everywhere,
     /// On a page below its summary.
     Folded,
-    /// With equal first entries as one, on a page.
-    Grouped,
+    /// On a page alone, with equal first entries as one.
+    GroupedPage,
     /// Indented on a terminal, under what it belongs to.
     Under,
     Terminal,
@@ -154,7 +161,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// Words: a name, or what is said of the number.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Half the interval of the mean, as a share of it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +197,10 @@ pub enum Form {
     Scaled(&'static str),
     /// A share, in percent.
     Percent,
+    /// Of a hundred: `99.98 %`.
+    Hundredths,
+    /// The text has it, in the unit of its size.
+    Latency,
     /// `+24.8 %`
     More,
     /// `0.66×`
@@ -280,6 +291,8 @@ impl Entry {
                 format!("{} {}", unit.print(value, script), unit.name())
             }
             Form::Percent => percent(value, script),
+            Form::Hundredths => format!("{value:.2} %"),
+            Form::Latency => String::new(),
             Form::More => {
                 let sign = match (value < 0.0, script) {
                     (false, _) => "+",
@@ -343,14 +356,11 @@ pub struct BarGroup {
 pub struct Bar {
     /// The system, or the codec.
     pub name: String,
-    /// Null if it is not known.
-    pub value: Option<f64>,
+    /// Its number with the interval of the mean, or why there is none.
+    #[serde(flatten)]
+    pub entry: Entry,
     /// The mean of the runs, where the bar is their best.
     pub mean: Option<f64>,
-    /// The interval of the mean; null without enough runs.
-    pub interval: Option<(f64, f64)>,
-    /// As it is printed, or why there is no number.
-    pub text: String,
     #[serde(skip)]
     pub index: usize,
 }

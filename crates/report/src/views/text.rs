@@ -1,14 +1,18 @@
 //! Tables for a terminal.
 
-use super::{Column, Entry, Look, Table, View};
+use unicode_width::UnicodeWidthStr;
+
+use super::{Bars, Column, Entry, Look, Table, View};
 use crate::number::Script;
-use crate::text::{Grid, GridCell, GridLine, Style, clean, wrapped};
+use crate::text::{Grid, GridCell, GridLine, Style, clean, clipped, wrapped};
 
 /// Those tables of some views that a terminal shows, at most so wide where that can be.
 pub fn render(views: &[View], width: usize) -> String {
     let mut out = String::new();
     let mut case = None;
-    for table in views.iter().filter_map(View::table).filter(|table| table.look != Look::Page) {
+    for table in
+        views.iter().filter_map(View::table).filter(|table| !matches!(table.look, Look::Page | Look::GroupedPage))
+    {
         let is_under = table.look == Look::Under;
         if case.replace(&table.case) != Some(&table.case) && !table.case.is_empty() {
             let (gap, mark) = (if out.is_empty() { "" } else { "\n" }, if is_under { "" } else { "# " });
@@ -75,4 +79,32 @@ fn grid(table: &Table, part: &[usize]) -> Grid {
         grid.push(GridLine::Cells(part.iter().map(|at| cell(&row[*at])).collect()));
     }
     grid
+}
+
+/// Beside a bar.
+const LONGEST_NAME: usize = 20;
+/// Beside a bar.
+const FIGURES: usize = 22;
+
+/// Bars as long as their numbers; nothing where none is known.
+pub fn bars(of: &Bars, width: usize) -> String {
+    let all = || of.groups.iter().flat_map(|group| &group.bars);
+    let highest = all().filter_map(|bar| bar.entry.value).fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return String::new();
+    }
+    let name = |name: &str| clipped(&clean(name), LONGEST_NAME);
+    let names = all().map(|bar| name(&bar.name).width()).max().unwrap_or(0);
+    let room = width.saturating_sub(names + FIGURES + 6).max(10);
+    let mut out = wrapped(&format!("\n{} (as published: the highest of all runs)", of.title), width, 2);
+    for group in &of.groups {
+        out.push_str(&format!("  {}\n", clean(&group.name)));
+        for bar in &group.bars {
+            let pad = " ".repeat(names.saturating_sub(name(&bar.name).width()));
+            let long = |value: f64| ((value / highest) * room as f64).round().max(1.0) as usize;
+            let drawn = "█".repeat(bar.entry.value.map_or(0, long));
+            out.push_str(&format!("    {}{pad}  {drawn} {}\n", name(&bar.name), bar.entry.print(Script::Plain)));
+        }
+    }
+    out
 }

@@ -45,17 +45,17 @@ fn the_best_is_the_highest_run_and_the_knee_the_first_near_it() {
     let [group] = set.disk.as_slice() else { panic!("{:?}", set.disk) };
     assert_eq!((group.label.as_str(), group.metric.id.as_str()), ("random read, 8 KB", "iops"));
     let [bent, rising] = group.curves.as_slice() else { panic!("{group:?}") };
-    let depths: Vec<i64> = bent.points.iter().map(|point| point.depth).collect();
+    let depths: Vec<i64> = bent.points.iter().map(|point| point.at).collect();
     assert_eq!(depths, [1, 2, 4, 8]);
     let all = || bent.points.iter().flat_map(|point| &point.rate.runs).map(|run| run.value);
     let (at, best) = bent.best().unwrap();
     assert_eq!(best, all().fold(0.0, f64::max));
     assert!(best > at.mean().unwrap(), "the best of several runs is above their mean");
-    assert!(matches!(bent.knee(), Knee::At(point) if point.depth == 4), "{:?}", bent.knee());
-    assert!(matches!(rising.knee(), Knee::NotReached(point) if point.depth == 8), "{:?}", rising.knee());
+    assert!(matches!(bent.knee(), Knee::At(point) if point.at == 4), "{:?}", bent.knee());
+    assert!(matches!(rising.knee(), Knee::NotReached(point) if point.at == 8), "{:?}", rising.knee());
     let (lo, hi) = bent.points[2].interval().unwrap();
     assert!(lo < 4_000.0 * 1.01 && hi > 4_000.0 * 0.99 && hi - lo < 100.0, "{lo} {hi}");
-    assert!(bent.points[2].p99.is_some());
+    assert!(bent.points[2].latencies[0].is_some());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The JSON matches the checked-in schema.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use report::json::{document, schema};
 use report::{MetricFilter, Options, compare};
 
-use crate::evidence::Builder;
+use crate::evidence::{Builder, Made};
 
 fn schema_path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/comparison.schema.json")
@@ -36,7 +37,24 @@ fn every_document_keeps_to_the_schema() {
     let mut nothing = Builder { rounds: 1, ..Builder::default() }.build();
     (0..4).for_each(|position| nothing.fail(position, "no route to host"));
     let few = Builder { rounds: 3, ..Builder::default() }.build();
-    for made in [Builder::default().build(), eventful, nothing, few] {
+    let mut backups = Builder::default().build();
+    backups.evidence.cases.iter_mut().for_each(|case| case.workload = "backup".to_owned());
+    let mut pages = Builder::default().build();
+    pages.evidence = crate::pages::published();
+    let spatial = crate::published::queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
+    let disk = crate::disk::volumes("random", "iops", "io/s");
+    let kinds = |made: &Made| {
+        let set = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
+        let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
+        value["views"].as_array().unwrap().iter().map(|view| view["kind"].as_str().unwrap().to_owned()).collect()
+    };
+    let found: Vec<BTreeSet<String>> = [&backups, &pages, &spatial, &disk].map(kinds).into();
+    let expected =
+        [["bars", "series", "table"].as_slice(), &["bars", "table"], &["bars", "table"], &["bars", "curve", "table"]];
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(expected.iter().all(|kind| found.contains(*kind)), "{found:?}");
+    }
+    for made in [Builder::default().build(), eventful, nothing, few, backups, pages, spatial, disk] {
         for metrics in [MetricFilter::Primary, MetricFilter::All] {
             let set = compare(&made.evidence, &Options { metrics, ..Options::default() }).unwrap();
             let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();

@@ -51,7 +51,7 @@ fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Opt
     FAMILY.render(evidence, set, width)
 }
 
-fn published() -> Evidence {
+pub fn published() -> Evidence {
     let builder = Builder {
         systems: vec![("linux".to_owned(), |_| 1.0), ("windows".to_owned(), |_| 1.0)],
         clients: vec![1],

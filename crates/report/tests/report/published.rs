@@ -21,10 +21,10 @@ fn curves_go_over_the_clients_and_bars_stand_at_the_published_ones() {
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let [group] = set.clients.as_slice() else { panic!("{:?}", set.clients) };
     assert_eq!(
-        (group.label.as_str(), group.clients(), group.bars_at()),
+        (group.label.as_str(), group.places(), group.bars_at()),
         ("select-update", vec![1, 4, 12, 40], vec![4, 40])
     );
-    let peaks: Vec<i64> = group.curves.iter().map(|curve| curve.peak().unwrap().0.clients).collect();
+    let peaks: Vec<i64> = group.curves.iter().map(|curve| curve.peak().unwrap().0.at).collect();
     assert_eq!(peaks, [4, 40]);
     let (lo, hi) = group.curves[0].at(4).unwrap().interval().unwrap();
     assert!(lo < 5_010.0 && hi > 4_990.0 && hi - lo < 100.0, "{lo} {hi}");
@@ -39,7 +39,7 @@ fn curves_go_over_the_clients_and_bars_stand_at_the_published_ones() {
 fn without_the_published_numbers_bars_stand_at_both_ends_and_the_middle() {
     let bars = |clients: &[i64]| {
         let set = compare(&sweep(clients).evidence, &Options::default()).unwrap();
-        set.clients.first().map(report::comparison::ClientsGroup::bars_at)
+        set.clients.first().map(report::comparison::CurveGroup::bars_at)
     };
     assert_eq!(bars(&[1, 2, 3, 8]), Some(vec![1, 3, 8]));
     assert_eq!(bars(&[1, 4]), Some(vec![1, 4]));
@@ -99,7 +99,7 @@ fn response_times_are_held_against_limits_and_each_line_has_a_winner() {
 }
 
 /// Spatial queries by both estimators: both systems' values, or why the second has none.
-fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
+pub fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, &str>)], families: &[&str]) -> Made {
     let mut made = Builder { clients: vec![1], rounds, seconds: 1, ..Builder::default() }.build();
     made.evidence.cases.iter_mut().for_each(|case| case.workload = "spatial".to_owned());
     for run in made.evidence.runs.clone() {

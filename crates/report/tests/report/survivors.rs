@@ -32,7 +32,7 @@ fn a_curve_over_depths_has_no_best_and_no_knee_where_a_depth_lacks_its_figure() 
     fail(&mut made, of_64.unwrap() as u32, 1);
     let set = set(&made);
     let [bent, rising] = set.disk[0].curves.as_slice() else { panic!("{:?}", set.disk) };
-    let (_, p99) = bent.points[0].p99.as_ref().unwrap();
+    let (_, p99) = bent.points[0].latencies[0].as_ref().unwrap();
     assert_eq!((p99.summary, p99.unavailable[0].1), (None, 4), "two of six runs are no figure of the depth");
     assert!(p99.unavailable[0].0.ends_with("(in 4 of 6 runs)"), "{p99:?}");
     assert!(bent.best().is_some() && matches!(bent.knee(), Knee::At(_)));
@@ -50,7 +50,7 @@ fn a_curve_over_clients_has_no_peak_where_a_point_lacks_its_figure_and_a_void_pe
     let peak = |made: &Made| {
         let set = set(made);
         let curve = set.clients[0].curves.iter().find(|curve| curve.system == "b").unwrap().clone();
-        curve.peak().map(|(point, _)| (point.clients, point.void.is_some()))
+        curve.peak().map(|(point, _)| (point.at, point.void.is_some()))
     };
     assert_eq!(peak(&made), Some((8, false)));
     let of_b = made.evidence.cases.iter().position(|c| c.system == "b" && c.point["clients"] == Value::Int(8)).unwrap();

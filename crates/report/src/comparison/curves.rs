@@ -1,0 +1,195 @@
+//! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. Every point has its interval.
+
+use model::{Case, Metric, Point};
+
+use super::judging::{self, Index, voiding_mark};
+use super::row::{NoVerdict, Side};
+use super::set::Rules;
+use crate::evidence::Evidence;
+
+/// The knee is the smallest place with this share of the highest mean.
+pub const KNEE_SHARE: f64 = 0.95;
+
+/// One benchmark on every system; other varying keys make further groups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveGroup {
+    /// The swept key: `clients` or `depth`.
+    pub key: &'static str,
+    /// What tells it from the others.
+    pub label: String,
+    pub metric: Metric,
+    /// In the order of the plan's systems.
+    pub curves: Vec<SystemCurve>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemCurve {
+    pub system: String,
+    pub index: usize,
+    /// From the smallest place to the largest.
+    pub points: Vec<CurvePoint>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// The key's value.
+    pub at: i64,
+    pub rate: Side,
+    /// p99 and mean latency of disks: one value per run.
+    pub latencies: [Option<(Metric, Side)>; 2],
+    /// Why it supports nothing.
+    pub void: Option<NoVerdict>,
+}
+
+/// Where a curve bends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Knee<'a> {
+    At(&'a CurvePoint),
+    /// Still rising at the largest place.
+    NotReached(&'a CurvePoint),
+    /// Fewer than two places, or one without figures.
+    Unknown,
+}
+
+impl CurvePoint {
+    pub fn mean(&self) -> Option<f64> {
+        self.rate.summary.map(|summary| summary.mean)
+    }
+
+    /// `None` without enough runs.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let (mean, share) = (self.mean()?, self.rate.half_width?);
+        Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
+    }
+
+    /// Why it has no figure.
+    pub fn missing(&self) -> &str {
+        self.rate.unavailable.first().map_or("no run was measured", |(reason, _)| reason)
+    }
+}
+
+impl SystemCurve {
+    pub fn at(&self, place: i64) -> Option<&CurvePoint> {
+        self.points.iter().find(|point| point.at == place)
+    }
+
+    /// Of equal ones the first. None where a point lacks its figure, which may be the highest.
+    fn highest(&self, of: impl Fn(&CurvePoint) -> Option<f64>) -> Option<(&CurvePoint, f64)> {
+        let known: Option<Vec<_>> = self.points.iter().map(|point| Some((point, of(point)?))).collect();
+        known?.into_iter().reduce(|best, one| if best.1 >= one.1 { best } else { one })
+    }
+
+    /// The highest mean.
+    pub fn peak(&self) -> Option<(&CurvePoint, f64)> {
+        self.highest(CurvePoint::mean)
+    }
+
+    /// As published of disks: the highest of all runs.
+    pub fn best(&self) -> Option<(&CurvePoint, f64)> {
+        self.highest(|point| point.rate.summary.map(|summary| summary.max))
+    }
+
+    /// The first place without figures.
+    pub fn gap(&self) -> Option<&CurvePoint> {
+        self.points.iter().find(|point| point.mean().is_none())
+    }
+
+    /// Whether the means at knee and top are known more precisely than [`KNEE_SHARE`]; single runs never are.
+    pub fn knee_is_sure(&self) -> bool {
+        let Knee::At(knee) = self.knee() else { return false };
+        let top = self.points.iter().max_by(|x, y| x.mean().unwrap_or(0.0).total_cmp(&y.mean().unwrap_or(0.0)));
+        let known = |point: &CurvePoint| point.rate.half_width.is_some_and(|share| share <= 1.0 - KNEE_SHARE);
+        known(knee) && top.is_some_and(known)
+    }
+
+    pub fn knee(&self) -> Knee<'_> {
+        let known: Vec<(&CurvePoint, f64)> =
+            self.points.iter().filter_map(|point| Some((point, point.mean()?))).collect();
+        let highest = known.iter().map(|(_, mean)| *mean).fold(0.0, f64::max);
+        let bend = known.iter().position(|(_, mean)| *mean >= KNEE_SHARE * highest);
+        match bend.and_then(|at| known.get(at).map(|(point, _)| (at, *point))) {
+            _ if known.len() < 2 || self.gap().is_some() => Knee::Unknown,
+            Some((at, point)) if at + 1 == known.len() => Knee::NotReached(point),
+            Some((_, point)) => Knee::At(point),
+            None => Knee::Unknown,
+        }
+    }
+}
+
+impl CurveGroup {
+    pub fn points(&self) -> impl Iterator<Item = &CurvePoint> {
+        self.curves.iter().flat_map(|curve| &curve.points)
+    }
+
+    /// Every place that a system has, each once.
+    pub fn places(&self) -> Vec<i64> {
+        let mut all: Vec<i64> = self.points().map(|point| point.at).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Cases that differ in the key and the system alone, in the plan's order.
+pub(super) fn grouped<'e>(
+    evidence: &'e Evidence,
+    systems: &[String],
+    key: &str,
+    is_of: impl Fn(&Case) -> bool,
+) -> Vec<Vec<(u32, &'e Case)>> {
+    let mut found: Vec<Vec<(u32, &Case)>> = Vec::new();
+    for (number, case) in (0..).zip(&evidence.cases) {
+        let is_looked_at = systems.is_empty() || systems.contains(&case.system);
+        if !is_looked_at || !is_of(case) || case.point.get(key).and_then(model::Value::as_int).is_none() {
+            continue;
+        }
+        let is_same = |first: &Case| first.benchmark == case.benchmark && rest(first, key) == rest(case, key);
+        match found.iter_mut().find(|cases| is_same(cases[0].1)) {
+            Some(cases) => cases.push((number, case)),
+            None => found.push(vec![(number, case)]),
+        }
+    }
+    found
+}
+
+/// All keys but one.
+pub(super) fn rest(case: &Case, but: &str) -> Point {
+    case.point.clone().into_iter().filter(|(key, _)| key != but).collect()
+}
+
+/// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.
+pub(super) fn curves(
+    (evidence, index, rules): (&Evidence, &Index, &Rules),
+    cases: &[(u32, &Case)],
+    (key, metric): (&str, &Metric),
+    latencies: [&[&str]; 2],
+) -> Vec<SystemCurve> {
+    let point = |(number, case): &(u32, &Case)| {
+        let of = |metric: &Metric| judging::point(evidence, index, &case.system, &[*number], metric, rules);
+        let further = |names: &[&str]| {
+            let metric = named(index, &case.benchmark, names)?;
+            let side = of(&metric);
+            Some((metric, side))
+        };
+        Some(CurvePoint {
+            at: case.point.get(key)?.as_int()?,
+            rate: of(metric),
+            latencies: latencies.map(further),
+            void: voiding_mark(evidence, &[*number]),
+        })
+    };
+    let systems = evidence.header.plan.systems.iter().enumerate();
+    let curve = |(place, system): (usize, &model::SystemPlan)| {
+        let own = cases.iter().filter(|(_, case)| case.system == system.name);
+        let mut points: Vec<CurvePoint> = own.filter_map(point).collect();
+        points.sort_by_key(|point| point.at);
+        SystemCurve { system: system.name.clone(), index: place, points }
+    };
+    systems.map(curve).filter(|curve| !curve.points.is_empty()).collect()
+}
+
+/// The first of these metrics that is known.
+pub(super) fn named(index: &Index, benchmark: &str, names: &[&str]) -> Option<Metric> {
+    let known = index.metrics.get(benchmark)?;
+    names.iter().find_map(|name| known.iter().find(|metric| metric.id == *name)).cloned()
+}

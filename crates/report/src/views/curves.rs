@@ -1,0 +1,356 @@
+//! The views of what is swept: clients, and the depth of disks.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Bar, BarGroup, Bars, Column, Entry, Form, Look, Table, View};
+use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
+use crate::number::{RowUnit, Script, percent};
+use crate::text::{Align, clipped};
+use crate::words::{latency_of, rate_words};
+
+/// A rate over a key that is swept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Curve {
+    /// The workload that it is of.
+    pub family: &'static str,
+    /// What it shows.
+    pub title: String,
+    /// The key: `clients` or `depth`.
+    pub key: &'static str,
+    /// The unit of the rate.
+    pub unit: String,
+    /// What is told of the latency: `p99` or `mean latency`, with its unit; empty if nothing is.
+    pub latency: String,
+    /// One for each system.
+    pub lines: Vec<CurveLine>,
+    /// Unique in a page.
+    #[serde(skip)]
+    pub id: String,
+}
+
+/// A system's rates.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CurveLine {
+    /// The system.
+    pub system: String,
+    /// From the smallest place to the largest.
+    pub points: Vec<CurveDot>,
+    /// The smallest place with 95 % of the highest mean; null of clients, where it is not reached, or not known.
+    pub knee: Option<i64>,
+    /// Whether the means are known well enough to tell where the knee is.
+    pub knee_is_sure: bool,
+    #[serde(skip)]
+    pub index: usize,
+}
+
+/// What the runs of one place gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CurveDot {
+    /// The key's value.
+    pub at: i64,
+    /// The mean of the runs with its half width, or why there is none; the text says why it supports nothing.
+    #[serde(flatten)]
+    pub mean: Entry,
+    /// The highest run.
+    pub highest: Option<f64>,
+    /// How many runs.
+    pub runs: usize,
+    /// The latency there.
+    pub latency: Option<f64>,
+    /// With its unit, as it is printed.
+    #[serde(skip)]
+    pub latency_text: String,
+}
+
+/// The unit is that of all of a group: no rate is scaled.
+fn mean(point: &CurvePoint) -> Entry {
+    let entry = Entry::or(point.mean(), Form::Significant, point.missing()).with_half(point.rate.half_width);
+    let text = point.void.as_ref().map(|void| format!("({})", void.text()));
+    Entry { interval: point.interval().map(<[f64; 2]>::from), text: text.unwrap_or_default(), ..entry }
+}
+
+fn latency(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
+    let (pick, name) = latency_of(group);
+    let Some((metric, value)) = pick(point) else { return (None, format!("n/a {name}")) };
+    let unit = RowUnit::new(&metric.unit, [value]);
+    (Some(value), format!("{} {} {name}", unit.print(value, Script::Plain), unit.name()))
+}
+
+fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
+    let (value, text) = latency(group, point);
+    if value.is_none() {
+        return Entry::or(None, Form::Significant, point.missing());
+    }
+    let words = text.split_once(' ').map_or("", |(_, words)| words);
+    Entry { value, form: Form::Latency, text: words.to_owned(), ..Entry::default() }
+}
+
+/// `p99, us`.
+fn latency_words(group: &CurveGroup) -> String {
+    let (pick, name) = latency_of(group);
+    group.points().find_map(pick).map_or_else(String::new, |(metric, _)| format!("{name}, {}", metric.unit))
+}
+
+fn curve(group: &CurveGroup, (family, title, id): (&'static str, String, String)) -> View {
+    let dot = |point: &CurvePoint| {
+        let (latency, latency_text) = latency(group, point);
+        let highest = point.rate.summary.map(|summary| summary.max);
+        CurveDot { at: point.at, mean: mean(point), highest, runs: point.rate.runs.len(), latency, latency_text }
+    };
+    let line = |curve: &SystemCurve| CurveLine {
+        system: curve.system.clone(),
+        index: curve.index,
+        points: curve.points.iter().map(dot).collect(),
+        knee: match curve.knee() {
+            Knee::At(point) if group.key == "depth" => Some(point.at),
+            _ => None,
+        },
+        knee_is_sure: group.key == "depth" && curve.knee_is_sure(),
+    };
+    let (unit, latency) = (rate_words(&group.metric).to_owned(), latency_words(group));
+    View::Curve(Curve {
+        family,
+        title,
+        key: group.key,
+        unit,
+        latency,
+        lines: group.curves.iter().map(line).collect(),
+        id,
+    })
+}
+
+const DISK: &str = "disk";
+const TRANSACTIONS: &str = "transactions";
+
+/// The two published charts, and what they hide.
+pub fn disk(set: &ComparisonSet) -> Vec<View> {
+    if set.disk.is_empty() {
+        return Vec::new();
+    }
+    let mut views: Vec<View> = ["iops", "bandwidth"].into_iter().filter_map(|metric| best(set, metric)).collect();
+    views.push(View::Table(hidden(set)));
+    views.extend(set.disk.iter().map(|group| View::Table(depths(group))));
+    let curves = set.disk.iter().enumerate();
+    views.extend(curves.map(|(number, group)| curve(group, (DISK, group.label.clone(), format!("depth-{number}")))));
+    views
+}
+
+fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
+    let groups: Vec<&CurveGroup> = set.disk.iter().filter(|group| group.metric.id == metric).collect();
+    let first = groups.first()?;
+    let bar = |curve: &SystemCurve| {
+        let best = curve.best();
+        let why = curve.gap().map_or("no run was measured", CurvePoint::missing);
+        let entry = Entry::or(best.map(|(_, value)| value), Form::Significant, why);
+        let text = best.map(|(point, _)| format!("at depth {}", point.at)).unwrap_or_default();
+        let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
+        let mean = best.and_then(|(point, _)| point.mean().filter(|_| point.rate.runs.len() > 1));
+        Bar { name: curve.system.clone(), index: curve.index, entry: Entry { text, interval, ..entry }, mean }
+    };
+    let group =
+        |group: &&CurveGroup| BarGroup { name: group.label.clone(), bars: group.curves.iter().map(bar).collect() };
+    Some(View::Bars(Bars {
+        family: DISK,
+        title: format!("Best of each group, {}", rate_words(&first.metric)),
+        unit: format!("{}: the highest of all runs and depths", rate_words(&first.metric)),
+        groups: groups.iter().map(group).collect(),
+        id: format!("disk-{metric}"),
+    }))
+}
+
+/// Best, mean there, knee, rate and latency there.
+fn hidden(set: &ComparisonSet) -> Table {
+    let depth = |point: &CurvePoint| Entry::or(Some(point.at as f64), Form::Whole, "");
+    let row = |group: &CurveGroup, curve: &SystemCurve| {
+        let none = || match curve.gap() {
+            Some(point) => format!("no figure at depth {}", point.at),
+            None => "fewer than two depths have a figure".to_owned(),
+        };
+        let missing = || Entry { text: none(), ..Entry::or(None, Form::Significant, &none()) };
+        let best = match curve.best() {
+            Some((point, value)) => [Entry::or(Some(value), Form::Significant, ""), mean(point), depth(point)],
+            None => [missing(), Entry::dash(&none()), Entry::dash(&none())],
+        };
+        let knee = match curve.knee() {
+            Knee::At(point) => {
+                let sure = if curve.knee_is_sure() { "" } else { "?" };
+                let place = Entry { text: sure.to_owned(), ..depth(point) };
+                [place, mean(point), latency_entry(group, point)]
+            }
+            Knee::NotReached(point) => {
+                let why = format!("none: still rising at depth {}", point.at);
+                [Entry::text(&why), Entry::dash(&why), Entry::dash(&why)]
+            }
+            Knee::Unknown => [missing(), Entry::dash(&none()), Entry::dash(&none())],
+        };
+        let unit = rate_words(&group.metric);
+        let label = Entry::text(format!("{}, {unit}", group.label));
+        let name = Entry::system(&curve.system, curve.index);
+        [label, name]
+            .into_iter()
+            .chain(best)
+            .chain(knee)
+            .chain([unit, &latency_words(group)].map(Entry::text))
+            .collect()
+    };
+    let row = &row;
+    let best = ["highest run", "mean there", "depth"].map(|head| Column::new(head, "").under("best"));
+    let knee = ["depth", "mean there", "latency there"].map(|head| Column::new(head, "").under("knee"));
+    let words = ["group", "system"].map(Column::words);
+    Table {
+        family: DISK,
+        title: "What the best of a group hides".to_owned(),
+        columns: words.into_iter().chain(best).chain(knee).chain(["unit", "latency"].map(|one| Column::words(one).hidden())).collect(),
+        rows: set.disk.iter().flat_map(|group| group.curves.iter().map(move |curve| row(group, curve))).collect(),
+        notes: vec![
+            "Latency there: the mean of the runs' 99th percentiles, or where no percentile is known their mean latency, of \
+             imported results by Little's law (threads · depth / rate). ± half the interval of the mean; none of a single \
+             run. ?: the means are not known well enough to tell where the knee is."
+                .to_owned(),
+        ],
+        look: Look::GroupedPage,
+        ..Table::default()
+    }
+}
+
+/// Beside a curve on a terminal.
+const LONGEST_NAME: usize = 20;
+
+/// What a curve is on a terminal.
+fn depths(group: &CurveGroup) -> Table {
+    let cells = |curve: &SystemCurve, at: i64| {
+        let Some(point) = curve.at(at) else {
+            return [Entry::or(None, Form::Significant, "not run"), Entry::default(), Entry::default()];
+        };
+        let is_knee = matches!(curve.knee(), Knee::At(knee) if knee.at == at);
+        let knee = if curve.knee_is_sure() { "knee" } else { "knee?" };
+        let is_best = curve.best().is_some_and(|(best, _)| best.at == at);
+        let said = [(is_knee, knee), (is_best, "best"), (point.void.is_some(), "!")];
+        let said: Vec<&str> = said.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+        let latency = latency(group, point).1;
+        let latency = latency.trim_end_matches(latency_of(group).1).trim_end();
+        [Entry { text: String::new(), ..mean(point) }, Entry::text(latency), Entry::text(said.join(", "))]
+    };
+    let columns = |curve: &SystemCurve| {
+        let (_, latency) = latency_of(group);
+        let said = Column::words("").headed("");
+        let name = clipped(&curve.system, LONGEST_NAME);
+        [Column::new("mean", group.metric.unit.as_str()), Column::new(latency, ""), said].map(|one| one.under(&name))
+    };
+    let row = |at: &i64| {
+        let depth = Entry::or(Some(*at as f64), Form::Fixed(0), "");
+        std::iter::once(depth).chain(group.curves.iter().flat_map(|curve| cells(curve, *at))).collect()
+    };
+    let depth = Column { align: Align::Right, ..Column::words("depth") };
+    Table {
+        family: DISK,
+        title: format!("{}, {}", group.label, rate_words(&group.metric)),
+        columns: std::iter::once(depth).chain(group.curves.iter().flat_map(columns)).collect(),
+        rows: group.places().iter().map(row).collect(),
+        notes: said(group),
+        look: Look::Terminal,
+        ..Table::default()
+    }
+}
+
+/// Curves without a knee, and void points.
+fn said(group: &CurveGroup) -> Vec<String> {
+    let mut said = Vec::new();
+    let rising = group.curves.iter().filter_map(|curve| match curve.knee() {
+        // Every curve without a gap has the group's depths.
+        Knee::NotReached(point) => Some((curve.system.as_str(), point.at)),
+        _ => None,
+    });
+    let (names, depths): (Vec<&str>, Vec<i64>) = rising.unzip();
+    if let Some(depth) = depths.first() {
+        said.push(format!("no knee: still rising at depth {depth}: {}", names.join(", ")));
+    }
+    for (curve, gap) in group.curves.iter().filter_map(|curve| Some((curve, curve.gap()?))) {
+        let why = gap.missing();
+        said.push(format!("no best and no knee: {} has no figure at depth {} ({why})", curve.system, gap.at));
+    }
+    if group.curves.iter().any(|curve| matches!(curve.knee(), Knee::At(_)) && !curve.knee_is_sure()) {
+        said.push(format!("knee?: the means are not known to {}", percent(1.0 - KNEE_SHARE, Script::Plain)));
+    }
+    for curve in &group.curves {
+        for (depth, void) in curve.points.iter().filter_map(|point| Some((point.at, point.void.as_ref()?))) {
+            said.push(format!("! {}, depth {depth}: {}", curve.system, void.text()));
+        }
+    }
+    said
+}
+
+/// The published curves and bars, with what they hide.
+pub fn clients(set: &ComparisonSet) -> Vec<View> {
+    if set.clients.is_empty() {
+        return Vec::new();
+    }
+    let charts = set.clients.iter().enumerate().flat_map(|(number, group)| {
+        let title = format!("{}: throughput by clients", group.label);
+        [curve(group, (TRANSACTIONS, title, format!("clients-{number}"))), client_bars(group, number)]
+    });
+    charts.chain([View::Table(peaks(set))]).collect()
+}
+
+fn client_bars(group: &CurveGroup, number: usize) -> View {
+    let bar = |curve: &SystemCurve, clients: i64| {
+        let entry = mean(curve.at(clients)?);
+        Some(Bar { index: curve.index, name: curve.system.clone(), entry, mean: None })
+    };
+    let of = |clients: &i64| BarGroup {
+        name: if *clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
+        bars: group.curves.iter().filter_map(|curve| bar(curve, *clients)).collect(),
+    };
+    let at = group.bars_at();
+    let listed: Vec<String> = at.iter().map(ToString::to_string).collect();
+    View::Bars(Bars {
+        family: TRANSACTIONS,
+        title: format!("{}: throughput at {} clients", group.label, listed.join(", ")),
+        unit: format!("{}: mean of the runs, and its interval", group.metric.unit),
+        groups: at.iter().map(of).collect(),
+        id: format!("clients-bars-{number}"),
+    })
+}
+
+/// Peak and value at most clients, as sentences of the published test.
+fn peaks(set: &ComparisonSet) -> Table {
+    let row = |group: &CurveGroup, curve: &SystemCurve| {
+        let why = curve.gap().map_or("no run was measured", CurvePoint::missing);
+        let plain = |point: &CurvePoint| Entry { half_width: None, interval: None, ..mean(point) };
+        let peak = curve.peak();
+        let (value, at) = match peak {
+            Some((point, _)) => (plain(point), Entry::or(Some(point.at as f64), Form::Whole, "")),
+            None => (Entry::or(None, Form::Significant, why), Entry::dash(why)),
+        };
+        let last = curve.points.last();
+        let at_last = last.map_or_else(Entry::default, |last| {
+            let entry = plain(last);
+            if entry.missing.is_some() {
+                entry
+            } else {
+                Entry { text: format!("at {} {}", last.at, entry.text).trim_end().to_owned(), ..entry }
+            }
+        });
+        let share = peak.zip(last.and_then(CurvePoint::mean)).map(|((_, peak), mean)| mean / peak);
+        let share = share.map_or_else(|| Entry::dash(why), |share| Entry::or(Some(share), Form::Percent, ""));
+        let name = Entry::text(format!("{}, {}", group.label, group.metric.unit));
+        let unit = Entry::text(&group.metric.unit);
+        vec![name, Entry::system(&curve.system, curve.index), value, at, at_last, share, unit]
+    };
+    let row = &row;
+    let heads = ["peak", "at clients", "with the most clients", "of the peak"].map(|head| Column::new(head, ""));
+    Table {
+        family: TRANSACTIONS,
+        title: "Peaks".to_owned(),
+        columns: ["benchmark", "system"]
+            .map(Column::words)
+            .into_iter()
+            .chain(heads)
+            .chain([Column::words("unit").hidden()])
+            .collect(),
+        rows: set.clients.iter().flat_map(|group| group.curves.iter().map(move |curve| row(group, curve))).collect(),
+        look: Look::GroupedPage,
+        ..Table::default()
+    }
+}
