@@ -195,16 +195,23 @@ impl Warning {
 }
 
 fn unpaired(a: usize, b: usize) -> String {
-    let of = |n: usize, side: &str| (n > 0).then(|| format!("{} only of {side}", count(n, "round")));
-    let parts: Vec<String> = [of(a, "A"), of(b, "B")].into_iter().flatten().collect();
-    format!("left out of the ratio: {}", parts.join(", "))
+    let why = match (a, b) {
+        (_, 0) => "only A has a value there".to_owned(),
+        (0, _) => "only B has a value there".to_owned(),
+        (a, b) => format!("only A has a value in {a} of them, only B in {b}"),
+    };
+    not_in_the_ratio(a + b, "round", &why)
 }
 
 fn left_out(cases: usize, rounds: usize) -> String {
-    let cases = (cases > 0).then(|| format!("{} without a round that both sides have", count(cases, "case")));
-    let rounds = (rounds > 0).then(|| format!("{} in which a case lacks a value on one side", count(rounds, "round")));
-    let parts: Vec<String> = [cases, rounds].into_iter().flatten().collect();
-    format!("left out of the ratio: {}", parts.join(", "))
+    let of = |n, what, why| (n > 0).then(|| not_in_the_ratio(n, what, why));
+    let cases = of(cases, "case", "in no round have both sides a value there");
+    let rounds = of(rounds, "round", "a case lacks a value on one side");
+    [cases, rounds].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+fn not_in_the_ratio(n: usize, what: &str, why: &str) -> String {
+    format!("{} {} not in the ratio: {why}", count(n, what), if n == 1 { "is" } else { "are" })
 }
 
 pub fn mark_name(kind: MarkKind) -> &'static str {
