@@ -28,7 +28,6 @@ mod secret;
 mod security;
 mod sqlstate;
 pub mod tds;
-mod text;
 mod value;
 
 pub use error::WireError;
@@ -36,7 +35,6 @@ pub use limits::Limits;
 pub use secret::Secret;
 pub use security::Security;
 pub use sqlstate::SqlState;
-pub use text::TextTemplate;
 pub use value::Value;
 
 pub type Result<T, E = WireError> = std::result::Result<T, E>;

@@ -1,7 +1,7 @@
 //! The commands that a client sends ("Command Phase"). Each function appends one command to `out`; on failure `out` is
 //! unchanged. Unless said otherwise, announce the reply by [`Scanner::expect`](super::Scanner::expect).
 
-use crate::{Result, TextTemplate, Value};
+use crate::Result;
 
 use super::packet;
 
@@ -24,28 +24,9 @@ pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
     command(out, 0x03, sql.as_bytes())
 }
 
-/// `COM_QUERY` with values spliced in as text.
-pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
-    packet::write(out, 0, |out| {
-        out.push(0x03);
-        template.render(values, out)
-    })
-    .map(|_| ())
-}
-
 /// `COM_STMT_PREPARE`.
 pub fn prepare(sql: &str, out: &mut Vec<u8>) -> Result<()> {
     command(out, 0x16, sql.as_bytes())
-}
-
-/// `COM_STMT_CLOSE`. It has no reply.
-pub fn close_statement(statement_id: u32, out: &mut Vec<u8>) {
-    short(out, 0x19, &statement_id.to_le_bytes());
-}
-
-/// `COM_STMT_RESET`.
-pub fn reset_statement(statement_id: u32, out: &mut Vec<u8>) {
-    short(out, 0x1a, &statement_id.to_le_bytes());
 }
 
 /// `COM_PING`.
@@ -53,19 +34,9 @@ pub fn ping(out: &mut Vec<u8>) {
     short(out, 0x0e, &[]);
 }
 
-/// `COM_RESET_CONNECTION`: prepared statements are gone.
-pub fn reset_connection(out: &mut Vec<u8>) {
-    short(out, 0x1f, &[]);
-}
-
 /// `COM_QUIT`. The server closes the connection without a reply.
 pub fn quit(out: &mut Vec<u8>) {
     short(out, 0x01, &[]);
-}
-
-/// `COM_INIT_DB`: another default database.
-pub fn use_database(name: &str, out: &mut Vec<u8>) -> Result<()> {
-    command(out, 0x02, name.as_bytes())
 }
 
 /// Answers a request for a local file without sending it ("Protocol::LOCAL_INFILE_Request"). `sequence` is the
@@ -96,8 +67,7 @@ mod tests {
         let mut out = Vec::new();
         query("SELECT 1", &mut out).unwrap();
         ping(&mut out);
-        close_statement(258, &mut out);
         refuse_local_file(1, &mut out);
-        assert_eq!(out, b"\x09\0\0\0\x03SELECT 1\x01\0\0\0\x0e\x05\0\0\0\x19\x02\x01\0\0\0\0\0\x02");
+        assert_eq!(out, b"\x09\0\0\0\x03SELECT 1\x01\0\0\0\x0e\0\0\0\x02");
     }
 }

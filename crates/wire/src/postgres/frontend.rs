@@ -1,12 +1,11 @@
 //! The messages that a client sends (55.7, "F"). Each function appends one message to `out`; on failure `out` is
 //! unchanged.
 
-use crate::{Result, TextTemplate, Value, WireError};
+use crate::{Result, WireError};
 
 use super::Format;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
-const CANCEL_REQUEST: u32 = (1234 << 16) | 5678;
 const SSL_REQUEST: u32 = (1234 << 16) | 5679;
 
 fn message(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
@@ -72,17 +71,6 @@ pub fn ssl_request(out: &mut Vec<u8>) {
     out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
 }
 
-/// `CancelRequest`: the only message of its own connection (over TLS after an [`ssl_request`], if the session uses
-/// it). The server closes it without an answer.
-pub fn cancel_request(process_id: u32, secret: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    framed(out, |out| {
-        out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
-        out.extend_from_slice(&process_id.to_be_bytes());
-        out.extend_from_slice(secret);
-        Ok(())
-    })
-}
-
 /// `PasswordMessage`, in the clear or hashed.
 pub fn password(password: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if password.contains(&0) {
@@ -124,19 +112,6 @@ pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
     message(out, b'Q', |out| c_string(out, sql, "a statement"))
 }
 
-/// `Query` with values spliced in as text, as `pgbench -M simple` does.
-pub fn query_template(template: &TextTemplate, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
-    message(out, b'Q', |out| {
-        let start = out.len();
-        template.render(values, out)?;
-        if out[start..].contains(&0) {
-            return Err(WireError::NulByte("a statement"));
-        }
-        out.push(0);
-        Ok(())
-    })
-}
-
 /// `Parse`: prepares `sql` under `name` (empty: the unnamed statement). `types` may be shorter than the parameters, and
 /// [`UNSPECIFIED`](super::oid::UNSPECIFIED) leaves one to the server.
 pub fn parse(name: &str, sql: &str, types: &[u32], out: &mut Vec<u8>) -> Result<()> {
@@ -159,15 +134,6 @@ pub fn describe_statement(name: &str, out: &mut Vec<u8>) -> Result<()> {
 /// `Describe` of a portal: answered by its columns or `NoData`.
 pub fn describe_portal(name: &str, out: &mut Vec<u8>) -> Result<()> {
     named(b'D', b'P', name, out)
-}
-
-/// `Close` of a prepared statement. Closing one that does not exist is no error.
-pub fn close_statement(name: &str, out: &mut Vec<u8>) -> Result<()> {
-    named(b'C', b'S', name, out)
-}
-
-pub fn close_portal(name: &str, out: &mut Vec<u8>) -> Result<()> {
-    named(b'C', b'P', name, out)
 }
 
 fn named(tag: u8, kind: u8, name: &str, out: &mut Vec<u8>) -> Result<()> {
@@ -251,12 +217,8 @@ mod tests {
         out.clear();
         execute("", 0, &mut out).unwrap();
         describe_statement("s", &mut out).unwrap();
-        cancel_request(1, &[0, 0, 0, 2], &mut out).unwrap();
         ssl_request(&mut out);
-        assert_eq!(
-            out,
-            b"E\0\0\0\x09\0\0\0\0\0D\0\0\0\x07Ss\0\0\0\0\x10\x04\xd2\x16\x2e\0\0\0\x01\0\0\0\x02\0\0\0\x08\x04\xd2\x16\x2f"
-        );
+        assert_eq!(out, b"E\0\0\0\x09\0\0\0\0\0D\0\0\0\x07Ss\0\0\0\0\x08\x04\xd2\x16\x2f");
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl Handshake {
             (b'K', State::Starting) => {
                 let mut reader = Reader::new(body);
                 self.session.process_id = reader.u32_be()?;
-                self.session.secret = reader.rest().to_vec();
+                // And a key that lets whoever knows it cancel commands.
             }
             (b'Z', State::Starting) => {
                 TransactionStatus::parse(body)?;

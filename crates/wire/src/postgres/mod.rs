@@ -10,7 +10,6 @@ mod auth;
 pub mod base_backup;
 mod command_tag;
 mod config;
-pub mod copy;
 mod end_point;
 mod error_fields;
 mod event;

@@ -56,16 +56,6 @@ impl<'a> Encoded<'a> {
     }
 }
 
-/// For a binary `COPY`, which has no text fallback.
-pub(crate) fn write_binary(column: usize, oid: u32, value: Value<'_>, out: &mut Vec<u8>) -> Result<()> {
-    let encoded = Encoded::new(oid, value);
-    let text_is_binary = matches!(value, Value::Null) || (oid::is_characters(oid) && !matches!(value, Value::Bytes(_)));
-    if encoded.format == Format::Text && !text_is_binary {
-        return Err(WireError::NoBinaryForm { column, type_id: oid });
-    }
-    encoded.write(out)
-}
-
 #[inline]
 fn binary<'a>(oid: u32, value: Value<'a>) -> Option<Payload<'a>> {
     let inline = |bytes: &[u8]| Some(Payload::Inline(Inline::new(bytes)));

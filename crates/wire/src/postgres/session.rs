@@ -1,8 +1,8 @@
 //! What the handshake leaves behind.
 
-use crate::{Limits, Result, Security};
+use crate::{Limits, Security};
 
-use super::{ErrorFields, Scanner, frontend};
+use super::{ErrorFields, Scanner};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authentication {
@@ -15,11 +15,10 @@ pub enum Authentication {
 }
 
 /// A connection that is ready for its first request.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Session {
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) process_id: u32,
-    pub(crate) secret: Vec<u8>,
     pub(crate) notices: Vec<ErrorFields>,
     pub(crate) authentication: Authentication,
     pub(crate) security: Security,
@@ -32,7 +31,6 @@ impl Session {
         Self {
             parameters: Vec::new(),
             process_id: 0,
-            secret: Vec::new(),
             notices: Vec::new(),
             authentication: Authentication::None,
             security: Security::Plain,
@@ -83,22 +81,5 @@ impl Session {
     #[must_use]
     pub fn scanner(&self) -> Scanner {
         Scanner::new(self.limits)
-    }
-
-    /// Appends the request that cancels this session's current command, to be sent over a connection of its own.
-    pub fn cancel(&self, out: &mut Vec<u8>) -> Result<()> {
-        frontend::cancel_request(self.process_id, &self.secret, out)
-    }
-}
-
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The secret key lets whoever knows it cancel commands.
-        f.debug_struct("Session")
-            .field("process_id", &self.process_id)
-            .field("authentication", &self.authentication)
-            .field("security", &self.security)
-            .field("parameters", &self.parameters)
-            .finish_non_exhaustive()
     }
 }

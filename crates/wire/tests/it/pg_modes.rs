@@ -1,7 +1,7 @@
 //! Prepared, unprepared and simple statements; values there and back.
 
+use wire::Value;
 use wire::postgres::{DescribePortal, Event, Format, Statement, Template, TemplateOptions, decode, frontend, oid};
-use wire::{TextTemplate, Value};
 
 use super::pg_client::Client;
 use super::pg_server::trusted;
@@ -43,9 +43,8 @@ fn all_modes_find_the_same_row() {
         let reply = client.run(request.patch(template, &[Value::Int(1001)]).unwrap()).unwrap();
         assert_eq!((reply.rows, reply.affected, reply.commands), (0, 0, 1));
     }
-    let simple = TextTemplate::new(["SELECT abalance FROM accounts WHERE aid = ", ""]);
     let mut out = Vec::new();
-    frontend::query_template(&simple, &[Value::Int(8)], &mut out).unwrap();
+    frontend::query("SELECT abalance FROM accounts WHERE aid = 8", &mut out).unwrap();
     assert_eq!(client.run(&out).unwrap().rows, 1);
 }
 
@@ -149,14 +148,10 @@ fn columns_are_decoded_in_both_formats() {
 }
 
 #[test]
-fn statements_are_closed_and_missing_ones_reported() {
+fn missing_statements_are_reported() {
     let mut client = trusted();
     prepare(&mut client, "gone", "SELECT 1");
-    let mut out = Vec::new();
-    frontend::close_statement("gone", &mut out).unwrap();
-    frontend::close_portal("none", &mut out).unwrap();
-    frontend::sync(&mut out);
-    client.run(&out).unwrap();
+    client.query("DEALLOCATE gone").unwrap();
     let template = Template::new(Statement::Prepared("gone"), &[], TemplateOptions::default()).unwrap();
     let mut out = Vec::new();
     template.encode(&[], &mut out).unwrap();

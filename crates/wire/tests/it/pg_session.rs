@@ -1,8 +1,6 @@
 //! Errors with all fields, what comes unasked, and ends.
 
-use std::time::Duration;
-
-use wire::postgres::{Config, Encryption, Event, Handshake, ScanOutcome, Severity, frontend};
+use wire::postgres::{Config, Encryption, Event, Handshake, Severity, frontend};
 use wire::{Limits, WireError};
 
 use super::pg_client::Client;
@@ -57,22 +55,6 @@ fn notices_parameters_and_notifications_are_events() {
     assert_eq!(seen, ["Notice beware", "application_name=n", "ch: hello"]);
     // The fast path steps over all of them.
     assert_eq!(client.run(&out).unwrap().commands, 4);
-}
-
-#[test]
-fn a_command_is_cancelled_over_a_second_connection() {
-    let mut client = trusted();
-    let mut out = Vec::new();
-    frontend::query("SELECT pg_sleep(20)", &mut out).unwrap();
-    client.send(&out);
-    std::thread::sleep(Duration::from_millis(300));
-    let mut cancel = Vec::new();
-    client.session.cancel(&mut cancel).unwrap();
-    let mut side = server().open().unwrap();
-    std::io::Write::write_all(&mut side, &cancel).unwrap();
-    let ScanOutcome::Failed { error, .. } = client.outcome() else { panic!("it was not cancelled") };
-    assert_eq!(error.code.as_str(), "57014");
-    client.query("SELECT 1").unwrap();
 }
 
 #[test]
