@@ -335,10 +335,10 @@ const COLUMNS: [(&str, &str, &str, &str, Form); 8] = [
     ("backup", "size", "MiB", "backup_size", Form::Fixed(1)),
     ("backup", "saved", "%", "saving", Form::Fixed(1)),
     ("backup", "rate", "MiB/s", "backup_rate", Form::Fixed(1)),
-    ("backup", "time", "", "", Form::Times),
+    ("backup", "time ratio", "", "", Form::Times),
     ("backup", "CPU time", "s/GiB", "backup_cpu_per_gib", Form::Fixed(2)),
     ("restore", "rate", "MiB/s", "restore_rate", Form::Fixed(1)),
-    ("restore", "time", "", "", Form::Times),
+    ("restore", "time ratio", "", "", Form::Times),
     ("restore", "CPU time", "s/GiB", "restore_cpu_per_gib", Form::Fixed(2)),
 ];
 
@@ -391,7 +391,7 @@ fn group_views(own: &[&BackupRow]) -> Vec<View> {
     let case = format!("{}{comma}{}: {source} MiB", first.system, first.group);
     let shown = COLUMNS.map(|(group, name, unit, ..)| {
         let head = if unit.is_empty() || unit == "%" { format!("{name} {unit}") } else { unit.to_owned() };
-        Column::new(format!("{group} {name}"), unit).headed(head.trim_end()).under(group)
+        Column::new(format!("{group} {name}"), unit).headed(head.trim_end().trim_end_matches(" ratio")).under(group)
     });
     let totals = TOTALS.map(|(name, unit, _)| Column::new(name, unit).hidden());
     let table = Table {

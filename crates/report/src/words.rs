@@ -5,8 +5,8 @@ use model::{Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ChangePoint, Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, HostRow, HostsGroup, NoVerdict,
-    Outcome, Pairing, SHARE_MARGIN, Scale, Side, Table, Warning,
+    ChangePoint, Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, NoVerdict, Outcome, Pairing,
+    SHARE_MARGIN, Scale, Side, Table, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -221,31 +221,6 @@ pub fn families<'r>(set: &ComparisonSet, rows: impl IntoIterator<Item = &'r Comp
     let is_primary = |row: &Comparison| Family::of(row.metric.role) == Family::Primary;
     let primary = primary_family(set, Script::Plain).filter(|_| rows.clone().into_iter().any(is_primary));
     [primary, exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
-}
-
-/// Common to all hosts.
-fn host_column(group: &HostsGroup, column: usize) -> Option<RowUnit<'_>> {
-    let figures = || group.rows.iter().filter_map(move |row| row.figures.get(column));
-    let (metric, _) = figures().next()?;
-    Some(RowUnit::new(&metric.unit, figures().filter_map(|(_, side)| Some(side.summary?.median))))
-}
-
-/// Empty for plain numbers.
-pub fn host_unit(group: &HostsGroup, column: usize) -> &str {
-    host_column(group, column).map_or("", |unit| unit.name())
-}
-
-/// Median of the runs.
-pub fn host_cell(group: &HostsGroup, row: &HostRow, column: usize, script: Script) -> String {
-    let (Some((metric, side)), Some(unit)) = (row.figures.get(column), host_column(group, column)) else {
-        return "n/a".to_owned();
-    };
-    match side.summary {
-        // Of the client's cores.
-        Some(summary) if metric.id.starts_with("client_busy_share") => percent(summary.median, script),
-        Some(summary) => unit.print(summary.median, script),
-        None => "n/a".to_owned(),
-    }
 }
 
 /// Rounds or runs.

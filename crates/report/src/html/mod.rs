@@ -13,7 +13,6 @@ mod facts;
 mod figure;
 mod forest;
 mod head;
-mod hosts;
 mod load;
 mod method;
 mod responses;
@@ -31,7 +30,7 @@ use sha2::{Digest, Sha256};
 use crate::comparison::{ComparisonSet, KNEE_SHARE, Options, compare};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::number::{Script, percent};
-use crate::views::{FAMILIES, curves};
+use crate::views::{FAMILIES, curves, hosts};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
@@ -122,7 +121,7 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     }
     parts.push(part("results", "Results", "Results", "", results(set)));
     if !set.hosts.is_empty() {
-        parts.push(part("hosts", "Hosts", "Each client host", hosts::LEAD, hosts::view(set)));
+        parts.push(part("hosts", "Hosts", "Each client host", HOSTS, views::render(&hosts::tables(set))));
     }
     let limits = responses::view(evidence, source)?;
     parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
@@ -181,6 +180,9 @@ fn clients_lead(set: &ComparisonSet) -> String {
     )
 }
 
+const HOSTS: &str = "What each client host did of a load that several made, as the median of its runs. The figures above \
+                     are of all hosts together, their histograms merged; one slow host would hide in them. \"Of middle\" is a \
+                     host's 99th percentile over that of the middle host.";
 const STANDS_FOR: &str = "The published figures that the cases of this plan stand for. The same figures of this run are below, \
                           in the published form and as a comparison that says how sure it is.";
 const LIMITS: &str = "The published summary of response times: who was within the limits up to which people feel no wait (0.1 s), \

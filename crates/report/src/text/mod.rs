@@ -4,7 +4,6 @@
 
 mod figures;
 mod grid;
-mod hosts;
 mod table;
 
 pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
@@ -13,7 +12,7 @@ pub use grid::{Style, clean, wrapped};
 use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
-use crate::views::{View, curves};
+use crate::views::{View, curves, hosts};
 use crate::words::{design, estimator_words, exploring, primary_family, table_title};
 
 /// Whether single runs are listed under rows.
@@ -70,7 +69,11 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
         out.push_str(&figures::render(set, &options));
     }
     out.push_str(&disk(set, options.width));
-    out.push_str(&hosts::render(set, &options));
+    if !set.hosts.is_empty() {
+        let head = "\nEach client host, medians of its runs; of middle: its 99th percentile over the middle host's.";
+        out.push_str(&wrapped(head, options.width, 2));
+        out.push_str(&render_views(&hosts::tables(set), options.width));
+    }
     if !set.tables.is_empty() {
         out.push('\n');
         out.push_str(&legend(set, options.width, has_p));

@@ -82,8 +82,7 @@ fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
     if value.is_none() {
         return Entry::or(None, Form::Significant, point.missing());
     }
-    let words = text.split_once(' ').map_or("", |(_, words)| words);
-    Entry { value, form: Form::Latency, text: words.to_owned(), ..Entry::default() }
+    Entry { value, form: Form::Latency, text, ..Entry::default() }
 }
 
 /// `p99, us`.

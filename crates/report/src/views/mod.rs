@@ -2,6 +2,7 @@
 //! HTML, Markdown and JSON render each kind once.
 
 pub mod curves;
+pub mod hosts;
 pub mod text;
 
 pub use curves::{Curve, CurveDot, CurveLine};
@@ -44,7 +45,10 @@ pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
     let is_asked = |family: &&Family| evidence.cases.iter().any(|case| case.workload == family.name);
     let of_families = FAMILIES.into_iter().filter(is_asked);
     let of_families = of_families.flat_map(|family| (family.views)(evidence, judged(family).as_ref()));
-    curves::disk(set).into_iter().chain(curves::clients(set)).chain(of_families).collect()
+    // A curve has all of its table for a terminal.
+    let of_disk =
+        curves::disk(set).into_iter().filter(|view| view.table().is_none_or(|table| table.look != Look::Terminal));
+    of_disk.chain(curves::clients(set)).chain(of_families).collect()
 }
 
 impl Family {
@@ -106,6 +110,8 @@ pub enum Look {
     GroupedPage,
     /// Indented on a terminal, under what it belongs to.
     Under,
+    /// Without a line before it on a terminal.
+    Close,
     Terminal,
     Page,
 }
@@ -205,6 +211,8 @@ pub enum Form {
     More,
     /// `0.66×`
     Times,
+    /// `×0.66`
+    Factor,
     /// Of what does not apply: a dash.
     Dash,
     /// `2.8x (linux)`.
@@ -302,6 +310,7 @@ impl Entry {
                 format!("{sign}{} %", significant(value.abs(), 3, script))
             }
             Form::Times => format!("{value:.2}×"),
+            Form::Factor => format!("×{value:.2}"),
             // Two decimals where one would show 1.0 or 1.1.
             Form::Gain => format!("{value:.*}x", if value < 1.15 { 2 } else { 1 }),
             Form::GainOf(_) => format!("{}×", significant(value, 3, script)),

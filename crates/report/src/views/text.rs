@@ -26,8 +26,9 @@ pub fn render(views: &[View], width: usize) -> String {
 }
 
 fn one(table: &Table, width: usize) -> String {
-    let gap = if table.look == Look::Under { "" } else { "\n" };
-    let mut out = if table.title.is_empty() { String::new() } else { format!("{gap}{}\n", clean(&table.title)) };
+    let gap = if matches!(table.look, Look::Under | Look::Close) { "" } else { "\n" };
+    let title = || format!("{gap}{}", wrapped(&clean(&table.title), width, 2));
+    let mut out = if table.title.is_empty() { String::new() } else { title() };
     table.lead.iter().for_each(|lead| out.push_str(&wrapped(&clean(lead), width, 2)));
     let parts = parts(table, width);
     out.push_str(&parts.iter().map(|part| grid(table, part).render(Style::Plain)).collect::<Vec<_>>().join("\n"));
@@ -73,7 +74,12 @@ fn grid(table: &Table, part: &[usize]) -> Grid {
         let groups = columns.chunk_by(|a, b| a.group == b.group);
         grid.push(GridLine::Groups(groups.map(|group| (clean(&group[0].group), group.len())).collect()));
     }
-    grid.push(GridLine::Cells(columns.iter().map(|column| GridCell::new(clean(&column.head))).collect()));
+    grid.push(GridLine::Cells(
+        columns
+            .iter()
+            .map(|column| GridCell::new(column.head.split('\n').map(clean).collect::<Vec<_>>().join("\n")))
+            .collect(),
+    ));
     let cell = |entry: &Entry| GridCell::new(clean(&entry.print(Script::Plain)));
     for row in &table.rows {
         grid.push(GridLine::Cells(part.iter().map(|at| cell(&row[*at])).collect()));

@@ -78,6 +78,10 @@ fn the_text_has_the_charts_and_what_they_hide() {
         assert!(text.contains(part), "{part} is missing:\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let page = page(&made);
+    let there = page.split("data-l=\"knee, latency there\"").nth(1).unwrap().split("</td>").next().unwrap();
+    let words: Vec<&str> = there.split(['>', '<']).find(|text| text.contains("p99")).unwrap().split(' ').collect();
+    assert!(words[0].parse::<f64>().is_ok() && words[2] == "p99", "{there}");
     let narrow = render(&set(&made), &TextOptions::default());
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert!(!text.contains("MiB a second"));

@@ -64,7 +64,7 @@ fn the_text_and_the_page_show_each_host() {
     assert!(line("b ").ends_with("×3.00 slow"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let html = page(&made);
-    assert!(html.contains("id=\"hosts\"") && html.contains("×3.00 slow"), "the page has no slow host");
+    assert!(html.contains("id=\"hosts\"") && html.contains("×3.00 <bdi>slow"), "the page has no slow host");
 }
 
 #[test]
