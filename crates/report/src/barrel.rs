@@ -12,6 +12,7 @@ use model::{Case, Reading, RunState, Value};
 use crate::evidence::Evidence;
 use crate::number::median;
 use crate::text::clean;
+use crate::views::{Column, Entry, Form, Table, View};
 use crate::words::unfinished;
 
 /// Metric prefix per query type.
@@ -168,6 +169,34 @@ fn row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
         p50_ms: median("response_p50"),
         p99_ms: median("response_p99"),
     }
+}
+
+/// The reports as tables, for programs: the text is super-smack's own.
+pub fn tables(evidence: &Evidence) -> Vec<View> {
+    let missing = "the runs do not tell it, or one of them failed";
+    let units = [("max_time", "ms"), ("min_time", "ms"), ("q_per_s", "queries/s"), ("p50", "ms"), ("p99", "ms")];
+    let row = |kind: &KindRow| {
+        let figures = [kind.queries.map(|n| n as f64), kind.max_ms, kind.min_ms, kind.per_s, kind.p50_ms, kind.p99_ms];
+        let figures = figures.map(|figure| Entry::or(figure, Form::Significant, missing));
+        std::iter::once(Entry::text(&kind.name)).chain(figures).collect()
+    };
+    let table = |of: &BarrelReport| {
+        let case = [of.client.as_str(), of.point.as_str(), of.system.as_str()];
+        let case: Vec<&str> = case.into_iter().filter(|part| !part.is_empty()).collect();
+        let heads = [Column::words("query_type"), Column::new("num_queries", "")];
+        View::Table(Table {
+            family: "transactions",
+            case: case.join(", "),
+            title: format!("Query Barrel Report: {}", crate::number::count(of.runs, "run")),
+            columns: heads.into_iter().chain(units.map(|(name, unit)| Column::new(name, unit))).collect(),
+            rows: of.kinds.iter().map(row).collect(),
+            notes: of.marks.iter().map(|mark| format!("marked {mark}")).collect(),
+            ..Table::default()
+        })
+    };
+    // Other workloads have no queries.
+    let has_queries = |of: &&BarrelReport| of.kinds.iter().any(|kind| kind.queries.is_some());
+    reports(evidence, Runs::Together).iter().filter(has_queries).map(table).collect()
 }
 
 pub fn shown(value: Option<f64>, decimals: usize) -> String {

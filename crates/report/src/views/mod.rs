@@ -15,7 +15,7 @@ use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
 use crate::text::{Align, wrapped};
 use crate::words::{absent, change, unfinished_above};
-use crate::{backup, pages, spatial};
+use crate::{backup, barrel, pages, spatial};
 
 /// A workload whose cases have views beside the comparison.
 pub struct Family {
@@ -48,7 +48,7 @@ pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
     // A curve has all of its table for a terminal.
     let of_disk =
         curves::disk(set).into_iter().filter(|view| view.table().is_none_or(|table| table.look != Look::Terminal));
-    of_disk.chain(curves::clients(set)).chain(of_families).collect()
+    of_disk.chain(curves::clients(set)).chain(barrel::tables(evidence)).chain(of_families).collect()
 }
 
 impl Family {

@@ -48,6 +48,18 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
         # update_index: p50 n/a, p99 n/a, median of the runs\n\
         # marked client-saturated: the client's 2 threads were busy\n";
     assert_eq!(render(&all[0]), expected);
+    // As numbers for programs.
+    let json = serde_json::to_value(report::barrel::tables(&evidence)).unwrap();
+    assert_eq!(
+        (&json[0]["case"], &json[0]["columns"][2]["unit"]),
+        (&"select-update, rollback-journal".into(), &"ms".into())
+    );
+    let (told, unknown) = (&json[0]["rows"][0], &json[0]["rows"][1][2]);
+    assert_eq!(
+        (&told[0]["text"], &told[1]["value"], &told[4]["value"]),
+        (&"select_index".into(), &500.0.into(), &125.0.into())
+    );
+    assert!(unknown["value"].is_null() && unknown["missing"].is_string(), "{unknown}");
     let each = reports(&evidence, Runs::Each);
     assert_eq!(each.len(), 4);
     assert_eq!((each[0].runs, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, Some(200), Some(300)));
