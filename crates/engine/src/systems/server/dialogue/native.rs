@@ -94,10 +94,6 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(lane)
     }
 
-    pub fn reactor_kind(&self) -> &str {
-        self.reactor.kind()
-    }
-
     fn register(&mut self, client: usize, opened: Opened<C>) -> io::Result<One<C>> {
         let (socket, tls) = opened.link.into_parts();
         let token = self.reactor.register(socket)?;
