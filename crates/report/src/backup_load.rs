@@ -172,11 +172,11 @@ impl LoadRow {
 pub fn tables(evidence: &Evidence) -> Vec<View> {
     let mut tables = tables_of(&rows(evidence));
     if let Some(last) = tables.last_mut() {
-        last.notes.push(format!(
-            "Medians of the runs, and of the ratios to the transactions alone in the same round. Intervals and verdicts: \
-             `etalon compare STORE --cols {}`.",
-            compared_keys(evidence).join(",")
-        ));
+        let cols = compared_keys(evidence).join(",");
+        last.notes
+            .push("Medians of the runs, and of the ratios to the transactions alone in the same round.".to_owned());
+        // On a line of its own, to be copied.
+        last.notes.push(format!("Intervals and verdicts: `etalon compare STORE --cols {cols}`."));
     }
     tables.into_iter().map(View::Table).collect()
 }

@@ -98,7 +98,9 @@ fn transactions_beside_a_backup_have_verdicts() {
     }
     scene.etalon(&["report", store, "-o", "r.html"]).says(0, &[]);
     let page = std::fs::read_to_string(scene.path().join("r.html")).unwrap();
-    assert!(page.contains("backup beside them") && page.contains("Each backup against the transactions alone"));
+    assert!(
+        page.contains("transactions beside the backup") && page.contains("Each backup against the transactions alone")
+    );
 }
 
 /// Runs a family's plan on every system except SQLite, which the documents cover. `lacking`: the words where a bare
