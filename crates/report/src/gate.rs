@@ -207,7 +207,7 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
 }
 
 /// More failures than the baseline, or not comparable because of them.
-fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
+fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> bool {
     let failed = |letter: SideLetter| {
         let of_side = row.warnings.iter().filter_map(|warning| match warning {
             Warning::Dropped { side, failed, .. } if *side == letter => Some(*failed),
@@ -218,7 +218,10 @@ fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
     let lacks_value = match row.no_verdict() {
         // Other tools often do not report failures.
         _ if is_share(&row.metric) => false,
-        Some(NoVerdict::NotAvailable { side, .. }) => *side == SideLetter::B && row.a.summary.is_some(),
+        Some(NoVerdict::NotAvailable { side, .. }) => {
+            // What has not run yet has no value either.
+            *side == SideLetter::B && row.a.summary.is_some() && set.rules.unfinished.is_none()
+        }
         Some(NoVerdict::Lacking { side, .. } | NoVerdict::Repeated { side, .. }) => *side == SideLetter::B,
         _ => false,
     };
@@ -232,7 +235,7 @@ fn has_failed(row: &Comparison, compared: RowStatus) -> bool {
 fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     match compared(row, set, rules) {
         RowStatus::Regressed => RowStatus::Regressed,
-        other if has_failed(row, other) => RowStatus::Failed,
+        other if has_failed(row, set, other) => RowStatus::Failed,
         other => other,
     }
 }

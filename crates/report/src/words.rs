@@ -144,6 +144,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 | NoVerdict::NotComparable(_)
                 | NoVerdict::Lacking { .. }
                 | NoVerdict::Repeated { .. }
+                | NoVerdict::CutOff { .. }
                 | NoVerdict::FailuresUnknown { .. }
                 | NoVerdict::Failures { .. }
                 | NoVerdict::UnderClockStep

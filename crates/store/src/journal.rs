@@ -64,7 +64,8 @@ impl Store {
     }
 
     /// Plans the rest of rounds that stopped half-way. With [`Rest::WholeRounds`] their measured runs get another
-    /// attempt; until that is measured the earlier one counts. Returns how many such attempts are planned.
+    /// attempt; until that is measured the earlier one counts. Not once every run has ended: results that could be looked
+    /// at are not measured again until they please. Returns how many such attempts are planned.
     pub fn plan_rest(&mut self, rest: Rest) -> Result<usize> {
         let tried = "plan the rest of the experiment";
         let sql = match rest {
@@ -73,7 +74,8 @@ impl Store {
                                WHERE attempt = (SELECT max(attempt) FROM runs WHERE position = r.position))
                  INSERT INTO runs (position, round, case_id, attempt, state)
                  SELECT position, round, case_id, attempt + 1, 'planned' FROM last
-                 WHERE round IN (SELECT round FROM last WHERE state <> 'measured') AND state <> 'planned'
+                 WHERE EXISTS (SELECT 1 FROM last WHERE state IN ('planned', 'running', 'aborted'))
+                 AND round IN (SELECT round FROM last WHERE state <> 'measured') AND state <> 'planned'
                  AND EXISTS (SELECT 1 FROM runs WHERE position = last.position AND state = 'measured')"
             }
             Rest::OnlyPending => {

@@ -140,7 +140,7 @@ pub fn finish(
         Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
         Ended::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
-            printer.warning(&format!("{failed} runs failed; `{resume}` repeats their rounds"));
+            printer.warning(&format!("{failed} runs failed; `{resume}` repeats them"));
             Ok(Exit::BadAnswer)
         }
         Ended::Interrupted => {

@@ -6,6 +6,7 @@ use super::options::Pairing;
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
 use super::set::{Rules, Table, TimeOrder};
+use super::survivors;
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
@@ -103,6 +104,7 @@ impl<'a> Builder<'a> {
             b: &cases_b,
             matched,
             warnings,
+            cut_off_of_systems: survivors::cut_off_of_systems(self.evidence, &self.index.ends, [&cases_a, &cases_b]),
             label,
             no_verdict: self.no_verdict(&cases_a, &cases_b),
         };

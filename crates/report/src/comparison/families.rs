@@ -74,8 +74,9 @@ type Asked = (usize, f64);
 pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     let p_of = |row: &Comparison| {
         let estimate = row.estimate.as_ref().filter(|estimate| estimate.rounds >= rules.min_rounds)?;
-        // "Differs" counts as a finding without a better side, too.
-        is_open(row).then_some(estimate.p_t)
+        // "Differs" counts as a finding without a better side, too. A row that its own values keep from a verdict has been
+        // asked like the others: a family that such rows leave would be as small as chance makes it.
+        (is_open(row) || is_kept_by_its_values(row)).then_some(estimate.p_t)
     };
     let of_family = |family: Family| -> Vec<Asked> {
         let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);
@@ -100,6 +101,11 @@ pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
         judge_row(row, rules);
     }
     families
+}
+
+fn is_kept_by_its_values(row: &Comparison) -> bool {
+    let obstacle = row.no_verdict();
+    matches!(obstacle, Some(NoVerdict::UnderClockStep | NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. }))
 }
 
 fn is_open(row: &Comparison) -> bool {

@@ -178,6 +178,8 @@ pub struct RowCases<'a> {
     pub matched: MatchedCases,
     /// Common to all metrics of these cases.
     pub warnings: Vec<Warning>,
+    /// See [`survivors::cut_off_of_systems`].
+    pub cut_off_of_systems: [usize; 2],
     /// Distinguishes the row's case.
     pub label: Vec<(String, String)>,
     /// Applies to all metrics of these cases.

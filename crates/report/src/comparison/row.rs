@@ -155,6 +155,12 @@ pub enum NoVerdict {
         side: SideLetter,
         runs: usize,
     },
+    /// Étalon itself ended under one side more often than chance has it, or had those runs been as bad as the worst the row
+    /// would say something else: an engine inside it may be why.
+    CutOff {
+        side: SideLetter,
+        runs: usize,
+    },
     /// What failed is not known of some operations that the figure is about.
     FailuresUnknown {
         side: SideLetter,
@@ -207,7 +213,12 @@ impl NoVerdict {
                 side.as_str()
             ),
             NoVerdict::Repeated { side, runs } => format!(
-                "{} of {} failed or were cut off at first: those that were measured when repeated are no fair choice",
+                "{} of {} failed at first: those that were measured when repeated are no fair choice",
+                count(*runs, "run"),
+                side.as_str()
+            ),
+            NoVerdict::CutOff { side, runs } => format!(
+                "étalon itself ended in {} of {}: those that were measured when repeated are no fair choice",
                 count(*runs, "run"),
                 side.as_str()
             ),
@@ -236,6 +247,7 @@ impl NoVerdict {
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
             NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
             NoVerdict::Repeated { side, runs } => format!("{runs} of {} repeated", side.as_str()),
+            NoVerdict::CutOff { side, runs } => format!("{runs} of {} cut off", side.as_str()),
             NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),

@@ -237,10 +237,15 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
     let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
+    if options.a.as_ref().is_some_and(|a| *a != evidence.header.plan.comparison.baseline) {
+        // Who picks the first side has picked among all pairs.
+        let pairs = others.iter().enumerate().flat_map(|(place, a)| others[place + 1..].iter().map(move |b| (a, b)));
+        tables.extend(pairs.flat_map(|(a, b)| builder.tables(a, b)));
+    }
     failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
     let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
-    tables.retain(|table| is_asked(&table.b));
+    tables.retain(|table| table.a == baseline && is_asked(&table.b));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let notes = notes(evidence, &tables, &rules);

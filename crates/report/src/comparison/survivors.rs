@@ -28,12 +28,6 @@ pub struct Ends {
     cut_off_first: BTreeSet<u32>,
 }
 
-impl Ends {
-    fn repeated(&self) -> impl Iterator<Item = u32> {
-        self.failed_first.union(&self.cut_off_first).copied()
-    }
-}
-
 pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     let mut ends: BTreeMap<u32, Ends> = BTreeMap::new();
     let mut measured = BTreeSet::new();
@@ -90,6 +84,26 @@ fn is_choice(repeated: usize, of_other: usize, rounds: usize) -> bool {
     repeated.abs_diff(of_other) > (rounds / MOST_REPEATED).max(1)
 }
 
+/// Largest p at which étalon's own ends are believed to come whatever side runs.
+const CHANCE: f64 = 0.05;
+
+/// Whether so many ends of étalon's on either side are beyond chance: two-sided p of a fair coin.
+fn is_beyond_chance(a: usize, b: usize) -> bool {
+    let (few, all) = (a.min(b), a + b);
+    let mut term = 0.5_f64.powi(all.try_into().unwrap_or(i32::MAX));
+    let mut tail = term;
+    for k in 1..=few {
+        term *= (all - k + 1) as f64 / k as f64;
+        tail += term;
+    }
+    a != b && 2.0 * tail <= CHANCE
+}
+
+/// The rounds of which some cases' runs were measured only after such an end.
+fn rounds_of(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
+    ends.iter().flat_map(|ends| of(ends)).copied().collect()
+}
+
 /// Why none of some cases is the best, whatever figures that stand without a verdict say: no row of theirs would have one,
 /// since they are not at their end, or one was repeated too often.
 pub fn unfair(evidence: &Evidence, index: &Index, cases: &[u32]) -> Option<String> {
@@ -97,13 +111,28 @@ pub fn unfair(evidence: &Evidence, index: &Index, cases: &[u32]) -> Option<Strin
         return Some(found.text());
     }
     let ends = || cases.iter().filter_map(|case| Some((*case, index.ends.get(case)?)));
-    let repeated = |(case, ends): (u32, &Ends)| (ends.repeated().count(), case);
-    let (most, case) = ends().map(repeated).max()?;
-    let (least, _) = ends().map(repeated).min()?;
     let measured = ends().map(|(_, ends)| ends.measured).min()?;
-    let system = &evidence.case(case)?.system;
-    is_choice(most, least, measured)
-        .then(|| format!("{} of {system} failed or were cut off at first", count(most, "run")))
+    let beyond = |of: fn(&Ends) -> &BTreeSet<u32>, is_choice: &dyn Fn(usize, usize) -> bool, what: &str| {
+        let (most, case) = ends().map(|(case, ends)| (of(ends).len(), case)).max()?;
+        let least = ends().map(|(_, ends)| of(ends).len()).min()?;
+        let system = &evidence.case(case)?.system;
+        is_choice(most, least).then(|| format!("{} of {system} {what} at first", count(most, "run")))
+    };
+    beyond(|ends| &ends.failed_first, &|most, least| is_choice(most, least, measured), "failed")
+        .or_else(|| beyond(|ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
+}
+
+/// How often étalon ended under the systems of each side, in whatever case: few in each case may be many in all.
+pub fn cut_off_of_systems(evidence: &Evidence, ends: &BTreeMap<u32, Ends>, sides: [&[u32]; 2]) -> [usize; 2] {
+    let system = |case: u32| evidence.case(case).map(|case| case.system.as_str());
+    let [of_a, of_b] = sides.map(|cases| cases.iter().filter_map(|case| system(*case)).collect::<BTreeSet<&str>>());
+    if of_a == of_b {
+        return [0, 0];
+    }
+    [of_a, of_b].map(|systems| {
+        let own = ends.iter().filter(|(case, _)| system(**case).is_some_and(|system| systems.contains(system)));
+        own.map(|(_, ends)| ends.cut_off_first.len()).sum()
+    })
 }
 
 /// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
@@ -117,18 +146,26 @@ pub fn repeated(
     (found, rules, seed): (&Estimate, &Rules, u64),
 ) -> Result<Option<f64>, NoVerdict> {
     let ends = |cases: &[u32]| -> Vec<&Ends> { cases.iter().filter_map(|case| index.ends.get(case)).collect() };
-    let (of_a, of_b) = (ends(cases.a), ends(cases.b));
-    let repeated = |ends: &[&Ends]| ends.iter().flat_map(|ends| ends.repeated()).collect::<BTreeSet<u32>>().len();
-    let (a, b) = (repeated(&of_a), repeated(&of_b));
-    let (side, runs) = if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) };
-    let no_verdict = NoVerdict::Repeated { side, runs };
-    if is_choice(a, b, found.rounds as usize) {
-        return Err(no_verdict);
+    let sides = [ends(cases.a), ends(cases.b)];
+    let worse = |[a, b]: [usize; 2]| if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) };
+    let failed = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.failed_first));
+    let (side, runs) = worse(failed.each_ref().map(BTreeSet::len));
+    let repeated = NoVerdict::Repeated { side, runs };
+    if is_choice(failed[0].len(), failed[1].len(), found.rounds as usize) {
+        return Err(repeated);
     }
-    // What étalon's end cut off may have been as good as any.
-    let failed =
-        |ends: &[&Ends]| -> BTreeSet<u32> { ends.iter().flat_map(|ends| &ends.failed_first).copied().collect() };
-    let (of_a, of_b) = (failed(&of_a), failed(&of_b));
+    let cut_off = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.cut_off_first));
+    let (side, runs) = worse(cut_off.each_ref().map(BTreeSet::len));
+    let cut_off_too_often = NoVerdict::CutOff { side, runs };
+    let of_systems = cases.cut_off_of_systems;
+    if is_beyond_chance(cut_off[0].len(), cut_off[1].len()) || is_beyond_chance(of_systems[0], of_systems[1]) {
+        let (side, runs) = if runs > 0 { (side, runs) } else { worse(of_systems) };
+        return Err(NoVerdict::CutOff { side, runs });
+    }
+    // Within chance what was cut off may have been as good as any, unless one side has more of it.
+    let is_uneven = is_choice(cut_off[0].len(), cut_off[1].len(), found.rounds as usize);
+    let no_verdict = if failed.iter().all(BTreeSet::is_empty) { cut_off_too_often } else { repeated };
+    let [of_a, of_b] = if is_uneven { [0, 1].map(|side| &failed[side] | &cut_off[side]) } else { failed };
     if of_a.is_empty() && of_b.is_empty() {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! Which rows there are, what they say, and when they say nothing.
 
-use model::{Direction, DurabilityTier, MarkKind, Order};
+use model::{Direction, DurabilityTier, MarkKind, Order, Role};
 use report::comparison::{Families, Family, NoVerdict, NoteKind, Outcome, Warning};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
@@ -472,6 +472,26 @@ fn who_names_one_pair_has_not_asked_fewer_questions() {
         assert_eq!(named.rows().collect::<Vec<_>>(), of_whole);
         assert_eq!(named.tables.len(), 1);
     }
+    // Who picks the first side has picked among all pairs: ten, where the baseline has four.
+    let options = Options { a: Some("s1".to_owned()), b: Some("s2".to_owned()), ..Options::default() };
+    let named = compare(&made.evidence, &options).unwrap();
+    assert_eq!((named.families.primary, named.tables.len()), (whole.families.primary / 4 * 10, 1));
+}
+
+/// What hardly differs is under a clock step; the rest was drawn from as many rows all the same.
+#[test]
+fn rows_under_a_clock_step_have_been_asked_like_the_others() {
+    let same = |_: i64| 1_000.0;
+    let systems = ["s0", "s1", "s2", "s3"].map(|name| (name.to_owned(), same as crate::evidence::Speed));
+    let mut made = Builder { systems: systems.into(), clients: vec![1], rounds: 10, ..Builder::default() }.build();
+    for (system, off) in [("s0", 0.0), ("s1", 0.0), ("s2", 0.0), ("s3", 3_000.0)] {
+        made.change(system, "response_p50", |round, _| 20_000.0 + off + 1_000.0 * f64::from(round % 3));
+    }
+    let set = set(&made);
+    let p50 = || set.rows().filter(|row| row.metric.id == "response_p50");
+    assert!(p50().any(|row| row.no_verdict() == Some(&NoVerdict::UnderClockStep)));
+    let asked = set.rows().filter(|row| row.metric.role == Role::Primary && row.estimate.is_some()).count();
+    assert_eq!(set.families.primary, asked, "no row has left the family");
 }
 
 #[test]

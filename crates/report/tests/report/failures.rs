@@ -171,9 +171,9 @@ fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
 
 #[test]
 fn what_ended_with_etalon_counts_as_repeated_where_it_hits_one_side() {
-    let cut_off = |of_a, of_b, reason: &str| {
-        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_020.0)];
-        let mut made = Builder { systems, clients: vec![4], rounds: 10, noise: 0.003, ..Builder::default() }.build();
+    let cut_off_at = |clients: Vec<i64>, of_a, of_b, reason: &str| {
+        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_200.0)];
+        let mut made = Builder { systems, clients, rounds: 10, noise: 0.003, ..Builder::default() }.build();
         made.repeat("a", of_a, reason);
         made.repeat("b", of_b, reason);
         for run in made.evidence.runs.iter_mut().filter(|run| run.state == model::RunState::Failed) {
@@ -181,16 +181,21 @@ fn what_ended_with_etalon_counts_as_repeated_where_it_hits_one_side() {
         }
         set(&made)
     };
+    let cut_off = |of_a, of_b, reason: &str| cut_off_at(vec![4], of_a, of_b, reason);
     for reason in [model::run::PROCESS_ENDED, "the process ended in mid-trial", model::run::INTERRUPTED] {
-        // One is no choice, nor what hits both sides alike; and nothing tells that it was as bad as the worst.
-        for (of_a, of_b) in [(0, 1), (3, 3)] {
+        // Two or three on one side are chance, and so is what hits both sides alike.
+        for (of_a, of_b) in [(0, 1), (0, 2), (3, 3), (1, 4)] {
             assert!(cut_off(of_a, of_b, reason).rows().all(|row| row.verdict().is_some()), "{of_a} {of_b} {reason}");
         }
         let all = cut_off(0, 10, reason);
-        let why = NoVerdict::Repeated { side: SideLetter::B, runs: 10 };
+        let why = NoVerdict::CutOff { side: SideLetter::B, runs: 10 };
         assert!(all.rows().all(|row| row.no_verdict() == Some(&why)), "{reason}");
+        // The candidate may have nothing to do with it.
         let gate = gate(&all, &GateRules::default());
-        assert_eq!(gate.status, GateStatus::Failed, "{reason}");
+        assert_eq!(gate.status, GateStatus::TooFewRows, "{reason}");
+        // One in each of many cases is many.
+        let few = cut_off_at((1..=11).collect(), 0, 11, reason);
+        assert!(few.rows().all(|row| matches!(row.no_verdict(), Some(NoVerdict::CutOff { .. }))), "{reason}");
     }
 }
 

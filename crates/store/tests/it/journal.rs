@@ -285,3 +285,18 @@ fn only_who_made_a_store_removes_it_and_only_before_the_first_run() {
     assert!(matches!(error, StoreError::TakenOver { .. }), "{error}");
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
 }
+
+#[test]
+fn what_could_be_looked_at_is_not_measured_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = create(&dir.path().join("x.etalon"), 2);
+    let order = order(6, 2);
+    for planned in order.iter().filter(|planned| planned.position != 3) {
+        measure(&mut store, *planned);
+    }
+    let id = store.begin_run(order[3], 2).unwrap();
+    assert_eq!(store.plan_rest(Rest::OnlyPending).unwrap(), 0);
+    store.finish_run(id, &RunRecord::without_result(RunState::Failed, "why")).unwrap();
+    assert_eq!(store.plan_rest(Rest::WholeRounds).unwrap(), 0, "every run has ended");
+    assert_eq!(positions(&store), [3]);
+}
