@@ -93,7 +93,7 @@ fn report(store: &Store, evidence: &Evidence) {
     for family in report::views::FAMILIES {
         let _ = family.render(evidence, set.as_ref(), 80);
     }
-    let _ = (report::pgbench::render(evidence), report::backup::tables(evidence));
+    let _ = report::pgbench::render(evidence);
     for one in report::barrel::reports(evidence, report::barrel::Runs::Together) {
         let _ = report::barrel::render(&one);
     }
