@@ -20,6 +20,8 @@ pub struct Evidence {
     pub cases: Vec<Case>,
     pub runs: Vec<StoredRun>,
     pub measurements: Vec<StoredMeasurement>,
+    /// Of runs that were measured again when the experiment was resumed.
+    pub superseded: Vec<StoredMeasurement>,
     pub marks: Vec<(i64, Mark)>,
     /// By subject: [`CLIENT`] or a system's name.
     pub facts: BTreeMap<String, Facts>,
@@ -83,6 +85,7 @@ impl Evidence {
             cases: store.cases().to_vec(),
             runs: store.runs()?,
             measurements: store.measurements()?,
+            superseded: store.superseded()?,
             marks: store.marks()?,
             facts: store.facts()?,
         };
@@ -94,7 +97,7 @@ impl Evidence {
         runs.sort_by_key(|(planned, _)| planned.position);
         let cases = header.plan.cases();
         let (runs_of, measurements, marks) = (Vec::with_capacity(runs.len()), Vec::new(), Vec::new());
-        let mut found = Evidence { header, cases, runs: runs_of, measurements, marks, facts };
+        let mut found = Evidence { header, cases, runs: runs_of, measurements, superseded: Vec::new(), marks, facts };
         let mut series = BTreeMap::new();
         for (id, (planned, record)) in (1..).zip(runs) {
             let before = found.runs.last().filter(|run| run.planned.position == planned.position);

@@ -145,6 +145,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 | NoVerdict::Lacking { .. }
                 | NoVerdict::Repeated { .. }
                 | NoVerdict::CutOff { .. }
+                | NoVerdict::MeasuredAgain { .. }
                 | NoVerdict::FailuresUnknown { .. }
                 | NoVerdict::Failures { .. }
                 | NoVerdict::UnderClockStep

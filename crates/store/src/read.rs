@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, Mark, Measurement, Metric, Nature, Reading, Role, Series};
+use model::{Direction, Facts, Mark, Measurement, Metric, Nature, Reading, Role, RunState, Series};
 use rusqlite::{Row, params};
 
 use crate::error::Tried;
@@ -24,11 +24,20 @@ const NATURES: [Nature; 2] = [Nature::Identity, Nature::Passing];
 impl Store {
     /// By position, within a run in the order of its record.
     pub fn measurements(&self) -> Result<Vec<StoredMeasurement>> {
+        self.measurements_of(RunState::Measured)
+    }
+
+    /// Of runs that were measured again when the experiment was resumed; in order as [`Store::measurements`].
+    pub fn superseded(&self) -> Result<Vec<StoredMeasurement>> {
+        self.measurements_of(RunState::Superseded)
+    }
+
+    fn measurements_of(&self, state: RunState) -> Result<Vec<StoredMeasurement>> {
         let sql =
             "SELECT r.id, r.round, r.case_id, r.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable
                    FROM runs AS r JOIN measurements AS m ON m.run_id = r.id
-                   WHERE r.state = 'measured' ORDER BY r.position, m.id";
-        self.rows("read the measurements", sql, [], |row| {
+                   WHERE r.state = ?1 ORDER BY r.position, m.id";
+        self.rows("read the measurements", sql, [state.as_str()], |row| {
             Ok(StoredMeasurement {
                 run_id: row.get(0)?,
                 round: row.get(1)?,

@@ -130,6 +130,12 @@ fn a_round_that_stopped_half_way_is_run_again_whole_unless_told_otherwise() {
     ran.says(1, &["2 runs pending"]);
     assert!(!ran.stderr.contains("repeated, of rounds"), "{}", ran.stderr);
     assert_eq!(states(), (2, 0));
+    // Every run has ended: what could be looked at stays.
+    let ran = scene.etalon(&["resume", store]);
+    ran.says(1, &["2 runs pending"]);
+    assert_eq!(states(), (2, 0), "{}", ran.stderr);
+    let interrupt = "UPDATE runs SET state = 'aborted' WHERE id = (SELECT max(id) FROM runs WHERE state = 'failed')";
+    assert_eq!(Connection::open(&path).unwrap().execute(interrupt, []).unwrap(), 1);
     let ran = scene.etalon(&["resume", store]);
     ran.says(1, &["2 runs pending", "2 measured runs repeated, of rounds that stopped half-way", "--only-pending"]);
     assert_eq!(states(), (2, 2));

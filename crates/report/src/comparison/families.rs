@@ -105,7 +105,15 @@ pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
 
 fn is_kept_by_its_values(row: &Comparison) -> bool {
     let obstacle = row.no_verdict();
-    matches!(obstacle, Some(NoVerdict::UnderClockStep | NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. }))
+    matches!(
+        obstacle,
+        Some(
+            NoVerdict::UnderClockStep
+                | NoVerdict::Repeated { .. }
+                | NoVerdict::CutOff { .. }
+                | NoVerdict::MeasuredAgain { .. }
+        )
+    )
 }
 
 fn is_open(row: &Comparison) -> bool {

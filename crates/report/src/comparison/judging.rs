@@ -28,6 +28,8 @@ pub struct Readings {
 pub struct Index {
     readings: BTreeMap<(u32, String), Readings>,
     pub ends: BTreeMap<u32, Ends>,
+    /// What runs that were measured again had said first, by case and metric, then by round.
+    pub first: BTreeMap<(u32, String), BTreeMap<u32, f64>>,
     /// Metrics of a benchmark that runs tell in other units or turn another way: as the first such run has it.
     conflicts: BTreeMap<(String, String), Metric>,
     /// By benchmark, primary ones first.
@@ -39,6 +41,7 @@ impl Index {
         let mut index = Index {
             readings: BTreeMap::new(),
             ends: survivors::ends(evidence),
+            first: survivors::measured_first(evidence),
             conflicts: BTreeMap::new(),
             metrics: BTreeMap::new(),
         };
@@ -217,7 +220,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     warnings.extend(unpaired(&matched, rules));
     warnings.extend(matched.left_out.clone());
     let repeated = match &estimate {
-        Some(found) => survivors::repeated(index, cases, metric, &matched, (found, rules, seed)),
+        Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules, seed)),
         None => Ok(None),
     };
     // The verdict rests on the worse of both, adjusted with the other rows.

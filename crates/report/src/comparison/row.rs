@@ -161,6 +161,10 @@ pub enum NoVerdict {
         side: SideLetter,
         runs: usize,
     },
+    /// The row says something else by what runs that a resume measured again had said first.
+    MeasuredAgain {
+        runs: usize,
+    },
     /// What failed is not known of some operations that the figure is about.
     FailuresUnknown {
         side: SideLetter,
@@ -222,6 +226,10 @@ impl NoVerdict {
                 count(*runs, "run"),
                 side.as_str()
             ),
+            NoVerdict::MeasuredAgain { runs } => format!(
+                "{} measured again when the experiment was resumed: by what they said first the row says something else",
+                if *runs == 1 { "1 run was".to_owned() } else { format!("{runs} runs were") }
+            ),
             NoVerdict::FailuresUnknown { side } => format!(
                 "operations failed, and how many did of {} is not known: this figure may be of the others alone",
                 side.as_str()
@@ -248,6 +256,7 @@ impl NoVerdict {
             NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
             NoVerdict::Repeated { side, runs } => format!("{runs} of {} repeated", side.as_str()),
             NoVerdict::CutOff { side, runs } => format!("{runs} of {} cut off", side.as_str()),
+            NoVerdict::MeasuredAgain { runs } => format!("{runs} measured again"),
             NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
             NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
                 "n/a" => format!("{} has no value", side.as_str()),

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::run::is_own_end;
-use model::{Direction, Metric, RunState};
+use model::{Direction, Metric, Reading, RunState};
 use stats::{RunValue, Sample};
+use store::StoredMeasurement;
 
 use super::failures::{self, SHARE_MARGIN};
 use super::judging::{Index, RowCases, estimate};
@@ -135,10 +136,24 @@ pub fn cut_off_of_systems(evidence: &Evidence, ends: &BTreeMap<u32, Ends>, sides
     })
 }
 
+/// Why there is no verdict if what was repeated or measured again is a choice; else the largest p of the row by what might have
+/// been measured instead, if there is anything.
+pub fn otherwise(
+    index: &Index,
+    cases: &RowCases<'_>,
+    metric: &Metric,
+    matched: &Matched,
+    found: (&Estimate, &Rules, u64),
+) -> Result<Option<f64>, NoVerdict> {
+    let repeated = repeated(index, cases, metric, matched, found)?;
+    let first = as_first(index, cases, metric, matched, found)?;
+    Ok(repeated.into_iter().chain(first).reduce(f64::max))
+}
+
 /// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
 /// as bad as the worst run of both sides; else the p of a t test of just that, if anything was repeated. A connection that
 /// was lost once changes little; a server that is asked again until it lives, much.
-pub fn repeated(
+fn repeated(
     index: &Index,
     cases: &RowCases<'_>,
     metric: &Metric,
@@ -180,11 +195,53 @@ pub fn repeated(
         Sample::from_runs(sample.runs().iter().map(|run| RunValue { round: run.round, value: value(run) }))
     };
     let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, seed);
+    p_if_same(otherwise, found, metric, rules).ok_or(no_verdict).map(Some)
+}
+
+/// The p of another estimate that says the same.
+fn p_if_same(otherwise: Option<Estimate>, found: &Estimate, metric: &Metric, rules: &Rules) -> Option<f64> {
     let margin = if failures::is_share(metric) { SHARE_MARGIN } else { rules.margin };
     let (low, high) = stats::margin_bounds(margin);
     let says = |e: &Estimate| (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high);
-    match otherwise {
-        Some(otherwise) if says(&otherwise) == says(found) => Ok(Some(otherwise.p_t)),
-        _ => Err(no_verdict),
+    otherwise.filter(|otherwise| says(otherwise) == says(found)).map(|otherwise| otherwise.p_t)
+}
+
+/// What runs that were measured again had said first.
+pub fn measured_first(evidence: &Evidence) -> BTreeMap<(u32, String), BTreeMap<u32, f64>> {
+    let mut first: BTreeMap<(u32, String), BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut superseded: Vec<&StoredMeasurement> = evidence.superseded.iter().collect();
+    superseded.sort_by_key(|stored| stored.run_id);
+    for stored in superseded {
+        if let Reading::Value(value) = stored.measurement.reading {
+            let key = (stored.case, stored.measurement.metric.id.clone());
+            first.entry(key).or_default().entry(stored.round).or_insert(value);
+        }
     }
+    first
+}
+
+/// Why there is no verdict if the row says something else by what runs that were measured again had said first; else the p of
+/// that, if there are any: whoever interrupts until it pleases is not believed. Rows of several cases are not asked.
+fn as_first(
+    index: &Index,
+    cases: &RowCases<'_>,
+    metric: &Metric,
+    matched: &Matched,
+    (found, rules, seed): (&Estimate, &Rules, u64),
+) -> Result<Option<f64>, NoVerdict> {
+    let of_side = |sample: &Sample, cases: &[u32]| -> (Sample, usize) {
+        let first = if let [case] = cases { index.first.get(&(*case, metric.id.clone())) } else { None };
+        let of_round = |round: u32| first.and_then(|first| first.get(&round)).copied();
+        let again = sample.runs().iter().filter(|run| of_round(run.round).is_some()).count();
+        let value = |run: &RunValue| of_round(run.round).unwrap_or(run.value);
+        let runs = sample.runs().iter().map(|run| RunValue { round: run.round, value: value(run) });
+        (Sample::from_runs(runs), again)
+    };
+    let ((a, of_a), (b, of_b)) = (of_side(&matched.a, cases.a), of_side(&matched.b, cases.b));
+    let runs = of_a + of_b;
+    if runs == 0 {
+        return Ok(None);
+    }
+    let (otherwise, _) = estimate(&a, &b, rules, seed);
+    p_if_same(otherwise, found, metric, rules).ok_or(NoVerdict::MeasuredAgain { runs }).map(Some)
 }

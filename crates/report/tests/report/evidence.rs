@@ -165,6 +165,7 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
         },
         cases,
         runs: Vec::new(),
+        superseded: Vec::new(),
         measurements: Vec::new(),
         marks: Vec::new(),
         facts,

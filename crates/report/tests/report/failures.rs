@@ -338,3 +338,23 @@ fn a_candidate_of_which_nobody_knows_what_failed_has_not_failed() {
     assert!(share.detail.contains("the tool does not print it"), "{share:?}");
     assert_eq!(outcome.status, GateStatus::Passed, "{outcome:?}");
 }
+
+#[test]
+fn what_was_measured_again_is_held_against_what_it_said_first() {
+    let judged = |first: f64| {
+        let systems = vec![("a".to_owned(), (|_| 1_000.0) as fn(i64) -> f64), ("b".to_owned(), |_| 1_200.0)];
+        let mut made = Builder { systems, clients: vec![4], rounds: 10, ..Builder::default() }.build();
+        let again = made.evidence.measurements.iter().filter(|stored| stored.case == 1 && stored.round < 6);
+        let again = again.filter(|stored| stored.measurement.metric.id == "throughput").cloned();
+        made.evidence.superseded = again.collect();
+        for (off, stored) in (0..).zip(&mut made.evidence.superseded) {
+            stored.run_id = off;
+            stored.measurement.reading = Reading::Value(first + 5.0 * f64::from(stored.round));
+        }
+        let set = set(&made);
+        set.rows().find(|row| row.metric.id == "throughput").unwrap().outcome.clone()
+    };
+    assert_eq!(judged(1_190.0), report::comparison::Outcome::Verdict(stats::Verdict::Faster));
+    let again = NoVerdict::MeasuredAgain { runs: 6 };
+    assert_eq!(judged(850.0), report::comparison::Outcome::None(again));
+}
