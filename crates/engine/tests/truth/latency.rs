@@ -3,8 +3,9 @@
 //! The server is a real one behind a relay that holds each answer of the load back until it is due, and notes when a
 //! request arrived and when its answer left. Étalon runs whole: plan, conductor, lane, store.
 //!
-//! 1 % or 20 µs, whichever is more, is allowed for the median, the 99th percentile and the maximum. Between the
-//! relay's notes and étalon's the operating system has to wake two sleepers, the relay and étalon; the [`Witness`]
+//! 1 % or 20 µs, whichever is more, is allowed for the median, the 99th percentile and the maximum, and the rounding of a
+//! histogram of three digits. Between the relay's notes and étalon's the operating system has to wake two sleepers, the
+//! relay and étalon; the [`Witness`]
 //! measures how late it does so at the time. The rule:
 //!
 //! - the ordinary suite checks the median, the slow one all three;
@@ -76,8 +77,9 @@ impl Figure {
         self.etalon_ns - self.server_ns
     }
 
+    /// The histogram's rounding is not the clock's: it may go up as well as down.
     fn is_off(&self) -> bool {
-        self.off_ns() > self.allowed_ns()
+        self.off_ns() > self.allowed_ns() + self.server_ns * ROUNDING
     }
 }
 
@@ -203,16 +205,16 @@ fn length_ms(usual: u32) -> u32 {
 fn latencies_are_those_that_the_server_noted() {
     let server = Server::start(&[]);
     let fixed =
-        Case { name: "fixed, 40 ms", delays: Delays::Fixed(40 * MS), clients: 1, rate: 0, length_ms: length_ms(3_000) };
+        Case { name: "fixed, 60 ms", delays: Delays::Fixed(60 * MS), clients: 1, rate: 0, length_ms: length_ms(3_000) };
     let seen = fixed.prove(&server);
-    assert!(seen.stored.len() > u64::from(fixed.length_ms) / 40 * 9 / 10, "{}", seen.stored.len());
+    assert!(seen.stored.len() > u64::from(fixed.length_ms) / 60 * 9 / 10, "{}", seen.stored.len());
 }
 
 #[test]
 fn slow_answers_among_usual_ones_are_those_that_the_server_noted() {
     let server = Server::start(&[]);
-    let delays = Delays::Bimodal { usual_ns: 40 * MS, slow_ns: 400 * MS, slow_every: 10 };
-    let bimodal = Case { name: "bimodal, 40 and 400 ms", delays, clients: 4, rate: 0, length_ms: length_ms(2_000) };
+    let delays = Delays::Bimodal { usual_ns: 60 * MS, slow_ns: 400 * MS, slow_every: 10 };
+    let bimodal = Case { name: "bimodal, 60 and 400 ms", delays, clients: 4, rate: 0, length_ms: length_ms(2_000) };
     let seen = bimodal.prove(&server);
     let (expected, stored) = seen.longer_than(200 * MS);
     assert_eq!(expected, stored);
