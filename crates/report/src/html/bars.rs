@@ -18,12 +18,15 @@ const GAP: i32 = 8;
 const TOP: i32 = 4;
 /// In letters.
 const LONGEST_NAME: usize = 58;
-/// Axis length over longest bar, to make room for figures.
+/// Axis length over the longest bar with its interval, to make room for figures.
 const FIGURES: f64 = 1.4;
+
+/// A longer interval than this times its bar is cut.
+const WIDEST: f64 = 1.5;
 
 pub fn render(of: &Bars) -> Markup {
     let all = || of.groups.iter().flat_map(|group| &group.bars);
-    let highest = all().filter_map(|bar| bar.entry.value).fold(0.0, f64::max);
+    let highest = all().filter_map(reach).fold(0.0, f64::max);
     if highest <= 0.0 {
         return super::figure::nothing(&of.title, "no run has a figure");
     }
@@ -68,6 +71,12 @@ fn table(of: &Bars) -> Markup {
             } } } }
         }
     }
+}
+
+/// The end of a bar, and of its interval unless that is so wide that the bars would be slivers.
+fn reach(bar: &Bar) -> Option<f64> {
+    let value = bar.entry.value?;
+    Some(bar.entry.interval.map_or(value, |[_, hi]| hi.min(WIDEST * value).max(value)))
 }
 
 fn name_height(group: &BarGroup) -> i32 {
