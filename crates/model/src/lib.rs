@@ -15,6 +15,7 @@ pub mod near;
 pub mod plan;
 pub mod run;
 pub mod schedule;
+mod tail;
 pub mod value;
 
 pub use case::Case;
@@ -30,4 +31,5 @@ pub use plan::{
 };
 pub use run::{Mark, MarkKind, PlannedRun, RunRecord, RunState, Series, SeriesKind};
 pub use schedule::{Length, OnError, Order, Schedule};
+pub use tail::Tail;
 pub use value::{Point, Value};

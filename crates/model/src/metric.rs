@@ -49,11 +49,16 @@ pub enum Quantity {
     Rate,
     /// Bytes: `bytes`, `MiB`.
     Size,
+    /// Processor time, of one thing or for an amount. Less of it is no earlier end.
+    Cpu,
+    /// Percent of operations that did not succeed.
+    Failures,
     /// Anything else: a count, a share, a score.
     Number,
 }
 
 impl Quantity {
+    /// By the unit alone, of a metric that may have any name.
     pub fn of(unit: &str) -> Quantity {
         let unit = unit.trim().to_lowercase();
         let is_rate = ["/s", "/sec", "/min"].iter().any(|end| unit.ends_with(end));
@@ -64,6 +69,36 @@ impl Quantity {
             "ns" | "us" | "µs" | "ms" | "s" | "sec" | "min" | "h" => Quantity::Time,
             "bytes" | "b" | "kb" | "kib" | "mb" | "mib" | "gb" | "gib" | "tb" | "tib" => Quantity::Size,
             _ => Quantity::Number,
+        }
+    }
+}
+
+/// Metrics of processor time. Of a part, a phase or a host if a `/` or `_on_` follows.
+const CPU: [&str; 14] = [
+    "backup_cpu",
+    "backup_cpu_per_gib",
+    "client_cpu_per_tx",
+    "cpu",
+    "cpu_per_commit",
+    "cpu_per_io",
+    "cpu_time",
+    "index_build_cpu",
+    "load_cpu",
+    "process_cpu_per_tx",
+    "restore_cpu",
+    "restore_cpu_per_gib",
+    "server_cpu_per_tx",
+    "session_cpu",
+];
+
+impl Metric {
+    pub fn quantity(&self) -> Quantity {
+        let of_all = self.id.split('/').next().and_then(|family| family.split("_on_").next());
+        let is_kind = |rest: &str| rest.is_empty() || rest.starts_with('_');
+        match of_all {
+            Some(family) if CPU.contains(&family) => Quantity::Cpu,
+            _ if self.id.strip_prefix(FAILED_SHARE).is_some_and(is_kind) => Quantity::Failures,
+            _ => Quantity::of(&self.unit),
         }
     }
 }
@@ -120,5 +155,17 @@ mod tests {
         all(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);
         all(&["bytes", "B", "KiB", "GB"], Quantity::Size);
         all(&["", "pages", "/io", "%", "score"], Quantity::Number);
+    }
+
+    #[test]
+    fn processor_time_and_failures_are_known_by_their_metrics() {
+        let of =
+            |id: &str, unit: &str| Measurement::value(id, unit, Direction::Lower, Role::Primary, 1.0).metric.quantity();
+        for id in ["cpu/suite", "backup_cpu_per_gib", "restore_cpu/server", "client_cpu_per_tx_on_a"] {
+            assert_eq!(of(id, "s"), Quantity::Cpu, "{id}");
+        }
+        assert_eq!(of("response_p99_cpu", "us"), Quantity::Time, "a script may have any name");
+        assert_eq!([of("failed_share", "%"), of("failed_share_reads", "%")], [Quantity::Failures; 2]);
+        assert_eq!(of("failed_shares", "%"), Quantity::Number);
     }
 }

@@ -8,11 +8,9 @@ mod format;
 
 pub use format::{Format, render};
 
-use model::Direction;
+use model::{Direction, Quantity};
 
-use crate::comparison::{
-    Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning, is_share,
-};
+use crate::comparison::{Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning};
 use crate::evidence::Unfinished;
 use crate::number::{Script, count};
 use crate::words::{change, metric_name};
@@ -217,7 +215,7 @@ fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> boo
     };
     let lacks_value = match row.no_verdict() {
         // Other tools often do not report failures.
-        _ if is_share(&row.metric) => false,
+        _ if row.metric.quantity() == Quantity::Failures => false,
         Some(NoVerdict::NotAvailable { side, .. }) => {
             // What has not run yet has no value either.
             *side == SideLetter::B && row.a.summary.is_some() && set.rules.unfinished.is_none()

@@ -85,20 +85,13 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
         Verdict::Faster => metric.direction == Direction::Lower,
         Verdict::Slower => metric.direction != Direction::Lower,
     };
-    // Less CPU time is not an earlier end.
-    let quantity = if is_cpu(metric) { Quantity::Number } else { Quantity::of(&metric.unit) };
-    match (quantity, is_less) {
+    match (metric.quantity(), is_less) {
         (Quantity::Time | Quantity::Rate, _) => verdict.as_str(),
         (Quantity::Size, true) => "smaller",
         (Quantity::Size, false) => "larger",
-        (Quantity::Number, true) => "less",
-        (Quantity::Number, false) => "more",
+        (Quantity::Cpu | Quantity::Failures | Quantity::Number, true) => "less",
+        (Quantity::Cpu | Quantity::Failures | Quantity::Number, false) => "more",
     }
-}
-
-/// Whether it is processor time, or that for an amount.
-pub fn is_cpu(metric: &Metric) -> bool {
-    metric.id.split(['_', '/']).any(|word| word == "cpu")
 }
 
 /// Word and addition.

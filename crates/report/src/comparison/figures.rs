@@ -1,8 +1,7 @@
 //! Figures of a single system, without comparison.
 
-use model::{Metric, Point};
+use model::{Metric, Point, Quantity};
 
-use super::failures;
 use super::judging::{self, Index};
 use super::options::MetricFilter;
 use super::row::Side;
@@ -35,7 +34,7 @@ pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules:
             let side = judging::point(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.
             let is_empty = side.runs.iter().all(|point| point.value == 0.0);
-            if failures::is_share(metric) && is_empty && !matches!(filter, MetricFilter::Named(_)) {
+            if metric.quantity() == Quantity::Failures && is_empty && !matches!(filter, MetricFilter::Named(_)) {
                 continue;
             }
             let warnings = std::mem::take(&mut marks);

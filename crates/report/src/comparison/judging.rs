@@ -14,7 +14,6 @@ use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::number::{count, is_time};
-use crate::words::is_cpu;
 
 const RESAMPLES: u32 = 1_999;
 
@@ -202,10 +201,10 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     let ((side_a, sample_a), (side_b, sample_b)) = (side(cases.labels.0, cases.a), side(cases.labels.1, cases.b));
     let matched = matched(index, &cases.matched, metric, rules.pairing);
     let seed = evidence.header.plan.schedule.seed;
-    let (estimate, refusal) = match (&conflict, failures::is_share(metric)) {
+    let (estimate, refusal) = match (&conflict, metric.quantity()) {
         (Some(Conflict::Units(_)), _) => (None, None),
-        (_, true) => share_estimate(&matched.a, &matched.b, rules, seed),
-        (_, false) => estimate(&matched.a, &matched.b, rules, seed),
+        (_, Quantity::Failures) => share_estimate(&matched.a, &matched.b, rules, seed),
+        _ => estimate(&matched.a, &matched.b, rules, seed),
     };
     let failures = failures::of(evidence, index, (cases.a, cases.b), metric, (rules, seed));
     let mut warnings = cases.warnings.clone();
@@ -284,7 +283,7 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
 fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
     const OWN: f64 = 1.0 / 1024.0;
-    let quantity = Quantity::of(&metric.unit);
+    let quantity = metric.quantity();
     let hardly_varies = [a, b].into_iter().any(|side| stats::hardly_varies(side.values()));
     if metric.role == Role::Diagnostic || !hardly_varies || a.n() == 0 || b.n() == 0 {
         return None;
@@ -292,10 +291,10 @@ fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -
     let both = || a.values().iter().chain(b.values()).copied();
     if evidence.header.build == IMPORTED {
         // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
-        let is_counted = quantity == Quantity::Size || failures::is_share(metric);
+        let is_counted = matches!(quantity, Quantity::Size | Quantity::Failures);
         return stats::rounding_step(a.values(), b.values()).filter(|_| !is_counted);
     }
-    if is_cpu(metric) {
+    if quantity == Quantity::Cpu {
         // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
         return stats::smallest_gap(both().chain([0.0]));
     }

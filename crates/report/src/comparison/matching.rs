@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Metric, RunState};
+use model::{Metric, Quantity, RunState};
 use stats::Sample;
 
 use super::failures;
@@ -49,7 +49,7 @@ pub struct Matched {
 pub fn matched(index: &Index, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
     let sample = |case: u32, is_asked: &dyn Fn(u32) -> bool| {
         let own = index.sample(case, &metric.id, is_asked);
-        if failures::is_share(metric) { failures::as_exponentials(&own) } else { own }
+        if metric.quantity() == Quantity::Failures { failures::as_exponentials(&own) } else { own }
     };
     let MatchedCases { pairs: cases, without_counterpart } = cases;
     let metric = metric.id.as_str();

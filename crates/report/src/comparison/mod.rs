@@ -20,7 +20,7 @@ mod survivors;
 mod warning;
 
 pub use curves::{CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
-pub(crate) use failures::{SHARE_MARGIN, is_share};
+pub(crate) use failures::SHARE_MARGIN;
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};

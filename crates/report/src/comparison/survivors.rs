@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::run::is_own_end;
-use model::{Direction, Metric, Reading, RunState};
+use model::{Direction, Metric, Quantity, Reading, RunState};
 use stats::{RunValue, Sample};
 use store::StoredMeasurement;
 
-use super::failures::{self, SHARE_MARGIN};
+use super::failures::SHARE_MARGIN;
 use super::judging::{Index, RowCases, estimate};
 use super::matching::Matched;
 use super::row::{Estimate, NoVerdict, SideLetter};
@@ -200,7 +200,7 @@ fn repeated(
 
 /// The p of another estimate that says the same.
 fn p_if_same(otherwise: Option<Estimate>, found: &Estimate, metric: &Metric, rules: &Rules) -> Option<f64> {
-    let margin = if failures::is_share(metric) { SHARE_MARGIN } else { rules.margin };
+    let margin = if metric.quantity() == Quantity::Failures { SHARE_MARGIN } else { rules.margin };
     let (low, high) = stats::margin_bounds(margin);
     let says = |e: &Estimate| (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high);
     otherwise.filter(|otherwise| says(otherwise) == says(found)).map(|otherwise| otherwise.p_t)

@@ -1,8 +1,8 @@
 //! The data of a case's charts: every system at one point of a benchmark.
 
-use model::{Case, Metric, Point, Reading, Role};
+use model::{Case, Metric, Point, Quantity, Reading, Role};
 
-use crate::comparison::{RunPoint, is_share};
+use crate::comparison::RunPoint;
 use crate::evidence::Evidence;
 
 /// One point of a benchmark, on every system.
@@ -55,7 +55,7 @@ pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
     for stored in &evidence.measurements {
         let metric = &stored.measurement.metric;
         let of_benchmark = evidence.case(stored.case).is_some_and(|case| case.benchmark == benchmark);
-        let is_empty = is_share(metric) && stored.measurement.reading == Reading::Value(0.0);
+        let is_empty = metric.quantity() == Quantity::Failures && stored.measurement.reading == Reading::Value(0.0);
         if of_benchmark && !is_empty && metric.role == Role::Primary && !metrics.iter().any(|m| m.id == metric.id) {
             metrics.push(metric.clone());
         }
