@@ -3,7 +3,7 @@
 pub mod blocks;
 mod client;
 mod hosts;
-mod load;
+mod shape;
 mod steady;
 
 use model::metric::{DRIFT_P, LEVELS_P};
@@ -62,7 +62,7 @@ pub fn record(evidence: Evidence<'_>) -> RunRecord {
     latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
     measurements.push(failed_share(&evidence));
     errors(&evidence.counts, &mut measurements);
-    load::measurements(&evidence, &mut measurements);
+    shape::measurements(&evidence, &mut measurements);
     client::cost(&evidence, &mut measurements);
     server_cost(&evidence, &mut measurements);
     hosts::measurements(&evidence.hosts, &mut measurements);
@@ -78,7 +78,7 @@ pub fn record(evidence: Evidence<'_>) -> RunRecord {
     let mut marks = evidence.marks.clone();
     marks.extend(hosts::slow(&evidence.hosts));
     marks.extend(error_marks(&evidence.counts));
-    marks.extend(load::marks(&evidence));
+    marks.extend(shape::marks(&evidence));
     marks.extend(client::marks(&evidence));
     marks.extend(rate_not_met(&evidence, "transactions"));
     marks.extend(Steady::of(&evidence.latencies.rates_per_s, "the rate").mark());

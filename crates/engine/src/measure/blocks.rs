@@ -3,7 +3,7 @@
 use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
-use super::{Evidence, Steady, client, error_marks, errors, failed_share, latencies, load, motion, rate_not_met};
+use super::{Evidence, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape};
 use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
 use crate::recorder::KindCounts;
@@ -84,7 +84,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     let name = &kind.name;
     let rate = kind.in_window as f64 * 1e9 / counts.window_ns.max(1) as f64;
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
-    into.push(load::failed_share(kind, counts));
+    into.push(shape::failed_share(kind, counts));
     for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
         let reading = kind.response.quantile(quantile, "operations of this kind");
         let id = format!("latency_{id}_{name}");

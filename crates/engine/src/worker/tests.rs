@@ -13,7 +13,7 @@ use crate::workloads::transactions::{
 };
 
 mod censored;
-mod load;
+mod shapes;
 
 struct Load {
     seed: u64,

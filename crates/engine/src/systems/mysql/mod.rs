@@ -13,13 +13,13 @@ mod durability;
 mod facts;
 mod keys;
 pub mod lane;
-mod load;
 mod option_file;
 pub mod pages;
 mod private;
 mod programs;
 mod session;
 pub mod spatial;
+mod tables;
 mod tls;
 mod url;
 
@@ -118,7 +118,7 @@ impl Server for MySqlServer {
 
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
-            let owner = load::refuse_foreign(client, consent)?;
+            let owner = tables::refuse_foreign(client, consent)?;
             counters::refuse_unfit(client, endpoint, owner != Owner::Nobody)?;
         }
         Ok(MySqlServer { checkpoint: counters::checkpoint(client)? })
@@ -152,8 +152,8 @@ impl Server for MySqlServer {
 
     fn prepare(target: &MySqlTarget, data: &Dataset) -> Result<(), Failure> {
         target.ask(|client| {
-            let owner = load::refuse_foreign(client, target.consent)?;
-            load::load(client, data, owner)
+            let owner = tables::refuse_foreign(client, target.consent)?;
+            tables::load(client, data, owner)
         })
     }
 
@@ -169,7 +169,7 @@ impl Server for MySqlServer {
     }
 
     fn remove(_target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
-        load::remove(client)
+        tables::remove(client)
     }
 
     fn backups(target: &MySqlTarget) -> Box<dyn Backups + '_> {

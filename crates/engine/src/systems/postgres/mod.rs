@@ -7,7 +7,6 @@ mod dialect;
 mod durability;
 mod facts;
 pub mod lane;
-mod load;
 pub mod pages;
 mod pgpass;
 mod postgis;
@@ -15,6 +14,7 @@ mod private;
 mod programs;
 mod session;
 pub mod spatial;
+mod tables;
 mod tls;
 mod url;
 
@@ -43,9 +43,9 @@ use crate::workloads::transactions::{Program, Protocol, Statement};
 use claim::Claim;
 use connect::Endpoint;
 use counters::Abilities;
-use load::Untouched;
 use private::PostgresRecipe;
 use session::Session;
+use tables::Untouched;
 pub(crate) use url::Address;
 
 /// For private servers.
@@ -121,7 +121,7 @@ impl Server for PostgresServer {
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             refuse_unfit(client, endpoint)?;
-            load::refuse_foreign_schema(client, consent)?;
+            tables::refuse_foreign_schema(client, consent)?;
         }
         Ok(PostgresServer { abilities: counters::abilities(client)?, prepared: Mutex::new(None) })
     }
@@ -154,14 +154,14 @@ impl Server for PostgresServer {
         let mut prepared = target.server.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let before = prepared.take();
         *prepared = target.ask(|client| {
-            let owner = load::refuse_foreign_schema(client, target.consent)?;
+            let owner = tables::refuse_foreign_schema(client, target.consent)?;
             let now = Untouched::now(client)?.map(|now| (data.name.clone(), now));
             if owner == Owner::Etalon && now.is_some() && now == before {
                 return Ok(now);
             }
-            load::load(client, data)?;
+            tables::load(client, data)?;
             target.server.abilities.flush(client)?;
-            load::vacuum(client, data)?;
+            tables::vacuum(client, data)?;
             Ok(Untouched::now(client)?.map(|now| (data.name.clone(), now)))
         })?;
         Ok(())
@@ -181,7 +181,7 @@ impl Server for PostgresServer {
     }
 
     fn remove(_target: &PostgresTarget, client: &mut Client) -> Result<(), Failure> {
-        load::drop_schema(client)
+        tables::drop_schema(client)
     }
 
     fn steps(target: &PostgresTarget, kind: SessionKind) -> Result<Box<dyn crate::session::Session>, Failure> {

@@ -14,11 +14,11 @@ mod facts;
 mod governor;
 mod keys;
 pub mod lane;
-mod load;
 pub mod pages;
 mod session;
 pub mod spatial;
 mod steps;
+mod tables;
 mod url;
 mod watch;
 
@@ -109,8 +109,8 @@ impl Server for SqlServer {
 
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
-            let owner = load::refuse_foreign(client, consent)?;
-            load::refuse_unfit(client, endpoint, owner)?;
+            let owner = tables::refuse_foreign(client, consent)?;
+            tables::refuse_unfit(client, endpoint, owner)?;
         }
         Ok(SqlServer)
     }
@@ -133,8 +133,8 @@ impl Server for SqlServer {
             return Ok(());
         }
         target.ask(|client| {
-            let owner = load::refuse_foreign(client, target.consent)?;
-            load::ensure(client, &target.endpoint, &target.session, owner)
+            let owner = tables::refuse_foreign(client, target.consent)?;
+            tables::ensure(client, &target.endpoint, &target.session, owner)
         })
     }
 
@@ -146,8 +146,8 @@ impl Server for SqlServer {
 
     fn prepare(target: &SqlServerTarget, data: &Dataset) -> Result<(), Failure> {
         target.ask(|client| {
-            let owner = load::refuse_foreign(client, target.consent)?;
-            load::load(client, &target.endpoint, &target.session, data, owner)
+            let owner = tables::refuse_foreign(client, target.consent)?;
+            tables::load(client, &target.endpoint, &target.session, data, owner)
         })
     }
 
@@ -162,7 +162,7 @@ impl Server for SqlServer {
     fn remove(target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
         // The page inserts' first backup, which nobody else would remove.
         backup::forget_own(client);
-        load::remove(client, &target.endpoint, &target.session)
+        tables::remove(client, &target.endpoint, &target.session)
     }
 
     /// Geometries are built in: every session is spatial.

@@ -1,8 +1,8 @@
 //! Backup and restore: codec × level × workers × place, each run with a verified restore.
 
 mod data;
+mod during;
 mod figures;
-mod load;
 mod procedure;
 
 use std::path::Path;
@@ -196,14 +196,14 @@ impl Workload for Backup {
             cores: percent.map(|percent| percent as f64 / 100.0),
             io_bytes_s: mib_s.map(|mib| mib << 20),
         };
-        let load = load::read(point, grants)?;
+        let load = during::read(point, grants)?;
         if method == Method::None && load.is_none() {
             let cause = "there would be neither a backup nor a load";
             return Err(Failure::new(FailureKind::Plan, "run `method = \"none\"`", cause)
                 .hint("set `load = { script = \"tpcb-like\" }`, too"));
         }
         let (dataset, load) = match load {
-            Some((tables, load)) => (load::beside(material.dataset(), tables), Some(load)),
+            Some((tables, load)) => (during::beside(material.dataset(), tables), Some(load)),
             None => (material.dataset(), None),
         };
         let folder = Some(&keys.folder).filter(|folder| !folder.is_empty());

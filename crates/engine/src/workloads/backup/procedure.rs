@@ -8,8 +8,8 @@ use host::scratch::Scratch;
 use model::{Facts, Reading};
 
 use super::data::{self, Answer, Material};
+use super::during;
 use super::figures::{Cost, Figures, RestoredFigures, lacking};
-use super::load;
 use crate::backup::archive;
 use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
@@ -84,7 +84,7 @@ impl workloads::Procedure for Procedure {
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         if let (Method::None, Some(load)) = (self.method, &self.load) {
-            return load::alone(load, context);
+            return during::alone(load, context);
         }
         let backups = context.target.backups()?;
         let lacks = backups.lacks(self.compression)?;
@@ -218,7 +218,7 @@ impl Procedure {
         };
         let ((taken, mut backup, growth), load) = match &self.load {
             None => (limited()?, None),
-            Some(task) => load::while_it_runs(task, context, limited).map(|(done, record)| (done, Some(record)))?,
+            Some(task) => during::while_it_runs(task, context, limited).map(|(done, record)| (done, Some(record)))?,
         };
         if load.is_some() {
             backup.is_not_known_beside_a_load();

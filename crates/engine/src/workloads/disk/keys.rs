@@ -1,7 +1,7 @@
 use host::blocks::{Access, Cache};
 use model::{KeyKind, KeySpec, Literal};
 
-use super::load::{Affinity, BlockLoad, Pattern, Pools};
+use super::blocks::{Affinity, BlockLoad, Pattern, Pools};
 use crate::dataset::{DataFile, Layout};
 use crate::error::{Failure, FailureKind};
 

@@ -1,7 +1,7 @@
 //! Blocks of files, read and written: the shapes of a database's I/O without the database.
 
+mod blocks;
 mod keys;
-mod load;
 #[cfg(test)]
 mod tests;
 
@@ -14,10 +14,10 @@ use crate::traffic::Traffic;
 use crate::worker::Pace;
 use crate::workloads::{Action, Grants, StreamTask, Task, Work, Workload};
 
+pub use blocks::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
 use keys::Keys;
 pub(crate) use keys::size_to_make;
 pub use keys::{TargetPart, target_parts};
-pub use load::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
 
 pub struct DiskWorkload;
 

@@ -8,11 +8,11 @@ mod data;
 pub mod dialect;
 mod exact;
 mod land;
-mod load;
 mod oracle;
 pub mod query;
 mod shapes;
 mod suite;
+mod tables;
 mod timing;
 
 use std::path::Path;

@@ -6,8 +6,8 @@ use model::{Direction, Facts, Measurement, Reading, Role};
 
 use super::dialect::SpatialDialect;
 use super::land::{Answers, Land};
-use super::load;
 use super::query::{Query, judge};
+use super::tables;
 use super::timing::{Question, Run};
 use crate::dataset::Datum;
 use crate::error::{Failure, FailureKind};
@@ -106,7 +106,7 @@ impl Procedure for Suite {
         let answers = self.answers();
         context.progress("loading", 1, parts);
         let mut first = target.session(SessionKind::Spatial)?;
-        let loaded = match load::load(target, &mut *first, dialect, &*self.land) {
+        let loaded = match tables::load(target, &mut *first, dialect, &*self.land) {
             Err(failure) if failure.kind == FailureKind::Unsupported => {
                 return Ok(Stepped::Done(self.lacking(&failure.cause)));
             }
@@ -271,7 +271,7 @@ impl Suite {
         StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
     }
 
-    fn outcome(&self, loaded: &load::Loaded, asked: &[Asked]) -> StepOutcome {
+    fn outcome(&self, loaded: &tables::Loaded, asked: &[Asked]) -> StepOutcome {
         type Read = fn(&Asked) -> Reading;
         let mut kinds: Vec<(&str, Role, Read)> = vec![
             ("elapsed", Role::Primary, Asked::elapsed_s),

@@ -8,7 +8,7 @@ use std::time::Instant;
 use model::{Direction, Measurement, Reading, Role};
 use wire::tds::ServerMessage;
 
-use super::load;
+use super::tables;
 use super::{SCHEMA, SqlServerTarget, facts, keys};
 use crate::backup::codec::{Codec, Compression};
 use crate::backup::meter::{Meter, at_twentieths};
@@ -519,7 +519,7 @@ fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>,
 }
 
 pub(super) fn forget_own(client: &mut Client) {
-    if load::owner(client).is_ok_and(|owner| owner == Owner::Etalon) {
+    if tables::owner(client).is_ok_and(|owner| owner == Owner::Etalon) {
         forget(client, SCHEMA);
     }
 }
