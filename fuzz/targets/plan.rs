@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 
 use engine::Registry;
 use engine::workloads::smack::SuperSmack;
-use engine::workloads::{Grants, Texts, Workload};
+use engine::workloads::workload::{Grants, Workload};
+use engine::workloads::texts::Texts;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::plan::{Changes, Form, redact_text};

@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use engine::dataset::Datum;
+use engine::datum::Datum;
 use engine::lane::KeptRow;
 use engine::stream::{Next, Stream};
 use engine::workloads::transactions::{Options, Protocol, Unset, compile_with, weighted};

@@ -6,7 +6,8 @@
 
 use engine::workloads::spatial::{Spatial, expected_of_shapes};
 use engine::workloads::texts::Named;
-use engine::workloads::{Grants, Texts, Workload};
+use engine::workloads::workload::{Grants, Workload};
+use engine::workloads::texts::Texts;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};

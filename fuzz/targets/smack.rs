@@ -7,7 +7,9 @@
 use engine::stream::{Next, Stream};
 use engine::workloads::smack::SuperSmack;
 use engine::workloads::texts::Named;
-use engine::workloads::{Action, Grants, Texts, Work, Workload};
+use engine::workloads::workload::{Action, Grants, Workload};
+use engine::workloads::texts::Texts;
+use engine::workloads::work::Work;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};

@@ -21,8 +21,10 @@ use crate::patience::within;
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Job, Places, Site};
-use crate::target::{Consent, LoadKind, OpenRequest};
-use crate::workloads::{Action, Grants, StreamTask, Task, Work};
+use crate::target::{Consent, OpenRequest};
+use crate::workloads::work::LoadKind;
+use crate::workloads::work::{StreamTask, Work};
+use crate::workloads::workload::{Action, Grants, Task};
 
 /// For a server that went away.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -288,7 +290,7 @@ impl<'a> Conductor<'a> {
     /// Checks the limit on open files before connecting.
     fn refuse_too_many_files(&self, site: &dyn Site) -> Result<(), Failure> {
         let connections = |task: &Task| match &task.action {
-            Action::Stream(stream) => stream.connections(),
+            Action::Stream(stream) => stream.shape.connections(),
             Action::Step(procedure) => procedure.connections(),
         };
         let most = self.tasks.iter().map(connections).max().unwrap_or_default();

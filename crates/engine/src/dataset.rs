@@ -4,25 +4,7 @@ use std::sync::Arc;
 
 use host::blocks::Access;
 
-/// A value sent to a database.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Datum {
-    #[default]
-    Null,
-    Int(i64),
-    Double(f64),
-    Text(Cow<'static, str>),
-}
-
-impl Datum {
-    pub(crate) fn whole(&self) -> Option<i64> {
-        match self {
-            Datum::Int(number) => Some(*number),
-            Datum::Text(text) => text.parse().ok(),
-            Datum::Null | Datum::Double(_) => None,
-        }
-    }
-}
+use crate::datum::Datum;
 
 /// Engines' dialects have names for these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,25 +8,74 @@ mod local;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use model::Schedule;
+use std::time::Duration;
+
+use model::{Length, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Failure, FailureKind};
 use crate::observer::Observer;
 use crate::series::Latencies;
-use crate::target::shares;
-use crate::worker::{LoadCounts, TaskLog};
-use crate::workloads::StreamTask;
+use crate::traffic::Traffic;
+use crate::worker::{LoadCounts, Pace, TaskLog, WorkerContext};
 
 pub use local::{AtOnce, Local, Starter};
 
 /// Name of this host in series.
 pub const LOCAL_HOST: &str = "local";
 
+/// Load threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Threads {
+    #[default]
+    Best,
+    /// Limited by the clients.
+    AtMost(u32),
+}
+
+/// As even as possible.
+pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
+    let count = clients.len() as u32;
+    let threads = threads.clamp(1, count.max(1));
+    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
+    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
+}
+
+/// Who makes a load, and how fast: all that its threads know of it beside the work itself.
+#[derive(Clone, Debug)]
+pub struct LoadShape {
+    /// Counted from 0 over all processes.
+    pub clients: Range<u32>,
+    pub pace: Pace,
+    pub threads: Threads,
+    pub traffic: Traffic,
+}
+
+impl LoadShape {
+    /// One per client, or the processes' pools.
+    pub fn connections(&self) -> u64 {
+        match self.traffic.pool {
+            Some(pool) => u64::from(pool.connections) * u64::from(self.traffic.processes),
+            None => self.clients.len() as u64,
+        }
+    }
+
+    pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
+        let ramp = Duration::from_nanos(self.traffic.ramp_ns);
+        if self.traffic.tasks.is_none() && ramp > schedule.warmup {
+            let [ramp, warmup] = [ramp, schedule.warmup].map(model::duration::format);
+            let cause = format!("the ramp of {ramp} would reach into the measured part: the warm-up is {warmup}");
+            return Err(Failure::new(FailureKind::Plan, "measure under a ramp", cause)
+                .hint("set `schedule.warmup` to the ramp's length or more"));
+        }
+        Ok(())
+    }
+}
+
 #[derive(Clone, Copy)]
 pub struct LoadSpec<'a> {
     /// Of all hosts together.
-    pub task: &'a StreamTask,
+    pub shape: &'a LoadShape,
     pub schedule: &'a Schedule,
     /// Of the run's random streams.
     pub seed: u64,
@@ -68,17 +117,34 @@ pub enum Loaded {
     Interrupted(Vec<TaskLog>),
 }
 
+/// A system with the work that is asked of it, as the load's threads use it.
+pub trait Driver: Sync {
+    /// One host's clients by thread.
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>>;
+
+    /// Runs a worker's part of a run on this thread, by [`crate::worker::run`].
+    fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
+}
+
+/// A second, or a tenth of a shorter run than ten seconds.
+pub(crate) fn interval_ns(length: Length) -> u64 {
+    match length {
+        Length::Duration(duration) => (duration.as_millis() as u64 / 10).clamp(100, 1_000) * 1_000_000,
+        Length::Transactions(_) => 1_000_000_000,
+    }
+}
+
 pub trait LoadGenerator {
     /// From connecting to the last answer. The tables must be prepared and settled.
-    fn load(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
+    fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
 }
 
 /// Clients per host, as even as possible. Loads of processes keep a process on one host.
-pub fn segments(task: &StreamTask, hosts: usize) -> Result<Vec<Range<u32>>, Failure> {
-    let clients = task.clients.clone();
-    let (parts, each, what) = match task.traffic.is_by_process() {
+pub fn segments(shape: &LoadShape, hosts: usize) -> Result<Vec<Range<u32>>, Failure> {
+    let clients = shape.clients.clone();
+    let (parts, each, what) = match shape.traffic.is_by_process() {
         true => {
-            let processes = task.traffic.processes.max(1);
+            let processes = shape.traffic.processes.max(1);
             (processes, clients.len() as u32 / processes, "processes")
         }
         false => (clients.len() as u32, 1, "clients"),
@@ -94,30 +160,48 @@ pub fn segments(task: &StreamTask, hosts: usize) -> Result<Vec<Range<u32>>, Fail
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::target::Threads;
-    use crate::traffic::Traffic;
-    use crate::worker::Pace;
-    use crate::workloads::transactions;
+    use model::{Length, OnError, Order};
 
-    fn task(clients: u32, processes: u32) -> StreamTask {
-        let work = transactions::compile("SELECT 1;", &[]).unwrap().into();
+    use super::*;
+
+    fn shape(clients: u32, processes: u32) -> LoadShape {
         let traffic = Traffic { processes, ..Traffic::default() };
-        StreamTask { work, clients: 0..clients, pace: Pace::Closed, threads: Threads::Best, traffic }
+        LoadShape { clients: 0..clients, pace: Pace::Closed, threads: Threads::Best, traffic }
     }
 
     #[test]
     fn segments_are_alike_and_leave_nobody_out() {
-        assert_eq!(segments(&task(10, 1), 1).unwrap(), vec![0..10; 1]);
-        assert_eq!(segments(&task(10, 1), 3).unwrap(), [0..3, 3..6, 6..10]);
-        assert_eq!(segments(&task(12, 3), 2).unwrap(), [0..4, 4..12], "a process is not torn apart");
+        assert_eq!(segments(&shape(10, 1), 1).unwrap(), vec![0..10; 1]);
+        assert_eq!(segments(&shape(10, 1), 3).unwrap(), [0..3, 3..6, 6..10]);
+        assert_eq!(segments(&shape(12, 3), 2).unwrap(), [0..4, 4..12], "a process is not torn apart");
     }
 
     #[test]
     fn a_host_without_work_is_refused() {
-        let refused = segments(&task(2, 1), 3).unwrap_err();
+        let refused = segments(&shape(2, 1), 3).unwrap_err();
         assert!(refused.to_string().contains("2 clients"), "{refused}");
-        let refused = segments(&task(12, 2), 3).unwrap_err();
+        let refused = segments(&shape(12, 2), 3).unwrap_err();
         assert!(refused.to_string().contains("2 processes"), "{refused}");
+    }
+
+    #[test]
+    fn a_ramp_must_end_before_the_measured_part_begins() {
+        let mut load = shape(1, 1);
+        load.traffic.ramp_ns = 2_000_000_000;
+        let mut schedule = Schedule {
+            rounds: 1,
+            warmup: Duration::from_secs(1),
+            length: Length::Transactions(1),
+            order: Order::Interleaved,
+            seed: 1,
+            on_error: OnError::Stop,
+        };
+        let refused = load.check(&schedule).unwrap_err();
+        assert!(refused.to_string().contains("the ramp of 2s"), "{refused}");
+        schedule.warmup = Duration::from_secs(2);
+        assert_eq!(load.check(&schedule), Ok(()));
+        schedule.warmup = Duration::ZERO;
+        load.traffic.tasks = Some(1);
+        assert_eq!(load.check(&schedule), Ok(()), "tasks have no warm-up");
     }
 }

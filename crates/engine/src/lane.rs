@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::durations::Durations;
 
 /// A failure's meaning for the load.

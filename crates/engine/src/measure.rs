@@ -1,23 +1,23 @@
 //! From counts and histograms to measurements and marks.
 
-pub mod blocks;
-mod client;
+pub mod client;
 mod hosts;
-mod shape;
+pub mod shape;
 mod steady;
 
 use model::metric::{DRIFT_P, LEVELS_P};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
+use crate::counters::{Counters, Placement};
 use crate::durations::Durations;
 use crate::generator::MachineShare;
 use crate::lane::ErrorClass;
 use crate::series::Latencies;
-use crate::target::{Counters, Placement};
 use crate::traffic::Traffic;
 use crate::worker::{LoadCounts, Pace};
 
-use steady::{FEWEST_INTERVALS, Steady};
+use steady::FEWEST_INTERVALS;
+pub use steady::Steady;
 
 pub use hosts::HostFigures;
 
@@ -94,7 +94,13 @@ pub fn record(evidence: Evidence<'_>) -> RunRecord {
 }
 
 /// Quantiles, mean and maximum in microseconds; `stopped` of the failures only met the end of the run.
-fn latencies(what: &str, kind: &str, (durations, stopped): (&Durations, u64), role: Role, into: &mut Vec<Measurement>) {
+pub fn latencies(
+    what: &str,
+    kind: &str,
+    (durations, stopped): (&Durations, u64),
+    role: Role,
+    into: &mut Vec<Measurement>,
+) {
     let mut push = |name: &str, role: Role, reading: Reading| {
         into.push(Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading));
     };
@@ -112,7 +118,7 @@ fn latencies(what: &str, kind: &str, (durations, stopped): (&Durations, u64), ro
 }
 
 /// Percent of the measured part's operations that failed or were skipped as too late.
-fn failed_share(evidence: &Evidence<'_>) -> Measurement {
+pub fn failed_share(evidence: &Evidence<'_>) -> Measurement {
     Measurement::failed_share(Reading::percent_failed(failed(evidence), evidence.latencies.response.succeeded()))
 }
 
@@ -122,7 +128,7 @@ fn failed(evidence: &Evidence<'_>) -> u64 {
     evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
 }
 
-fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
+pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let mut push = |id: &str, count: u64| {
         into.push(Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64));
     };
@@ -156,7 +162,7 @@ fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// With the first message of each class.
-fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
+pub fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
     let of_class = |(class, count): (&ErrorClass, u64)| {
         let message = counts.messages.iter().find(|error| error.class == *class).map_or("", |error| &error.message);
         Mark { kind: MarkKind::Errors, detail: format!("{count} × {}: {message}", class.as_str()) }
@@ -167,7 +173,7 @@ fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
 /// Whether the load fell behind: compared with what the rate made due in the measured part, since that number is
 /// random. In-flight numbers at both ends differ randomly, too: independent arrivals by the root of twice their number
 /// (Little's law: rate times response time).
-fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
+pub fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
     let Pace::Rate(_) = evidence.pace else { return None };
     let counts = &evidence.counts;
     let (due, ended) = (counts.due_in_window as f64, (counts.succeeded_in_window + counts.failed_in_window) as f64);
@@ -179,7 +185,7 @@ fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
 }
 
 /// p-values behind [`Steady`]: a reader of several runs adjusts all of them together.
-fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
+pub fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
     if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
         return Vec::new();
     }

@@ -7,7 +7,8 @@ use model::{Catalog, SystemPlan};
 use crate::error::{Failure, FailureKind};
 use crate::systems;
 use crate::target::{Engine, OpenRequest, Target};
-use crate::workloads::{Workload, backup, creation, disk, pages, smack, spatial, transactions};
+use crate::workloads::workload::Workload;
+use crate::workloads::{backup, creation, disk, pages, smack, spatial, transactions};
 
 /// The engines of this build.
 const ENGINES: &[&dyn Engine] = &[

@@ -1,71 +1,17 @@
-mod counts;
-#[cfg(test)]
-pub(crate) mod suite;
+//! One run of a load: what the generator counts, held against what the system counts.
 
-use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
-use model::{Length, RunRecord, RunState, Schedule};
+use model::{Mark, RunRecord, RunState};
 
-use crate::beside::Beside;
+use crate::counters::{Counters, Placement};
 use crate::error::{Failure, FailureKind};
-use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, Local, MachineShare};
+use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, MachineShare};
 use crate::lane::ErrorClass;
-use crate::measure::{self, Evidence, HostFigures};
+use crate::measure::{Evidence, HostFigures};
 use crate::observer::Observer;
 use crate::series::Latencies;
-use crate::target::{Counters, Placement, Target};
 use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
-use crate::workloads::transactions::Program;
-use crate::workloads::{StreamTask, Work};
-
-/// For server statistics to show commits.
-const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
-
-/// A second, or a tenth of a shorter run than ten seconds.
-pub fn interval_ns(length: Length) -> u64 {
-    match length {
-        Length::Duration(duration) => (duration.as_millis() as u64 / 10).clamp(100, 1_000) * 1_000_000,
-        Length::Transactions(_) => 1_000_000_000,
-    }
-}
-
-pub struct RunTask<'a> {
-    pub target: &'a dyn Target,
-    pub task: &'a StreamTask,
-    pub schedule: &'a Schedule,
-    pub seed: u64,
-    /// By the user.
-    pub interrupt: &'a AtomicBool,
-}
-
-impl RunTask<'_> {
-    pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        self.run_by(&Local::new(self.target), observer)
-    }
-
-    /// Lasts as long as `beside`, instead of the schedule's length.
-    pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let _end_of_load = EndOfLoad(beside);
-        self.run_by(&Local::new(self.target).beside(beside), observer)
-    }
-
-    fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let RunTask { target, task, schedule, seed, interrupt } = *self;
-        let order = LoadSpec { task, schedule, seed, interrupt };
-        Run { server: &OfTarget(target), generator, order }.run(observer)
-    }
-}
-
-/// Tells the other side that the load has ended.
-struct EndOfLoad<'a>(&'a Beside);
-
-impl Drop for EndOfLoad<'_> {
-    fn drop(&mut self) {
-        self.0.load_has_ended();
-    }
-}
 
 /// A system's own counts, asked before and after a run, maybe on another host.
 pub trait ServerCounters {
@@ -80,33 +26,24 @@ pub trait ServerCounters {
     fn placement(&self) -> Placement;
 }
 
-pub struct OfTarget<'a>(pub &'a dyn Target);
+/// A family's part in a run: what its counts are held against, and what is measured.
+pub trait Account: Sync {
+    /// Holds the client's counts against the server's. Returns the server's since `before`, and what could not be held.
+    fn check(
+        &self,
+        server: &dyn ServerCounters,
+        before: &Counters,
+        counts: &LoadCounts,
+    ) -> Result<(Counters, Vec<Mark>), Failure>;
 
-impl ServerCounters for OfTarget<'_> {
-    fn counters(&self) -> Result<Counters, Failure> {
-        self.0.counters()
-    }
-
-    fn server_cpu_s(&self) -> Result<f64, String> {
-        match self.0.placement() {
-            Placement::OwnThreads => Ok(host::cpu::process_cpu()?.total().as_secs_f64()),
-            Placement::InProcess | Placement::Server => self.0.server_cpu_s(),
-        }
-    }
-
-    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        self.0.scalar(sql)
-    }
-
-    fn placement(&self) -> Placement {
-        self.0.placement()
-    }
+    fn record(&self, evidence: Evidence<'_>, before: &Counters) -> RunRecord;
 }
 
 pub struct Run<'a> {
     pub server: &'a dyn ServerCounters,
     pub generator: &'a dyn LoadGenerator,
-    pub order: LoadSpec<'a>,
+    pub account: &'a dyn Account,
+    pub spec: LoadSpec<'a>,
 }
 
 impl Run<'_> {
@@ -114,7 +51,7 @@ impl Run<'_> {
         let before = self.server.counters()?;
         let server_cpu_before = self.server.server_cpu_s();
         let own_cpu_before = host::cpu::thread_cpu();
-        let shares = match self.generator.load(&self.order, observer)? {
+        let shares = match self.generator.load(&self.spec, observer)? {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
                 tell_tasks(&tasks, observer);
@@ -130,15 +67,7 @@ impl Run<'_> {
         };
         tell_tasks(&whole.counts.tasks, observer);
         refuse_broken(&whole.counts)?;
-        let work = &self.order.task.work;
-        let (counters, marks) = match work {
-            Work::Statements(program) => {
-                let mut counters = self.counters_after(&before, program, &whole.counts)?;
-                let marks = self.check_counts(program, &whole.counts, &mut counters)?;
-                (counters, marks)
-            }
-            Work::Blocks(_) => (self.server.counters()?.since(&before), Vec::new()),
-        };
+        let (counters, marks) = self.account.check(self.server, &before, &whole.counts)?;
         let evidence = Evidence {
             counts: whole.counts,
             latencies: whole.latencies,
@@ -151,28 +80,11 @@ impl Run<'_> {
             machine: whole.machine,
             start_skew_ns: whole.start_skew_ns,
             start_time_ns: whole.start_time_ns,
-            pace: self.order.task.pace,
-            traffic: &self.order.task.traffic,
+            pace: self.spec.shape.pace,
+            traffic: &self.spec.shape.traffic,
             marks,
         };
-        Ok(match work {
-            Work::Statements(_) => measure::record(evidence),
-            Work::Blocks(load) => measure::blocks::record(evidence, load, before.devices.as_ref()),
-        })
-    }
-
-    /// Waits until they show everything committed; minus those before.
-    fn counters_after(&self, before: &Counters, program: &Program, counts: &LoadCounts) -> Result<Counters, Failure> {
-        let claimed = counts::claimed_commits(program, counts) as f64;
-        let started_ns = host::clock::now_ns();
-        loop {
-            let since = self.server.counters()?.since(before);
-            let complete = counts::seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
-            if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
-                return Ok(since);
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
+        Ok(self.account.record(evidence, &before))
     }
 }
 

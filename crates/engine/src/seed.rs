@@ -3,7 +3,8 @@
 use model::{Case, Plan, PlannedRun, SystemPlan};
 
 use crate::rng::Rng;
-use crate::workloads::{Action, StreamTask, Task, Work};
+use crate::workloads::work::{StreamTask, Work};
+use crate::workloads::workload::{Action, Task};
 
 /// A round's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
 /// run's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A

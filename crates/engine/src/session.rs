@@ -1,6 +1,6 @@
 //! Single statements over an ordinary connection, for long steps, not for streams.
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::Failure;
 
 /// Abilities of a session beside plain SQL.

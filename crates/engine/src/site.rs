@@ -9,11 +9,14 @@ use crate::dataset::Tables;
 use crate::error::Failure;
 use crate::generator::{LoadGenerator, LoadSpec, Local};
 use crate::observer::Observer;
-use crate::run::{OfTarget, Run};
+use crate::run::Run;
 use crate::session::SessionKind;
 use crate::step::{self, StepContext};
-use crate::target::{LoadKind, OpenRequest, Target};
-use crate::workloads::{Action, StreamTask, Task};
+use crate::target::{OpenRequest, Target};
+use crate::workloads::work::LoadKind;
+use crate::workloads::work::OfTarget;
+use crate::workloads::work::StreamTask;
+use crate::workloads::workload::{Action, Task};
 
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -27,8 +30,8 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub fn order(&self, task: &'a StreamTask) -> LoadSpec<'a> {
-        LoadSpec { task, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
+    pub fn spec(&self, task: &'a StreamTask) -> LoadSpec<'a> {
+        LoadSpec { shape: &task.shape, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
     }
 }
 
@@ -139,9 +142,11 @@ impl Site for Here {
         target.settle()?;
         match &job.task.action {
             Action::Stream(stream) => {
-                let own = Local::new(target);
+                let here = stream.work.on(target);
+                let own = Local::new(&here);
                 let generator = generator.unwrap_or(&own);
-                Run { server: &OfTarget(target), generator, order: job.order(stream) }.run(observer)
+                Run { server: &OfTarget(target), generator, account: &stream.work, spec: job.spec(stream) }
+                    .run(observer)
             }
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);

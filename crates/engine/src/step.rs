@@ -3,10 +3,11 @@ use std::time::Instant;
 
 use model::{Mark, Measurement, Reading, RunRecord, RunState, Schedule, Series};
 
+use crate::counters::Placement;
 use crate::error::Failure;
 use crate::observer::{Observer, StepProgress};
-use crate::target::{Placement, Target};
-use crate::workloads::Procedure;
+use crate::target::Target;
+use crate::workloads::workload::Procedure;
 
 /// What a step works with.
 pub struct StepContext<'a> {

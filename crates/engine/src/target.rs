@@ -1,28 +1,27 @@
 //! The control plane: everything outside the measured path. It may block, and uses ordinary drivers.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use host::disk::{DeviceCounters, LayerCounters, ProcIo};
+use host::disk::{DeviceCounters, ProcIo};
 use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
-use model::{EngineSpec, Facts, Reading, SystemPlan};
+use model::{EngineSpec, Facts, SystemPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::backup::Backups;
+use crate::counters::{Counters, Placement};
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
+use crate::generator::{Threads, shares};
 use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
 use crate::worker::{LoadCounts, WorkerContext};
-use crate::workloads::disk::{BlockLoad, Cursors};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
-use crate::workloads::transactions::Program;
+use crate::workloads::work::{Load, LoadKind};
 
 /// The user's permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,123 +94,6 @@ pub trait Engine: Sync {
     /// If known without connecting.
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None
-    }
-}
-
-/// Load threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Threads {
-    #[default]
-    Best,
-    /// Limited by the clients.
-    AtMost(u32),
-}
-
-/// As even as possible.
-pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
-    let count = clients.len() as u32;
-    let threads = threads.clamp(1, count.max(1));
-    let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
-    (0..threads).map(|thread| border(thread)..border(thread + 1)).filter(|share| !share.is_empty()).collect()
-}
-
-/// Where the engine works, as the client sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Placement {
-    /// In the worker's thread: client and engine costs are inseparable.
-    InProcess,
-    /// In étalon's process, in threads of its own to which the workers hand their operations: what the process uses beside the
-    /// load generator's threads is the engine's. What it does within a call counts as the client's.
-    OwnThreads,
-    Server,
-}
-
-/// A load for a target.
-#[derive(Clone, Copy, Debug)]
-pub enum Load<'a> {
-    Statements(&'a Program),
-    Blocks {
-        load: &'a BlockLoad,
-        /// Progress shared by the run's threads.
-        cursors: &'a Cursors,
-    },
-}
-
-impl<'a> Load<'a> {
-    pub fn statements(self) -> Result<&'a Program, Failure> {
-        match self {
-            Load::Statements(program) => Ok(program),
-            Load::Blocks { .. } => {
-                let cause = "this engine answers statements, and has no blocks to read and write";
-                let hint = "name a folder or a file: `url = \"disk:DIR\"`";
-                Err(Failure::new(FailureKind::Unsupported, "carry the load", cause).hint(hint))
-            }
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LoadKind {
-    Statements,
-    Blocks,
-}
-
-/// A snapshot by name. A run shows differences.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Counters {
-    /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A run's
-    /// counts are verified by these.
-    pub counts: BTreeMap<Cow<'static, str>, Counter>,
-    /// Under a target of blocks, on its own host.
-    #[serde(skip)]
-    pub devices: Option<Devices>,
-}
-
-/// Under a target of blocks, at one instant.
-#[derive(Clone, Debug)]
-pub struct Devices {
-    /// From the filesystem's device down to the disks.
-    pub layers: Result<LayerCounters, String>,
-    /// The warmest sensor.
-    pub celsius: Result<f64, String>,
-    /// Extents of the files.
-    pub extents: Result<u64, String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counter {
-    pub reading: Reading,
-    pub unit: Cow<'static, str>,
-}
-
-impl Counters {
-    pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
-        self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
-    }
-
-    pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
-        self.counts.insert(name.into(), Counter { reading: Reading::Unavailable(reason.into()), unit: unit.into() });
-    }
-
-    pub fn get(&self, name: &str) -> Option<f64> {
-        match self.counts.get(name)?.reading {
-            Reading::Value(value) => Some(value),
-            Reading::Unavailable(_) => None,
-        }
-    }
-
-    #[must_use]
-    pub fn since(&self, before: &Counters) -> Counters {
-        let difference = |name: &str, now: &Counter| {
-            let reading = match (&now.reading, before.get(name)) {
-                (Reading::Value(now), Some(then)) => Reading::Value(now - then),
-                (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the run".to_owned()),
-                (unavailable, _) => unavailable.clone(),
-            };
-            Counter { reading, unit: now.unit.clone() }
-        };
-        let counts = self.counts.iter().map(|(name, now)| (name.clone(), difference(name, now))).collect();
-        Counters { counts, devices: self.devices.clone() }
     }
 }
 

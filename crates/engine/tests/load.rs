@@ -14,11 +14,12 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::run::RunTask;
 use engine::target::{OpenRequest, Target};
 use engine::worker::TaskLog;
-use engine::workloads::Grants;
-use engine::workloads::{Action, StreamTask, Task};
+use engine::workloads::work::RunTask;
+use engine::workloads::work::StreamTask;
+use engine::workloads::workload::Grants;
+use engine::workloads::workload::{Action, Task};
 use engine::{Consent, Failure, FailureKind, Observer, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
 use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};

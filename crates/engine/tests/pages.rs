@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use engine::Failure;
-use engine::dataset::Datum;
+use engine::datum::Datum;
 use engine::session::SessionKind;
 use engine::target::Target;
 use model::{Reading, RunRecord, SystemPlan, Value};

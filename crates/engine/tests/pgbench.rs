@@ -11,7 +11,7 @@ use std::fs;
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-use engine::dataset::Datum;
+use engine::datum::Datum;
 use engine::lane::KeptRow;
 use engine::stream::{Next, Stream};
 use engine::workloads::transactions::{

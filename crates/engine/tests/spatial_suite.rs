@@ -13,15 +13,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use engine::dataset::{Dataset, Datum, Dialect};
+use engine::counters::{Counters, Placement};
+use engine::dataset::{Dataset, Dialect};
+use engine::datum::Datum;
 use engine::session::{Session, SessionKind};
 use engine::step::{self, StepContext};
 use engine::systems::{mysql, postgres, sqlite, sqlserver};
-use engine::target::{Counters, Load, Placement, Target};
+use engine::target::Target;
 use engine::worker::{LoadCounts, WorkerContext};
 use engine::workloads::spatial::dialect::SpatialDialect;
 use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
-use engine::workloads::{Action, Grants, Task};
+use engine::workloads::work::Load;
+use engine::workloads::workload::{Action, Grants, Task};
 use engine::{Failure, FailureKind, Registry, Silent};
 use model::{Facts, Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, Value};
 

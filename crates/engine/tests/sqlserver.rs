@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::run::RunTask;
 use engine::target::{OpenRequest, Target};
-use engine::workloads::{Action, Grants, Task};
+use engine::workloads::work::RunTask;
+use engine::workloads::workload::{Action, Grants, Task};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::{Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, SystemPlan, Value};
 

@@ -12,13 +12,14 @@ use engine::generator::LoadGenerator;
 use engine::site::{Job, Places, Site};
 use engine::target::OpenRequest;
 use engine::worker::TaskLog;
-use engine::workloads::{Action, Grants, Texts};
+use engine::workloads::texts::Texts;
+use engine::workloads::workload::{Action, Grants};
 use engine::{Failure, FailureKind, Observer, Registry};
 use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
-use crate::generator::FleetCrew;
+use crate::generator::FleetGenerator;
 use crate::inbox::Inbox;
 use crate::link::Link;
 use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, Wanted, prefix};
@@ -249,7 +250,7 @@ impl Places for Fleet {
         }
         let system = site.reach()?;
         let own_tables = job.task.tables() == Tables::Own;
-        Ok(Some(Box::new(FleetCrew { shared: &self.shared, agents, case: job.case, system, own_tables })))
+        Ok(Some(Box::new(FleetGenerator { shared: &self.shared, agents, case: job.case, system, own_tables })))
     }
 
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {

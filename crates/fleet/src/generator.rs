@@ -24,7 +24,7 @@ const WATCH: Duration = Duration::from_millis(500);
 /// How long an agent may take to answer a reading of its clock.
 const PING_PATIENCE: Duration = Duration::from_secs(1);
 
-pub(crate) struct FleetCrew<'a> {
+pub(crate) struct FleetGenerator<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) agents: Vec<String>,
     pub(crate) case: &'a Case,
@@ -66,10 +66,10 @@ fn each<T: Send>(
     results.into_iter().collect()
 }
 
-impl LoadGenerator for FleetCrew<'_> {
-    fn load(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+impl LoadGenerator for FleetGenerator<'_> {
+    fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let case = self.shared.sent(self.case)?;
-        let members = self.members(order, &case)?;
+        let members = self.members(spec, &case)?;
         let asked_ns = host::clock::now_ns();
         let done = self.prepare(&members, &case).and_then(|clocks| {
             let start_ns = self.start(&members, &clocks)?;
@@ -85,8 +85,7 @@ impl LoadGenerator for FleetCrew<'_> {
                 return Err(failure);
             }
         };
-        if answers.iter().any(|answer| matches!(answer, Answer::Stopped(_))) && order.interrupt.load(Ordering::Relaxed)
-        {
+        if answers.iter().any(|answer| matches!(answer, Answer::Stopped(_))) && spec.interrupt.load(Ordering::Relaxed) {
             return Ok(Loaded::Interrupted(self.cut(&members, &answers)));
         }
         let mut shares = Vec::with_capacity(members.len());
@@ -101,16 +100,16 @@ impl LoadGenerator for FleetCrew<'_> {
     }
 }
 
-impl FleetCrew<'_> {
-    fn members(&self, order: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
-        let parts = segments(order.task, self.agents.len())?;
+impl FleetGenerator<'_> {
+    fn members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
+        let parts = segments(spec.shape, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
         for (agent, part) in self.agents.iter().zip(parts) {
             let ask = Ask::HostLoad {
                 system: self.system.name.clone(),
                 case: case.clone(),
-                schedule: order.schedule.clone(),
-                seed: order.seed,
+                schedule: spec.schedule.clone(),
+                seed: spec.seed,
                 segment: (part.start, part.end),
             };
             members.push(Member { agent, job: self.shared.link.next_job(), ask });

@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use engine::counters::{Counters, Placement};
 use engine::generator::HostLoad;
-use engine::target::{Counters, LoadKind, Placement};
 use engine::worker::TaskLog;
+use engine::workloads::work::LoadKind;
 use engine::{Failure, Tick};
 use model::{Case, Facts, Reading, RunRecord, Schedule, SystemPlan};
 use serde::{Deserialize, Serialize};

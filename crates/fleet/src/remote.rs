@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use engine::counters::{Counters, Placement};
 use engine::generator::LoadGenerator;
 use engine::run::{Run, ServerCounters};
 use engine::site::{Job, Site};
-use engine::target::{Counters, LoadKind, Placement};
-use engine::workloads::{Action, Task, Work};
+use engine::workloads::work::LoadKind;
+use engine::workloads::work::Work;
+use engine::workloads::workload::{Action, Task};
 use engine::{Failure, FailureKind, Observer, Tick};
 use model::{Case, Facts, Reading, RunRecord, RunState, SystemPlan};
 
@@ -166,7 +168,7 @@ impl Site for Remote {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
                 self.simply(&Ask::Settle { system: self.name() })?;
                 let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
-                Run { server: &server, generator, order: job.order(stream) }.run(observer)
+                Run { server: &server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)
             }
             _ => self.run_whole(job, observer),
         }

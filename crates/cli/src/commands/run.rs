@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::conductor::Options;
-use engine::workloads::Grants;
 use engine::workloads::transactions::Shell;
+use engine::workloads::workload::Grants;
 use engine::{Conductor, Consent, Ended, ExperimentError, Failure, FailureKind, Registry};
 use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;

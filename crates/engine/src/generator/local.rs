@@ -8,18 +8,14 @@ use std::time::Duration;
 
 use model::Length;
 
-use super::{HostLoad, LOCAL_HOST, LoadGenerator, LoadSpec, Loaded, MachineShare};
+use super::{Driver, HostLoad, LOCAL_HOST, LoadGenerator, LoadShape, LoadSpec, Loaded, MachineShare, interval_ns};
 use crate::beside::Beside;
 use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::observer::{Observer, Tick};
 use crate::recorder::{Exchange, Interval};
-use crate::run::interval_ns;
 use crate::series::{Collector, Gauge};
-use crate::target::{Load, Target};
 use crate::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext};
-use crate::workloads::disk::Cursors;
-use crate::workloads::{StreamTask, Work};
 
 /// From the last worker's readiness to the common start.
 const START_DELAY_NS: u64 = 2_000_000;
@@ -45,11 +41,11 @@ impl Starter for AtOnce {
 
 /// This process as a generator.
 pub struct Local<'a> {
-    target: &'a dyn Target,
+    driver: &'a dyn Driver,
     host: String,
     segment: Option<Range<u32>>,
     starter: &'a dyn Starter,
-    /// Determines the load's length instead of the order.
+    /// Determines the load's length instead of the spec.
     beside: Option<&'a Beside>,
 }
 
@@ -78,8 +74,8 @@ impl Drop for AbandonUnlessRun<'_> {
 
 impl<'a> Local<'a> {
     /// All clients, in this process alone.
-    pub fn new(target: &'a dyn Target) -> Local<'a> {
-        Local { target, host: LOCAL_HOST.to_owned(), segment: None, starter: &AtOnce, beside: None }
+    pub fn new(driver: &'a dyn Driver) -> Local<'a> {
+        Local { driver, host: LOCAL_HOST.to_owned(), segment: None, starter: &AtOnce, beside: None }
     }
 
     /// The load begins before `beside` and ends with it.
@@ -94,25 +90,23 @@ impl<'a> Local<'a> {
         Local { host: host.to_owned(), segment: Some(segment), starter, ..self }
     }
 
-    fn run_workers(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
-        let shares = self.shares(order.task);
+    fn run_workers(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
+        let shares = self.shares(spec.shape);
         let workers = shares.len();
         let gate = Gate::new(workers);
         let (full, intervals) = channel();
         let mut returns = Vec::with_capacity(workers);
-        let interval_ns = interval_ns(length(order));
-        let cursors = Cursors::of(&order.task.work);
-        let load = load(order.task, &cursors);
+        let interval_ns = interval_ns(length(spec));
         thread::scope(|scope| {
             let mut handles = Vec::with_capacity(workers);
             for (worker, clients) in shares.into_iter().enumerate() {
                 let (give_back, emptied) = channel();
                 returns.push(give_back);
                 let exchange = Exchange { worker, full: full.clone(), emptied };
-                let context = self.context(order, clients, &gate, interval_ns, exchange);
+                let context = self.context(spec, clients, &gate, interval_ns, exchange);
                 let drive = move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
-                    let counts = self.target.drive(load, context);
+                    let counts = self.driver.drive(context);
                     waiting.ran = counts.is_ok();
                     counts
                 };
@@ -123,7 +117,7 @@ impl<'a> Local<'a> {
                 })?);
             }
             drop(full);
-            let gauge = if order.task.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
+            let gauge = if spec.shape.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
             let mut collector = Collector::new(workers, interval_ns, gauge);
             let (mut interrupted, mut began_unix_ms, mut late_ns) = (false, 0, 0);
             if gate.wait_for_workers() {
@@ -133,9 +127,9 @@ impl<'a> Local<'a> {
                         gate.open(start_ns);
                         late_ns = host::clock::now_ns().saturating_sub(start_ns);
                         if let Some(beside) = self.beside {
-                            beside.load_is_measured_from(start_ns + order.schedule.warmup.as_nanos() as u64);
+                            beside.load_is_measured_from(start_ns + spec.schedule.warmup.as_nanos() as u64);
                         }
-                        interrupted = self.coordinate(order, &intervals, &returns, &gate, &mut collector, observer);
+                        interrupted = self.coordinate(spec, &intervals, &returns, &gate, &mut collector, observer);
                     }
                     None => {
                         interrupted = true;
@@ -150,38 +144,38 @@ impl<'a> Local<'a> {
     }
 
     /// Clients per worker: one worker per process if asked for, else as the target prefers.
-    fn shares(&self, task: &StreamTask) -> Vec<Range<u32>> {
-        let Range { start, end } = self.segment.clone().unwrap_or_else(|| task.clients.clone());
-        if !task.traffic.is_by_process() {
-            return self.target.workers(start..end, task.threads);
+    fn shares(&self, shape: &LoadShape) -> Vec<Range<u32>> {
+        let Range { start, end } = self.segment.clone().unwrap_or_else(|| shape.clients.clone());
+        if !shape.traffic.is_by_process() {
+            return self.driver.workers(start..end, shape.threads);
         }
-        let of_process = task.clients.len() as u32 / task.traffic.processes.max(1);
+        let of_process = shape.clients.len() as u32 / shape.traffic.processes.max(1);
         (start..end).step_by(of_process.max(1) as usize).map(|first| first..first + of_process).collect()
     }
 
     fn context<'g>(
         &self,
-        order: &LoadSpec<'g>,
+        spec: &LoadSpec<'g>,
         clients: Range<u32>,
         gate: &'g Gate,
         interval_ns: u64,
         exchange: Exchange,
     ) -> WorkerContext<'g> {
-        let task = order.task;
-        let share = clients.len() as f64 / task.clients.len().max(1) as f64;
-        let is_tasks = task.traffic.tasks.is_some();
+        let shape = spec.shape;
+        let share = clients.len() as f64 / shape.clients.len().max(1) as f64;
+        let is_tasks = shape.traffic.tasks.is_some();
         WorkerContext {
-            seed: order.seed,
+            seed: spec.seed,
             clients,
-            all_clients: task.clients.len() as u32,
-            traffic: &task.traffic,
-            pace: match task.pace {
+            all_clients: shape.clients.len() as u32,
+            traffic: &shape.traffic,
+            pace: match shape.pace {
                 Pace::Closed => Pace::Closed,
                 Pace::Rate(rate) => Pace::Rate(rate * share),
             },
             // Tasks are the whole load: no warm-up is cut off, and they end by themselves.
-            warmup_ns: if is_tasks { 0 } else { order.schedule.warmup.as_nanos() as u64 },
-            length: run_length(order, self.beside),
+            warmup_ns: if is_tasks { 0 } else { spec.schedule.warmup.as_nanos() as u64 },
+            length: run_length(spec, self.beside),
             interval_ns,
             gate,
             exchange,
@@ -192,7 +186,7 @@ impl<'a> Local<'a> {
     /// Merges intervals until the last worker ends. `true` if stopped.
     fn coordinate(
         &self,
-        order: &LoadSpec<'_>,
+        spec: &LoadSpec<'_>,
         intervals: &Receiver<Interval>,
         returns: &[Sender<Interval>],
         gate: &Gate,
@@ -200,8 +194,8 @@ impl<'a> Local<'a> {
         observer: &mut dyn Observer,
     ) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        let interval_ns = interval_ns(length(order));
-        let mut window_ns = match run_length(order, self.beside) {
+        let interval_ns = interval_ns(length(spec));
+        let mut window_ns = match run_length(spec, self.beside) {
             RunLength::Time(length_ns) => Some(length_ns),
             RunLength::Count(_) | RunLength::UntilEnded => None,
         };
@@ -213,7 +207,7 @@ impl<'a> Local<'a> {
             {
                 gate.end(end_ns);
             }
-            if order.interrupt.load(Ordering::Relaxed) && !interrupted {
+            if spec.interrupt.load(Ordering::Relaxed) && !interrupted {
                 interrupted = true;
                 gate.stop();
             }
@@ -246,9 +240,9 @@ impl<'a> Local<'a> {
 }
 
 impl LoadGenerator for Local<'_> {
-    fn load(&self, order: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+    fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let before = host::cpu::CpuSample::take();
-        let ran = self.run_workers(order, observer)?;
+        let ran = self.run_workers(spec, observer)?;
         let machine = host::cpu::CpuSample::between(&before, &host::cpu::CpuSample::take());
         if ran.interrupted {
             return Ok(Loaded::Interrupted(ran.counts.tasks));
@@ -295,24 +289,17 @@ fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<LoadCounts, Failure>>
 }
 
 /// The workload's own, else the schedule's.
-fn length(order: &LoadSpec<'_>) -> Length {
-    order.task.traffic.transactions.map_or(order.schedule.length, Length::Transactions)
+fn length(spec: &LoadSpec<'_>) -> Length {
+    spec.shape.traffic.transactions.map_or(spec.schedule.length, Length::Transactions)
 }
 
 /// When the load ends.
-fn run_length(order: &LoadSpec<'_>, beside: Option<&Beside>) -> RunLength {
-    match length(order) {
-        _ if order.task.traffic.tasks.is_some() => RunLength::Count(1),
+fn run_length(spec: &LoadSpec<'_>, beside: Option<&Beside>) -> RunLength {
+    match length(spec) {
+        _ if spec.shape.traffic.tasks.is_some() => RunLength::Count(1),
         _ if beside.is_some() => RunLength::UntilEnded,
         Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
         Length::Transactions(count) => RunLength::Count(count),
-    }
-}
-
-fn load<'t>(task: &'t StreamTask, cursors: &'t Cursors) -> Load<'t> {
-    match &task.work {
-        Work::Statements(program) => Load::Statements(program),
-        Work::Blocks(load) => Load::Blocks { load, cursors },
     }
 }
 

@@ -4,7 +4,7 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
 use super::Evidence;
 use super::hosts::HostFigures;
-use crate::target::Placement;
+use crate::counters::Placement;
 use crate::worker::Pace;
 
 /// A busier load generator thread is the bottleneck.
@@ -18,7 +18,7 @@ const IDLE_SHARE: f64 = 0.5;
 /// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
-pub(super) fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let unavailable = || unavailable(evidence);
     let transactions = counts.succeeded_in_window.max(1) as f64;
@@ -52,7 +52,7 @@ fn unavailable(evidence: &Evidence<'_>) -> Reading {
     })
 }
 
-pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let mut push = |id: &str, reading| {
         into.push(Measurement::new(id, "", Direction::Neither, Role::Diagnostic, reading));
@@ -68,7 +68,7 @@ pub(super) fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// How late the loop handled due work.
-pub(super) fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.counts.lag;
     let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
@@ -100,13 +100,13 @@ fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
 }
 
 /// Of a load generator that could not keep up.
-pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
+pub fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
     detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
 }
 
 /// For lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
-pub(super) fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
+pub fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
     }

@@ -10,7 +10,7 @@ use crate::lane::ErrorClass;
 use crate::recorder::KindCounts;
 use crate::worker::{LoadCounts, Pace, shortfall};
 
-pub(super) fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     limits(evidence, into);
     rate(evidence, into);
     pool(evidence, into);
@@ -97,7 +97,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
 }
 
 /// Where the kind of every failure is known.
-pub(super) fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
+pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
     let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + counts.not_begun) {
         0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),
         unknown => {
@@ -109,7 +109,7 @@ pub(super) fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measuremen
 }
 
 /// Marks of how the load came.
-pub(super) fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
+pub fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
     let shortfall = shortfall(&evidence.counts).map(|detail| Mark { kind: MarkKind::Errors, detail });
     shortfall.into_iter().collect()
 }

@@ -4,9 +4,9 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 use stats::Steadiness;
 
 /// Fewest intervals that are judged.
-pub(super) const FEWEST_INTERVALS: usize = 8;
+pub const FEWEST_INTERVALS: usize = 8;
 
-pub(super) enum Steady {
+pub enum Steady {
     TooShort,
     Yes,
     No(Mark),
@@ -14,7 +14,7 @@ pub(super) enum Steady {
 
 impl Steady {
     /// `what` has the rates, as in `the rate`.
-    pub(super) fn of(rates_per_s: &[f64], what: &str) -> Steady {
+    pub fn of(rates_per_s: &[f64], what: &str) -> Steady {
         if rates_per_s.len() < FEWEST_INTERVALS {
             return Steady::TooShort;
         }
@@ -38,12 +38,12 @@ impl Steady {
         Steady::No(Mark { kind: MarkKind::NotSteady, detail })
     }
 
-    pub(super) fn mark(self) -> Option<Mark> {
+    pub fn mark(self) -> Option<Mark> {
         if let Steady::No(mark) = self { Some(mark) } else { None }
     }
 
     /// 1 if steady, else 0.
-    pub(super) fn measurement(&self) -> Measurement {
+    pub fn measurement(&self) -> Measurement {
         let reading = match self {
             Steady::TooShort => Reading::Unavailable(format!("fewer than {FEWEST_INTERVALS} whole intervals")),
             Steady::Yes => Reading::Value(1.0),

@@ -19,4 +19,6 @@ pub mod sqlserver;
 #[path = "../../tests/example/mod.rs"]
 pub mod example;
 #[cfg(test)]
+mod suite;
+#[cfg(test)]
 mod tests;

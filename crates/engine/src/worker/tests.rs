@@ -3,7 +3,7 @@ use std::rc::Rc;
 use std::sync::mpsc::channel;
 
 use super::*;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{Completion, ErrorClass, OpError, Outcome, Submitted};
 use crate::recorder::Interval;
 use crate::stream::Retry;

@@ -3,11 +3,12 @@
 
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Reading, Role, WorkloadSpec};
 
-use crate::dataset::{Dataset, Datum};
+use crate::dataset::Dataset;
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
-use crate::workloads::{Action, Grants, Procedure, Task, Workload};
+use crate::workloads::workload::{Action, Grants, Procedure, Task, Workload};
 
 /// With its index entry.
 const ROW_BYTES: u64 = 60;

@@ -9,7 +9,7 @@ use engine::backup::codec::Compression;
 use engine::backup::meter::Meter;
 use engine::backup::{BackupRequest, Compressor, Method, Scope};
 use engine::target::{OpenRequest, Target};
-use engine::workloads::{Action, Grants};
+use engine::workloads::workload::{Action, Grants};
 use engine::{Consent, Registry};
 use model::Plan;
 

@@ -10,7 +10,7 @@ use engine::backup::meter::Meter;
 use engine::backup::{BackupRequest, Compressor, Method, Scope};
 use engine::step::{self, StepContext};
 use engine::target::{OpenRequest, Target};
-use engine::workloads::{Action, Grants};
+use engine::workloads::workload::{Action, Grants};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::{Plan, Reading, RunRecord};
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use engine::FailureKind;
 use engine::target::Target;
-use engine::workloads::{Action, Grants, StreamTask};
+use engine::workloads::work::StreamTask;
+use engine::workloads::workload::{Action, Grants};
 use engine::{Failure, Registry};
 use model::{Length, MarkKind, Point, Reading, RunRecord, RunState, Schedule, Value};
 

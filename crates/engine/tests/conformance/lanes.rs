@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use engine::Failure;
-use engine::target::Placement;
+use engine::counters::Placement;
 use engine::traffic::Traffic;
-use engine::workloads::StreamTask;
 use engine::workloads::transactions::{OPEN_TRANSACTION, Options, Protocol, compile_with};
+use engine::workloads::work::StreamTask;
 use model::{Reading, RunRecord};
 
 use super::subject::{Subject, is_refusal, reading, run, stream, value};
@@ -182,7 +182,8 @@ fn a_connection_is_made_anew_or_that_is_refused(subject: &Subject) {
     let temporary = if subject.is_named() { "" } else { "TEMPORARY " };
     let script = format!("CREATE {temporary}TABLE {name} (a INT);");
     let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
-    let task = StreamTask { traffic, ..stream(&script, Protocol::Simple, 1) };
+    let mut task = stream(&script, Protocol::Simple, 1);
+    task.shape.traffic = traffic;
     match run(subject.prepared(), &task, 5) {
         Err(failure) => assert!(is_refusal(&failure) && failure.to_string().contains("reconnect"), "{failure}"),
         Ok(record) => {

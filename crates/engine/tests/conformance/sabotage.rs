@@ -5,15 +5,19 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use engine::clock::RealClock;
-use engine::dataset::{Dataset, Datum, Dialect, Tables};
+use engine::counters::{Counters, Placement};
+use engine::dataset::{Dataset, Dialect, Tables};
+use engine::datum::Datum;
+use engine::generator::Threads;
 use engine::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted};
 use engine::session::{Session, SessionKind};
 use engine::systems::embedded;
-use engine::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target, Threads};
+use engine::target::{Engine, OpenRequest, OsIo, Target};
 use engine::worker::{self, LoadCounts, WorkerContext};
 use engine::workloads::pages::account::{FileClass, IoAccount};
 use engine::workloads::pages::dialect::PagesDialect;
 use engine::workloads::transactions::StatementOp;
+use engine::workloads::work::Load;
 use engine::{Failure, FailureKind};
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 

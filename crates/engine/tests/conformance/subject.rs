@@ -5,14 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::dataset::{Column, ColumnKind, Dataset, Datum, Nulls, Table};
-use engine::run::RunTask;
+use engine::dataset::{Column, ColumnKind, Dataset, Nulls, Table};
+use engine::datum::Datum;
+use engine::generator::{LoadShape, Threads};
 use engine::step::{self, StepContext};
-use engine::target::{Engine, LoadKind, OpenRequest, Target, Threads};
+use engine::target::{Engine, OpenRequest, Target};
 use engine::traffic::Traffic;
 use engine::worker::Pace;
 use engine::workloads::transactions::{Options, Protocol, compile_with};
-use engine::workloads::{Action, Grants, StreamTask};
+use engine::workloads::work::LoadKind;
+use engine::workloads::work::RunTask;
+use engine::workloads::work::StreamTask;
+use engine::workloads::workload::{Action, Grants};
 use engine::{Consent, Failure, FailureKind, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
 use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
@@ -181,10 +185,12 @@ pub fn stream(text: &str, protocol: Protocol, clients: u32) -> StreamTask {
     let program = compile_with(text, &options).unwrap_or_else(|error| panic!("{error:?}"));
     StreamTask {
         work: program.into(),
-        clients: 0..clients,
-        pace: Pace::Closed,
-        threads: Threads::Best,
-        traffic: Traffic::default(),
+        shape: LoadShape {
+            clients: 0..clients,
+            pace: Pace::Closed,
+            threads: Threads::Best,
+            traffic: Traffic::default(),
+        },
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a target promises of tables, sessions, facts, settings and abilities.
 
 use engine::FailureKind;
-use engine::dataset::Datum;
+use engine::datum::Datum;
+use engine::generator::Threads;
 use engine::session::SessionKind;
-use engine::target::Threads;
 use model::{SystemPlan, Value};
 
 use super::subject::{Subject, is_refusal, rows};

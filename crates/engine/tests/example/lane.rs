@@ -1,7 +1,7 @@
 //! The data plane, in the worker's own thread: every operation has ended when `submit` returns.
 
 use engine::Failure;
-use engine::dataset::Datum;
+use engine::datum::Datum;
 use engine::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
 use engine::workloads::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, split};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};

@@ -10,12 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use engine::clock::RealClock;
-use engine::dataset::{Dataset, Datum, Dialect, Table};
+use engine::counters::{Counters, Placement};
+use engine::dataset::{Dataset, Dialect, Table};
+use engine::datum::Datum;
 use engine::session::{Session, SessionKind};
 use engine::systems::embedded::{self, EmbeddedFile, FileShape, Marker};
-use engine::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
+use engine::target::{Engine, OpenRequest, OsIo, Target};
 use engine::worker::{self, LoadCounts, WorkerContext};
 use engine::workloads::pages::dialect::PagesDialect;
+use engine::workloads::work::Load;
 use engine::{Failure, FailureKind};
 use lane::{ExampleLane, from_sql, to_sql};
 use model::catalog::Visibility;

@@ -1,7 +1,7 @@
 //! What the engine is asked in the test of page inserts.
 
 use engine::Failure;
-use engine::dataset::Datum;
+use engine::datum::Datum;
 use engine::session::Session;
 use engine::workloads::pages::account::FileClass;
 use engine::workloads::pages::dialect::{PagesDialect, filler, one, refused};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::step::{self, StepContext};
 use engine::target::{OpenRequest, Target};
-use engine::workloads::{Action, Grants};
+use engine::workloads::workload::{Action, Grants};
 use engine::{Consent, Failure, Registry, Silent};
 use model::plan::{Connect, PrivateServer};
 use model::{Length, Measurement, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::dataset::{Datum, RowRule};
+use engine::dataset::RowRule;
+use engine::datum::Datum;
 use engine::step::{self, StepContext};
 use engine::target::OpenRequest;
-use engine::workloads::{Action, Grants, Task};
+use engine::workloads::workload::{Action, Grants, Task};
 use engine::{Consent, Ended, FailureKind, Registry, Silent};
 use model::{Length, OnError, Order, Plan, Schedule};
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use engine::Failure;
 use engine::clock::RealClock;
+use engine::counters::{Counters, Placement};
 use engine::dataset::{Dataset, Dialect};
 use engine::lane::{Completion, Lane, Outcome, Submitted};
-use engine::target::{Counters, Engine, Load, OpenRequest, Placement, Target};
+use engine::target::{Engine, OpenRequest, Target};
 use engine::worker::{self, LoadCounts, WorkerContext};
 use engine::workloads::transactions::StatementOp;
+use engine::workloads::work::Load;
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 

@@ -3,12 +3,13 @@
 use engine::Failure;
 use engine::dataset::Dataset;
 use engine::error::FailureKind;
+use engine::generator::{LoadShape, Threads};
 use engine::step::{StepContext, StepOutcome, Stepped};
-use engine::target::Threads;
 use engine::traffic::Traffic;
 use engine::worker::Pace;
 use engine::workloads::transactions::{CountCheck, compile};
-use engine::workloads::{Action, Grants, Procedure, StreamTask, Task, Workload};
+use engine::workloads::work::StreamTask;
+use engine::workloads::workload::{Action, Grants, Procedure, Task, Workload};
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
 
 pub struct Increments;
@@ -40,10 +41,12 @@ impl Workload for Increments {
             dataset: Dataset { name: "none".to_owned(), ..Dataset::default() },
             action: Action::Stream(StreamTask {
                 work: program.into(),
-                clients: 0..clients,
-                pace: Pace::Closed,
-                threads: Threads::Best,
-                traffic: Traffic::default(),
+                shape: LoadShape {
+                    clients: 0..clients,
+                    pace: Pace::Closed,
+                    threads: Threads::Best,
+                    traffic: Traffic::default(),
+                },
             }),
         })
     }

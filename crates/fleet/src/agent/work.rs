@@ -8,7 +8,9 @@ use engine::generator::{LoadGenerator as _, LoadSpec, Loaded, Local};
 use engine::site::{Here, Job as SiteJob, Site as _};
 use engine::target::{Consent, OpenRequest, Part};
 use engine::worker::TaskLog;
-use engine::workloads::{Action, Grants, StreamTask, Task, Texts, Work as Load};
+use engine::workloads::texts::Texts;
+use engine::workloads::work::{StreamTask, Work as Load};
+use engine::workloads::workload::{Action, Grants, Task};
 use engine::{Failure, FailureKind};
 use model::{Facts, RunState, Schedule, SystemPlan};
 
@@ -195,14 +197,14 @@ impl Work {
             let cause = "it is one long step, and not a stream of transactions";
             return Err(Failure::new(FailureKind::Plan, "share a load out to hosts", cause));
         };
-        if segment.0 >= segment.1 || segment.1 > stream.clients.end {
+        if segment.0 >= segment.1 || segment.1 > stream.shape.clients.end {
             let cause = format!("the clients {} to {} are not all of them among its own", segment.0, segment.1);
             return Err(Failure::new(FailureKind::Plan, "make a share of the load", cause));
         }
-        let generator =
-            Local::new(&*opened.target).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
-        let order = LoadSpec { task: stream, schedule, seed, interrupt: &self.job.stopped };
-        match generator.load(&order, &mut Watching(Arc::clone(&self.job)))? {
+        let here = stream.work.on(&*opened.target);
+        let generator = Local::new(&here).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
+        let spec = LoadSpec { shape: &stream.shape, schedule, seed, interrupt: &self.job.stopped };
+        match generator.load(&spec, &mut Watching(Arc::clone(&self.job)))? {
             Loaded::Interrupted(tasks) => Ok(self.stopped(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
                 Some(share) => self.publish(Outcome::HostLoad(Box::new(share))).map(Answer::Published),

@@ -9,7 +9,7 @@ use engine::dataset::Tables;
 use engine::site::{Job, Places as _};
 use engine::target::OpenRequest;
 use engine::worker::TaskLog;
-use engine::workloads::Grants;
+use engine::workloads::workload::Grants;
 use engine::{Consent, Ended, Observer, Silent};
 use fleet::Agent;
 use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};

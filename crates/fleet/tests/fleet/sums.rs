@@ -7,7 +7,7 @@ use engine::generator::{AtOnce, LoadGenerator as _, LoadSpec, Loaded, Local, seg
 use engine::permits::Named;
 use engine::series::Latencies;
 use engine::target::OpenRequest;
-use engine::workloads::{Action, Grants};
+use engine::workloads::workload::{Action, Grants};
 use engine::{Consent, Ended, Observer, Registry, Silent, Tick};
 use fleet::{Agent, AgentOptions};
 use model::{PlannedRun, SeriesKind};
@@ -147,11 +147,12 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let interrupt = AtomicBool::new(false);
     let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    let order = LoadSpec { task: stream, schedule: &plan.schedule, seed, interrupt: &interrupt };
+    let here = stream.work.on(&*target);
+    let spec = LoadSpec { shape: &stream.shape, schedule: &plan.schedule, seed, interrupt: &interrupt };
     let mut whole: Option<Latencies> = None;
-    for (name, segment) in names.iter().zip(segments(stream, AGENTS).unwrap()) {
-        let generator = Local::new(&*target).of_several(name, segment, &AtOnce);
-        let Loaded::Done(shares) = generator.load(&order, &mut Silent).unwrap() else { panic!() };
+    for (name, segment) in names.iter().zip(segments(&stream.shape, AGENTS).unwrap()) {
+        let generator = Local::new(&here).of_several(name, segment, &AtOnce);
+        let Loaded::Done(shares) = generator.load(&spec, &mut Silent).unwrap() else { panic!() };
         for share in shares {
             match &mut whole {
                 Some(whole) => whole.merge(share.latencies),

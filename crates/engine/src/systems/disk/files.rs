@@ -13,11 +13,12 @@ use host::target::{Flaw, Marker, MarkerState, Sound, Verdict};
 
 use super::place::Place;
 use super::{failed, of_words};
+use crate::counters::Devices;
 use crate::dataset::{DataFile, Layout};
 use crate::error::{Failure, FailureKind};
 use crate::permits::Permits;
 use crate::systems::kept::claim_file;
-use crate::target::{Consent, Devices};
+use crate::target::Consent;
 use crate::workloads::disk::size_to_make;
 
 pub(super) struct Making<'a> {

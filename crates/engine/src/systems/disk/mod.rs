@@ -19,11 +19,13 @@ use host::scratch::Scratch;
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan};
 
+use crate::counters::{Counters, Placement};
 use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::permits::Permits;
-use crate::target::{Consent, Counters, Engine, Load, LoadKind, OpenRequest, Placement, Target};
+use crate::target::{Consent, Engine, OpenRequest, Target};
 use crate::worker::{LoadCounts, WorkerContext};
+use crate::workloads::work::{Load, LoadKind};
 
 use self::files::{File, Files};
 use self::place::Place;

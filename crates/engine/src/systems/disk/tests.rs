@@ -10,10 +10,11 @@ use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, RunStat
 use tempfile::TempDir;
 
 use super::*;
-use crate::run::RunTask;
+use crate::observer::Silent;
 use crate::workloads::disk::DiskWorkload;
-use crate::workloads::{Action, Grants, Task, Workload};
-use crate::{Registry, Silent};
+use crate::workloads::transactions::Transactions;
+use crate::workloads::work::RunTask;
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 
 fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
@@ -272,13 +273,12 @@ fn an_interrupted_making_leaves_nothing() {
 fn statements_and_blocks_do_not_mix() {
     let folder = folder();
     let target = open(folder.path());
-    let transactions = Registry::built_in().workload("transactions").unwrap();
     let point = Point::from([
         ("script".to_owned(), text("select-only")),
         ("clients".to_owned(), Value::Int(1)),
         ("scale".to_owned(), Value::Int(1)),
     ]);
-    let task = transactions.task(&point, &Grants::default()).unwrap();
+    let task = Transactions.task(&point, &Grants::default()).unwrap();
     assert_ne!(task.load_kind(), target.carries());
     assert_eq!(refusal(target.prepare(&task.dataset)).kind, FailureKind::Unsupported);
 }

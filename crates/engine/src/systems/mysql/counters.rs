@@ -10,12 +10,12 @@ use super::SCHEMA;
 use super::connect::Endpoint;
 use super::dialect::quoted;
 use super::session::variables;
+use crate::counters::Counters;
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{AskError, Client};
 use crate::systems::server::counted::{Counting, Question};
 use crate::systems::server::refusal::failure;
 use crate::systems::server::url::Address as _;
-use crate::target::Counters;
 
 /// Our name and unit, and the server's names, of which the first existing one counts.
 struct Source {

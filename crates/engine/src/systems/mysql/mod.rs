@@ -29,6 +29,7 @@ use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::backup::Backups;
+use crate::counters::Counters;
 use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{Client, Spoken};
@@ -36,7 +37,7 @@ use crate::systems::owner::Owner;
 use crate::systems::server;
 use crate::systems::server::counted::Question;
 use crate::systems::server::target::{self, Purpose, Server, ServerTarget};
-use crate::target::{Consent, Counters, Engine, OpenRequest, Target};
+use crate::target::{Consent, Engine, OpenRequest, Target};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol};

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use model::Reading;
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::Failure;
 use crate::session::Session;
 use crate::target::Target;

@@ -2,7 +2,8 @@
 
 use super::SCHEMA;
 use super::dialect::{MySqlDialect, literal, quoted};
-use crate::dataset::{Dataset, Datum, Dialect, Table};
+use crate::dataset::{Dataset, Dialect, Table};
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::systems::mysql::lane::{AskError, Client};
 use crate::systems::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};

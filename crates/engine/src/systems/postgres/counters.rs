@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
+use crate::counters::Counters;
 use crate::error::Failure;
 use crate::systems::postgres::lane::{AskError, Client};
 use crate::systems::server::counted::{Counting, Question};
 use crate::systems::server::refusal::failure;
-use crate::target::Counters;
 
 /// Before version 15 sessions report counts at most this often, and cannot be forced.
 const REPORT_INTERVAL: Duration = Duration::from_millis(600);

@@ -25,6 +25,7 @@ use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::backup::Backups;
+use crate::counters::Counters;
 use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
 use crate::session::SessionKind;
@@ -36,7 +37,7 @@ use crate::systems::server::refusal::{self, failure};
 use crate::systems::server::steps::Steps;
 use crate::systems::server::target::{self, Server, ServerTarget};
 use crate::systems::server::url::Address as _;
-use crate::target::{Consent, Counters, Engine, OpenRequest, Target};
+use crate::target::{Consent, Engine, OpenRequest, Target};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::{Program, Protocol, Statement};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use model::Reading;
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::Failure;
 use crate::session::Session;
 use crate::target::Target;

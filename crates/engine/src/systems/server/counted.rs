@@ -246,7 +246,7 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::dataset::Datum;
+    use crate::datum::Datum;
 
     /// A server with many sessions that answers in order. Some answers come from a foreign session.
     struct Sessions {

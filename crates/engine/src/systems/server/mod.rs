@@ -24,9 +24,10 @@ use std::time::Duration;
 use host::reactor::{Choice, Reactor, Vigilance};
 use model::SystemPlan;
 
-use crate::dataset::{Datum, Table};
+use crate::dataset::Table;
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
-use crate::target::{Threads, shares};
+use crate::generator::{Threads, shares};
 
 /// Large enough that system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::dialogue::{Client, Protocol};
 use super::refusal::failure;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, running};
 

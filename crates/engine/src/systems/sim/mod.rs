@@ -8,12 +8,15 @@ use std::str::FromStr;
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
+use crate::counters::{Counters, Placement};
 use crate::dataset::{Dataset, Dialect};
 use crate::error::{Failure, FailureKind};
+use crate::generator::Threads;
 use crate::rng::Rng;
 use crate::systems::sim::lane::{Dies, Model, SimLane, VirtualClock};
-use crate::target::{Counters, Engine, Load, OpenRequest, Placement, Target, Threads};
+use crate::target::{Engine, OpenRequest, Target};
 use crate::worker::{self, LoadCounts, WorkerContext};
+use crate::workloads::work::Load;
 
 pub struct Sim;
 

@@ -4,7 +4,7 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Batch, Connection, ErrorCode, Statement, StatementStatus};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted};
 use crate::workloads::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 

@@ -22,16 +22,19 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use self::cipher::Cipher;
 use crate::clock::RealClock;
-use crate::dataset::{Dataset, Datum, Dialect, Table, Tables};
+use crate::counters::{Counters, Placement};
+use crate::dataset::{Dataset, Dialect, Table, Tables};
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
 use crate::systems::embedded::{self, EmbeddedFile, FileShape, Marker};
 use crate::systems::sqlite::lane::{SqliteLane, to_sql};
-use crate::target::{Counters, Engine, Load, OpenRequest, OsIo, Placement, Target};
+use crate::target::{Engine, OpenRequest, OsIo, Target};
 use crate::worker::{self, LoadCounts, WorkerContext};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
+use crate::workloads::work::Load;
 
 /// In the header of étalon's databases: "étal" in Latin-1.
 const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);

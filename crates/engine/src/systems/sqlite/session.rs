@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::sql_failure;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind, running};
 

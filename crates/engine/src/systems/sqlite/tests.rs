@@ -249,7 +249,7 @@ fn memory_is_not_a_path() {
 struct Lies<'a>(&'a dyn Target, PathBuf);
 
 impl Target for Lies<'_> {
-    crate::run::suite::delegate_to_target!();
+    crate::systems::suite::delegate_to_target!();
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
@@ -272,8 +272,8 @@ fn sqlite_counts_what_the_client_claims() {
         open(&system(format!("sqlite:{}", path.display()), &[("journal_mode", "WAL"), ("synchronous", "OFF")]))
             .unwrap();
     let protocols = ["prepared", "extended", "simple"];
-    crate::run::suite::counts_agree(&*target, &protocols);
-    crate::run::suite::lies_are_caught(&Lies(&*target, path), &protocols);
+    crate::systems::suite::counts_agree(&*target, &protocols);
+    crate::systems::suite::lies_are_caught(&Lies(&*target, path), &protocols);
     target.drop_all().unwrap();
 }
 

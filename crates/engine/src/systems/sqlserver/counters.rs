@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::SCHEMA;
+use crate::counters::Counters;
 use crate::error::{Failure, FailureKind};
 use crate::systems::server::refusal::failure;
 use crate::systems::sqlserver::lane::{AskError, Client};
-use crate::target::Counters;
 
 /// Our name and unit; the server's object, counter and instance.
 struct Source {

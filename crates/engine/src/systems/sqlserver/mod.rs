@@ -26,6 +26,7 @@ use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::backup::Backups;
+use crate::counters::Counters;
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::Failure;
 use crate::session::SessionKind;
@@ -34,7 +35,7 @@ use crate::systems::server::dialogue;
 use crate::systems::server::private::NoRecipe;
 use crate::systems::server::target::{self, Purpose, Server, ServerTarget, Settings as _};
 use crate::systems::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
-use crate::target::{Consent, Counters, CpuHold, Engine, OpenRequest, Target};
+use crate::target::{Consent, CpuHold, Engine, OpenRequest, Target};
 use crate::workloads::pages::dialect::PagesDialect;
 use crate::workloads::spatial::dialect::SpatialDialect;
 use crate::workloads::transactions::Program;

@@ -85,7 +85,7 @@ impl PagesDialect for Pages {
                 Err(reason) => return Ok(unknown(&format!("{NO_RIGHT}: {reason}"), vec![NO_RIGHT.to_owned()])),
             },
         };
-        let place = |row: &Vec<crate::dataset::Datum>| {
+        let place = |row: &Vec<crate::datum::Datum>| {
             let class = if text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
             let figures = &Figure::ALL[..6];
             // Write-through: the writes' time includes syncs.

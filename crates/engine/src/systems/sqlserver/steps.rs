@@ -1,4 +1,4 @@
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::Failure;
 use crate::session::{Session, SessionKind, running};
 use crate::systems::server::refusal::failure;

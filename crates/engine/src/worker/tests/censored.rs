@@ -4,10 +4,10 @@ use model::metric::FAILED_SHARE;
 use model::{MarkKind, Reading, RunRecord};
 
 use super::*;
+use crate::counters::{Counters, Placement};
 use crate::measure::{self, Evidence};
 use crate::series::{Collector, Gauge};
 use crate::systems::sim::lane::{Model, SimLane};
-use crate::target::{Counters, Placement};
 use crate::traffic::{Arrivals, PoolSize};
 
 const MS: u64 = 1_000_000;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::dataset::{Column, ColumnKind, Dataset, Datum, Dialect, Index, Nulls, Table};
+use crate::dataset::{Column, ColumnKind, Dataset, Dialect, Index, Nulls, Table};
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::session::Session;

@@ -9,10 +9,11 @@ use crate::beside::Beside;
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
 use crate::observer::Silent;
-use crate::run::RunTask;
 use crate::step::{StepContext, StepOutcome, Stepped};
 use crate::workloads::transactions::Transactions;
-use crate::workloads::{Action, Grants, StreamTask, Task, Workload as _};
+use crate::workloads::work::RunTask;
+use crate::workloads::work::StreamTask;
+use crate::workloads::workload::{Action, Grants, Task, Workload as _};
 
 /// Prefix of keys of `transactions`.
 const PREFIX: &str = "load.";

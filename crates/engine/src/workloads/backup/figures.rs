@@ -9,8 +9,8 @@ use crate::backup::Taken;
 use crate::backup::archive::{Class, Share};
 use crate::backup::codec::{Codec, Compression};
 use crate::backup::meter::{Growth, Meter, at_twentieths};
+use crate::counters::Placement;
 use crate::step::StepOutcome;
-use crate::target::Placement;
 
 /// CPU time is reported per GiB.
 const GIB: f64 = (1u64 << 30) as f64;

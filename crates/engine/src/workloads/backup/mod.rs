@@ -14,7 +14,7 @@ use crate::backup::codec::Compression;
 use crate::backup::{Compressor, Destination, Method, Preallocation, Scope, Sealing};
 use crate::error::{Failure, FailureKind};
 use crate::workloads::transactions::SCRIPTS;
-use crate::workloads::{Action, Grants, Task, Workload};
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 use data::Material;
 use procedure::{Procedure, Share};
 

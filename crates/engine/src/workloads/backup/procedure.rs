@@ -19,11 +19,12 @@ use crate::backup::{
     BackupRequest, Backups, Compressor, Destination, Method, Preallocation, Restored, Scope, Sealing, ServerSide,
     Taken, Writer,
 };
+use crate::counters::Placement;
 use crate::dataset::Dialect;
 use crate::error::{Failure, FailureKind};
 use crate::step::{StepContext, Stepped};
-use crate::target::{Placement, Target};
-use crate::workloads::{self, StreamTask};
+use crate::target::Target;
+use crate::workloads::work::StreamTask;
 
 /// For progress.
 const PARTS: usize = 4;
@@ -70,7 +71,7 @@ fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
-impl workloads::Procedure for Procedure {
+impl crate::workloads::workload::Procedure for Procedure {
     fn facts(&self, target: &dyn Target) -> Facts {
         let mut facts = Facts::default();
         let programs = target.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
@@ -79,7 +80,7 @@ impl workloads::Procedure for Procedure {
     }
 
     fn connections(&self) -> u64 {
-        self.load.as_ref().map_or(0, StreamTask::connections)
+        self.load.as_ref().map_or(0, |task| task.shape.connections())
     }
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {

@@ -7,7 +7,7 @@ use host::blocks::Cache;
 use crate::dataset::DataFile;
 use crate::rng::Rng;
 use crate::stream::{Next, Stream};
-use crate::workloads::Work;
+use crate::workloads::work::Work;
 
 /// Separates reads among writes from the places' draws.
 const MIX_SALT: u64 = 0x6d69_7865_642d_696f;

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod keys;
+mod measure;
 #[cfg(test)]
 mod tests;
 
@@ -9,15 +10,17 @@ use model::{Point, WorkloadSpec};
 
 use crate::dataset::{DataFile, Dataset};
 use crate::error::Failure;
-use crate::target::Threads;
+use crate::generator::{LoadShape, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
-use crate::workloads::{Action, Grants, StreamTask, Task, Work, Workload};
+use crate::workloads::work::{StreamTask, Work};
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 
 pub use blocks::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
 use keys::Keys;
 pub(crate) use keys::size_to_make;
 pub use keys::{TargetPart, target_parts};
+pub(crate) use measure::record;
 
 pub struct DiskWorkload;
 
@@ -51,10 +54,12 @@ impl Workload for DiskWorkload {
         Ok(Task {
             dataset,
             action: Action::Stream(StreamTask {
-                clients: 0..load.clients(),
-                threads: Threads::AtMost(load.threads()),
-                pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
-                traffic: Traffic { limits_ns: Vec::new(), ..Traffic::default() },
+                shape: LoadShape {
+                    clients: 0..load.clients(),
+                    threads: Threads::AtMost(load.threads()),
+                    pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
+                    traffic: Traffic { limits_ns: Vec::new(), ..Traffic::default() },
+                },
                 work: Work::Blocks(load),
             }),
         })

@@ -3,7 +3,7 @@
 use model::Reading;
 
 use super::account::{FileClass, IoAccount, IoPlace};
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, running};
 use crate::target::Target;

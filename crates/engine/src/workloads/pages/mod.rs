@@ -15,7 +15,7 @@ use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::error::Failure;
-use crate::workloads::{Action, Grants, Task, Workload};
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 use procedure::PageInsert;
 
 pub use account::{Figure, FileClass, IoAccount, IoPlace};

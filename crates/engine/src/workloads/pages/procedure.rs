@@ -7,11 +7,12 @@ use super::account::{FileClass, IoAccount};
 use super::dialect::{PagesDialect, Totals, WrittenBy, one};
 use super::insert::{Inserted, insert};
 use super::outcome;
+use crate::counters::Counters;
 use crate::error::{Failure, FailureKind};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, Stepped, Stopwatch};
-use crate::target::{Counters, OsIo};
-use crate::workloads::Procedure;
+use crate::target::OsIo;
+use crate::workloads::workload::Procedure;
 
 /// Fewest pages that a row may take: fewer, and two rows share one.
 const FEWEST_PAGES: f64 = 0.98;

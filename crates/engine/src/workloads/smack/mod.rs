@@ -22,13 +22,15 @@ use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
-use crate::target::Threads;
+use crate::generator::{LoadShape, Threads};
 use crate::traffic::Traffic;
 use crate::worker::Pace;
+use crate::workloads::texts::Texts;
 use crate::workloads::transactions::{
     Dictionary, Options, Part, Parts, Piece, Program, Protocol, Share, Words, WordyStatement,
 };
-use crate::workloads::{Action, Grants, StreamTask, Task, Texts, Workload};
+use crate::workloads::work::StreamTask;
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 use run::{Arguments, Run};
 use source::Sources;
 use syntax::{File, Section, SectionKind};
@@ -303,10 +305,12 @@ impl Workload for SuperSmack {
             dataset,
             action: Action::Stream(StreamTask {
                 work: program.into(),
-                clients: 0..clients,
-                pace,
-                threads: Threads::Best,
-                traffic: Traffic { transactions: queries, ..Traffic::default() },
+                shape: LoadShape {
+                    clients: 0..clients,
+                    pace,
+                    threads: Threads::Best,
+                    traffic: Traffic { transactions: queries, ..Traffic::default() },
+                },
             }),
         })
     }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use super::error::SmackError;
 use super::gen_data::{GenData, MOST_BYTES};
 use super::syntax::{File, Section, SectionKind, Written};
-use crate::dataset::Datum;
-use crate::workloads::Texts;
+use crate::datum::Datum;
+use crate::workloads::texts::Texts;
 use crate::workloads::texts::place_beside;
 use crate::workloads::transactions::WordList;
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::error::SmackError;
 use super::source::{Sources, fields, hash};
 use super::syntax::{Section, SectionKind, Written};
-use crate::dataset::{Dataset, Datum, Table};
+use crate::dataset::{Dataset, Table};
+use crate::datum::Datum;
 
 const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 

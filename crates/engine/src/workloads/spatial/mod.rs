@@ -21,7 +21,7 @@ use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::error::{Failure, FailureKind};
-use crate::workloads::{Action, Grants, Task, Workload};
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 use land::Land;
 use shapes::Shapes;
 use suite::Suite;

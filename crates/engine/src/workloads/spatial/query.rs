@@ -1,6 +1,6 @@
 //! The queries, and the judgement of their answers.
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 
 use super::exact::Fixed;
 

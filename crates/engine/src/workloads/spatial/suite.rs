@@ -9,13 +9,13 @@ use super::land::{Answers, Land};
 use super::query::{Query, judge};
 use super::tables;
 use super::timing::{Question, Run};
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::{Failure, FailureKind};
 use crate::rng::Rng;
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::target::Target;
-use crate::workloads::Procedure;
+use crate::workloads::workload::Procedure;
 
 /// The published estimator drops the shortest and the longest run.
 const FEWEST_TO_TRIM: usize = 3;

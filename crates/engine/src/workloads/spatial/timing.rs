@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::error::Failure;
 use crate::session::Session;
 

@@ -18,7 +18,7 @@ use super::slots::Slot;
 use super::tokens::{continues_name, is_name};
 use super::turns::{Draw, Form, Part};
 use super::value::{Fault, Value};
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 use crate::stream::{Asked, Next, Retry, Stream};
 

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::dataset::{Column, ColumnKind, Dataset, Datum, Index, Nulls, Table};
+use crate::dataset::{Column, ColumnKind, Dataset, Index, Nulls, Table};
+use crate::datum::Datum;
 
 const ACCOUNTS_PER_SCALE: u64 = 100_000;
 const TELLERS_PER_SCALE: u64 = 10;

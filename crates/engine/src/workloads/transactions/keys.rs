@@ -10,9 +10,9 @@ use super::program::Protocol;
 use super::tokens::is_name;
 use crate::dataset::Tables;
 use crate::error::{Failure, FailureKind};
+use crate::generator::Threads;
 use crate::stream::Retry;
-use crate::target::Threads;
-use crate::workloads::Grants;
+use crate::workloads::workload::Grants;
 
 model::keys! {
     pub(super) struct Keys {

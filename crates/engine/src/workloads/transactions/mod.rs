@@ -1,6 +1,7 @@
 //! Transactions: scripts of SQL statements in pgbench's language, run by many clients.
 
 mod client;
+pub(crate) mod counted;
 mod dataset;
 mod dictionary;
 mod expression;
@@ -24,7 +25,10 @@ use model::{Point, WorkloadSpec};
 
 use crate::dataset::{Dataset, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::workloads::{Action, Grants, StreamTask, Task, Texts, Workload};
+use crate::generator::LoadShape;
+use crate::workloads::texts::Texts;
+use crate::workloads::work::StreamTask;
+use crate::workloads::workload::{Action, Grants, Task, Workload};
 use keys::Keys;
 
 pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
@@ -71,7 +75,10 @@ impl Workload for Transactions {
         let threads = keys::threads(&keys);
         Ok(Task {
             dataset,
-            action: Action::Stream(StreamTask { work: program.into(), clients: 0..clients, pace, threads, traffic }),
+            action: Action::Stream(StreamTask {
+                work: program.into(),
+                shape: LoadShape { clients: 0..clients, pace, threads, traffic },
+            }),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 use super::value::{Fault, Value, value_of_text};
-use crate::dataset::Datum;
+use crate::datum::Datum;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Slot {

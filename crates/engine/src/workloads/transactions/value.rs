@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {

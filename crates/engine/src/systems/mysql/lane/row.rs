@@ -1,7 +1,7 @@
 use wire::mysql::{BinaryRow, ColumnType, TextRow, kind};
 use wire::{Result, Value};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::KeptRow;
 
 fn text(bytes: &[u8]) -> Datum {

@@ -1,7 +1,7 @@
 use wire::WireError;
 use wire::mysql::{Column, ColumnType, Prepared, Request, Template};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::systems::server::dialogue::with_values;
 
 /// As last described.

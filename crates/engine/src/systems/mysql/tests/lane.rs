@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::ErrorClass;
 use crate::systems::server::testing::lane::{class, kept, text, with_lane};
 use crate::workloads::transactions::{Rows, StatementOp};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::*;
+use crate::generator::Threads;
 use crate::systems::server::testing::life;
 use crate::systems::server::tls::testing::make;
-use crate::target::Threads;
 use crate::workloads::transactions::pgbench_tables;
 
 #[test]

@@ -5,7 +5,7 @@ use wire::WireError;
 use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
 
 use super::statement::{Encoded, Shape};
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, SyncPoint, lost};
 use crate::systems::server::dialogue::{Conversation, Heard, LastRows, Parting, ServerError as _, State, without_end};
 use crate::workloads::transactions::{Flow, Rows, StatementOp};

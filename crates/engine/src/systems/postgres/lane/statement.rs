@@ -4,7 +4,7 @@ use wire::WireError;
 use wire::postgres::oid::UNSPECIFIED;
 use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::systems::server::dialogue::with_values;
 use crate::workloads::transactions::{Flow, Rows};
 

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{ErrorClass, Lane as _, SyncPoint};
 use crate::systems::postgres::lane::Connection;
 use crate::systems::server::testing::lane::{Probe, class, kept, native, text};

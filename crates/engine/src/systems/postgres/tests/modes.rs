@@ -5,9 +5,9 @@ use hdrhistogram::serialization::Deserializer;
 use model::{Length, Point, Reading, RunRecord};
 
 use super::*;
-use crate::registry::Registry;
-use crate::run::suite::run_once;
-use crate::workloads::{Action, Grants, Task};
+use crate::systems::suite::run_once;
+use crate::workloads::transactions::Transactions;
+use crate::workloads::workload::{Action, Grants, Task, Workload as _};
 
 fn point(pairs: &[(&str, &str)]) -> Point {
     let value = |text: &str| text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int);
@@ -22,7 +22,7 @@ fn point(pairs: &[(&str, &str)]) -> Point {
 }
 
 fn task(pairs: &[(&str, &str)]) -> Task {
-    Registry::built_in().workload("transactions").unwrap().task(&point(pairs), &Grants::default()).unwrap()
+    Transactions.task(&point(pairs), &Grants::default()).unwrap()
 }
 
 /// As the conductor runs one.

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use model::DurabilityTier;
 
 use super::*;
-use crate::run::suite::sessions_elsewhere_are_not_counted;
 use crate::systems::server::testing::fakes::listen;
 use crate::systems::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
 use crate::systems::server::testing::life;
+use crate::systems::suite::sessions_elsewhere_are_not_counted;
 use crate::workloads::transactions::pgbench_tables;
 
 #[test]

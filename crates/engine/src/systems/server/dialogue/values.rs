@@ -2,7 +2,7 @@
 
 use wire::Value;
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::KeptRow;
 
 /// Parameters passed without allocation.

@@ -6,7 +6,7 @@ use std::thread;
 use host::reactor::Choice;
 
 use super::Tested;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
 use crate::systems::server::dialogue::{Conversation, NativeLane, Protocol};
 use crate::systems::server::target::{LaneOf, Server, ServerTarget, Settings as _, StatementsOf};

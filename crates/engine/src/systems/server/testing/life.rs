@@ -11,21 +11,25 @@ use model::{Length, RunRecord, RunState};
 
 use super::{Tested, started};
 use crate::error::{Failure, FailureKind};
-use crate::run::suite::run_once;
+use crate::generator::{LoadShape, Threads};
 use crate::stream::Retry;
 use crate::systems::server::target::{Purpose, Server, ServerTarget, Settings as _};
-use crate::target::{Target, Threads};
+use crate::systems::suite::run_once;
+use crate::target::Target;
 use crate::traffic::Traffic;
 use crate::worker::Pace;
-use crate::workloads::StreamTask;
 use crate::workloads::transactions::{Options, compile_with, pgbench_tables};
+use crate::workloads::work::StreamTask;
 
 /// Conflicts are tried again.
 pub(crate) fn run_of(target: &dyn Target, script: &str, clients: u32, length: Duration) -> Result<RunRecord, Failure> {
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
     let (threads, traffic) = (Threads::Best, Traffic::default());
-    let task = StreamTask { work: program.into(), clients: 0..clients, pace: Pace::Closed, threads, traffic };
+    let task = StreamTask {
+        work: program.into(),
+        shape: LoadShape { clients: 0..clients, pace: Pace::Closed, threads, traffic },
+    };
     run_once(target, &task, Length::Duration(length))
 }
 

@@ -17,11 +17,13 @@ use super::counted::tests::Lying;
 use super::private::{Private, Recipe};
 use super::target::{self, Server, ServerTarget, StatementsOf};
 use crate::clock::RealClock;
+use crate::counters::{Counters, Placement};
 use crate::dataset::{Dataset, Dialect, Tables};
 use crate::error::{Failure, FailureKind};
-use crate::run::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
-use crate::target::{Consent, Counters, Load, OpenRequest, Placement, Target};
+use crate::systems::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
+use crate::target::{Consent, OpenRequest, Target};
 use crate::worker::{self, LoadCounts, WorkerContext};
+use crate::workloads::work::Load;
 
 pub(crate) trait Tested: Server {
     /// By the programs that the developer selects.

@@ -15,7 +15,7 @@ use wire::tds::{
 use super::connection::Connection;
 use super::statement::{Mode, Statement, Typed};
 use super::{AskError, Client, Opened};
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::systems::server::dialogue::{Asker, Protocol, TextRows, Timed, Tls, value};
 
 /// Interval of `go_on` during a long statement.

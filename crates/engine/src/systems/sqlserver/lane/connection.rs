@@ -6,7 +6,7 @@ use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMe
 
 use super::own_words;
 use super::statement::Statement;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
 use crate::systems::server::dialogue::{
     Conversation, Heard, LastRows, Parting, ServerError, State, too_long, without_end,

@@ -1,7 +1,7 @@
 use wire::WireError;
 use wire::tds::{Declared, Request, RequestSession};
 
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::systems::server::dialogue::with_values;
 
 /// For statements with parameters. Others go as batches, which the server recognises by text.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::dataset::Datum;
+use crate::datum::Datum;
 use crate::stream::{Next, Stream};
 use crate::workloads::transactions::StatementOp;
 

@@ -4,7 +4,8 @@ use std::sync::Mutex;
 use proptest::prelude::*;
 
 use super::*;
-use crate::dataset::{Datum, Dialect};
+use crate::dataset::Dialect;
+use crate::datum::Datum;
 use crate::lane::{ErrorClass, KeptRow, SyncPoint};
 use crate::stream::{Next, Stream};
 use crate::workloads::transactions::program::{Effect, split};

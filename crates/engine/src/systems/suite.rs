@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, Value};
 
-use super::RunTask;
 use crate::error::{Failure, FailureKind};
 use crate::observer::Silent;
-use crate::registry::Registry;
 use crate::target::Target;
-use crate::workloads::{Action, Grants, StreamTask};
+use crate::workloads::transactions::Transactions;
+use crate::workloads::work::RunTask;
+use crate::workloads::work::StreamTask;
+use crate::workloads::workload::{Action, Grants, Workload as _};
 
 /// Transactions per client, and clients.
 const EACH: u64 = 40;
@@ -50,7 +51,7 @@ fn run(
         ("rate".to_owned(), Value::Float(0.0)),
     ]);
     point.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let task = Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap();
+    let task = Transactions.task(&point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
     if on == On::New {
         target.prepare(&task.dataset).unwrap();

@@ -3,14 +3,20 @@
 //! The load's claims are verified by the server in the most precise way of each engine: rows left by a script, counts
 //! of the load's own sessions, counters of its database. A disagreement voids the run; partial checks are reported.
 
+use std::thread;
+use std::time::Duration;
+
 use model::{Mark, MarkKind};
 
-use super::Run;
+use super::{Countable, Program};
+use crate::counters::Counters;
 use crate::error::{Failure, FailureKind};
 use crate::lane::SessionCounts;
-use crate::target::Counters;
+use crate::run::ServerCounters;
 use crate::worker::LoadCounts;
-use crate::workloads::transactions::{Countable, Program};
+
+/// For server statistics to show commits.
+const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Bounds of a count.
 struct Claim {
@@ -51,37 +57,59 @@ impl Claim {
     }
 }
 
-impl Run<'_> {
-    /// Verifies the client's claims; a mark reports what could not be.
-    pub(super) fn check_counts(
-        &self,
-        program: &Program,
-        counts: &LoadCounts,
-        counters: &mut Counters,
-    ) -> Result<Vec<Mark>, Failure> {
-        let by_rows = self.check_rows(program, counts)?;
-        let by_sessions = check_sessions(program, counts, counters)?;
-        let by_database = check_database(program, counts, counters)?;
-        let mut marks: Vec<Mark> = rolled_back(program, counts, counters).into_iter().collect();
-        if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
-            let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
-            marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
-        }
-        Ok(marks)
+/// Verifies the client's claims; a mark reports what could not be.
+pub(crate) fn check(
+    program: &Program,
+    server: &dyn ServerCounters,
+    before: &Counters,
+    counts: &LoadCounts,
+) -> Result<(Counters, Vec<Mark>), Failure> {
+    let mut counters = counters_after(program, server, before, counts)?;
+    let by_rows = check_rows(program, server, counts)?;
+    let by_sessions = check_sessions(program, counts, &mut counters)?;
+    let by_database = check_database(program, counts, &counters)?;
+    let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
+    if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
+        let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
+        marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
     }
+    Ok((counters, marks))
+}
 
-    /// Rows of a built-in script. `Err`: why not, empty for scripts without such rows.
-    fn check_rows(&self, program: &Program, counts: &LoadCounts) -> Result<Result<(), Option<String>>, Failure> {
-        let Some(check) = program.check else { return Ok(Err(None)) };
-        let claim = Claim { what: "transactions", least: counts.succeeded, most: counts.succeeded + counts.failures() };
-        match self.server.scalar(check.sql) {
-            Ok(seen) => {
-                claim.hold(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
-                Ok(Ok(()))
-            }
-            Err(failure) if failure.kind == FailureKind::Unsupported => Ok(Err(Some(failure.cause))),
-            Err(failure) => Err(failure),
+/// Waits until they show everything committed; minus those before.
+fn counters_after(
+    program: &Program,
+    server: &dyn ServerCounters,
+    before: &Counters,
+    counts: &LoadCounts,
+) -> Result<Counters, Failure> {
+    let claimed = claimed_commits(program, counts) as f64;
+    let started_ns = host::clock::now_ns();
+    loop {
+        let since = server.counters()?.since(before);
+        let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
+        if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
+            return Ok(since);
         }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Rows of a built-in script. `Err`: why not, empty for scripts without such rows.
+fn check_rows(
+    program: &Program,
+    server: &dyn ServerCounters,
+    counts: &LoadCounts,
+) -> Result<Result<(), Option<String>>, Failure> {
+    let Some(check) = program.check else { return Ok(Err(None)) };
+    let claim = Claim { what: "transactions", least: counts.succeeded, most: counts.succeeded + counts.failures() };
+    match server.scalar(check.sql) {
+        Ok(seen) => {
+            claim.hold(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
+            Ok(Ok(()))
+        }
+        Err(failure) if failure.kind == FailureKind::Unsupported => Ok(Err(Some(failure.cause))),
+        Err(failure) => Err(failure),
     }
 }
 
@@ -147,7 +175,7 @@ fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> O
 }
 
 /// At least.
-pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
+fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
     match program.countable() {
         Countable::No(_) => 0,
         Countable::Exactly | Countable::AtLeast(_) => counts.succeeded * program.commits_per_transaction(),
@@ -155,16 +183,16 @@ pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
 }
 
 /// Commits, else statements, of which every commit takes at least one.
-pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
+fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
     let statements = || counters.get("statements").map(|seen| (" statements", seen));
     counters.get("commits").map(|seen| ("", seen)).or_else(statements)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::compile;
     use super::*;
     use crate::stream::Asked;
-    use crate::workloads::transactions::compile;
 
     fn held(script: &str, seen: SessionCounts, in_vain: u64) -> Result<Result<(), String>, String> {
         let program = compile(script, &[]).unwrap();

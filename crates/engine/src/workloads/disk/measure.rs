@@ -3,13 +3,15 @@
 use host::disk::{Asked, LayerTraffic, Reached, Share};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
-use super::{Evidence, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape};
+use super::BlockLoad;
+use crate::counters::Devices;
 use crate::durations::Durations;
 use crate::lane::{Helpers, Transfer};
+use crate::measure::{
+    Evidence, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
+};
 use crate::recorder::KindCounts;
-use crate::target::Devices;
 use crate::worker::{LoadCounts, Pace};
-use crate::workloads::disk::BlockLoad;
 
 const MIB: f64 = 1_048_576.0;
 /// Reading a page takes some 50 µs with two bits per cell and 75 with three (R. H. and A. C. Arpaci-Dusseau,
@@ -206,7 +208,8 @@ mod tests {
 
     use super::*;
     use crate::workloads::disk::DiskWorkload;
-    use crate::workloads::{Action, Grants, Work, Workload as _};
+    use crate::workloads::work::Work;
+    use crate::workloads::workload::{Action, Grants, Workload as _};
 
     fn load(pairs: &[(&str, &str)]) -> BlockLoad {
         let spec = DiskWorkload.spec();

@@ -1,0 +1,78 @@
+//! What a system has counted, and where it works.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use host::disk::LayerCounters;
+use model::Reading;
+use serde::{Deserialize, Serialize};
+
+/// Where the engine works, as the client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Placement {
+    /// In the worker's thread: client and engine costs are inseparable.
+    InProcess,
+    /// In étalon's process, in threads of its own to which the workers hand their operations: what the process uses beside the
+    /// load generator's threads is the engine's. What it does within a call counts as the client's.
+    OwnThreads,
+    Server,
+}
+
+/// A snapshot by name. A run shows differences.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A run's
+    /// counts are verified by these.
+    pub counts: BTreeMap<Cow<'static, str>, Counter>,
+    /// Under a target of blocks, on its own host.
+    #[serde(skip)]
+    pub devices: Option<Devices>,
+}
+
+/// Under a target of blocks, at one instant.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// From the filesystem's device down to the disks.
+    pub layers: Result<LayerCounters, String>,
+    /// The warmest sensor.
+    pub celsius: Result<f64, String>,
+    /// Extents of the files.
+    pub extents: Result<u64, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counter {
+    pub reading: Reading,
+    pub unit: Cow<'static, str>,
+}
+
+impl Counters {
+    pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
+        self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
+    }
+
+    pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
+        self.counts.insert(name.into(), Counter { reading: Reading::Unavailable(reason.into()), unit: unit.into() });
+    }
+
+    pub fn get(&self, name: &str) -> Option<f64> {
+        match self.counts.get(name)?.reading {
+            Reading::Value(value) => Some(value),
+            Reading::Unavailable(_) => None,
+        }
+    }
+
+    #[must_use]
+    pub fn since(&self, before: &Counters) -> Counters {
+        let difference = |name: &str, now: &Counter| {
+            let reading = match (&now.reading, before.get(name)) {
+                (Reading::Value(now), Some(then)) => Reading::Value(now - then),
+                (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the run".to_owned()),
+                (unavailable, _) => unavailable.clone(),
+            };
+            Counter { reading, unit: now.unit.clone() }
+        };
+        let counts = self.counts.iter().map(|(name, now)| (name.clone(), difference(name, now))).collect();
+        Counters { counts, devices: self.devices.clone() }
+    }
+}
