@@ -1,11 +1,11 @@
 //! Backups as servers send them: tar archives and MariaDB's stream of files.
 //!
-//! Seeds: crates/engine/src/backup/archive.rs
+//! Seeds: crates/families/src/backup/archive.rs
 
 #![no_main]
 
-use engine::backup::Layout;
-use engine::backup::archive;
+use families::backup::backups::Layout;
+use families::backup::archive;
 use etalon_fuzz::chosen;
 use libfuzzer_sys::fuzz_target;
 

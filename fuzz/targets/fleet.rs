@@ -1,13 +1,13 @@
 //! What conductor and agents read of each other.
 //!
-//! Seeds: crates/fleet/src/protocol.rs crates/model/src/run.rs crates/model/src/metric.rs crates/engine/src/generator.rs
-//! Seeds: crates/engine/src/worker/counts.rs
+//! Seeds: crates/fleet/src/protocol.rs crates/model/src/run.rs crates/model/src/metric.rs crates/load/src/generator.rs
+//! Seeds: crates/load/src/worker/counts.rs
 
 #![no_main]
 
-use engine::generator::HostLoad;
-use engine::series::Latencies;
-use engine::worker::TaskLog;
+use load::generator::HostLoad;
+use load::series::Latencies;
+use load::worker::TaskLog;
 use etalon_fuzz::{chosen, seed};
 use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, Wanted, name_is_fit};
 use libfuzzer_sys::fuzz_target;

@@ -1,15 +1,15 @@
 //! Plans, `--set` arguments, and the tasks of a plan's cases, which name no file that is there.
 //!
-//! Seeds: plans docs/plan.md crates/model/src/plan crates/engine/src/workloads/transactions/keys.rs
+//! Seeds: plans docs/plan.md crates/model/src/plan crates/families/src/transactions/keys.rs
 
 #![no_main]
 
 use std::sync::LazyLock;
 
 use engine::Registry;
-use engine::workloads::smack::SuperSmack;
-use engine::workloads::workload::{Grants, Workload};
-use engine::workloads::texts::Texts;
+use families::smack::SuperSmack;
+use families::workload::{Grants, Workload};
+use families::texts::Texts;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::plan::{Changes, Form, redact_text};

@@ -1,14 +1,14 @@
 //! Scripts in pgbench's language: compiled, and run against a server that answers with a row.
 //!
-//! Seeds: crates/engine/src/workloads/transactions/scripts crates/engine/src/workloads/transactions/function.rs
-//! Seeds: crates/engine/src/workloads/transactions/meta.rs crates/engine/src/workloads/transactions/tests
+//! Seeds: crates/families/src/transactions/scripts crates/families/src/transactions/function.rs
+//! Seeds: crates/families/src/transactions/meta.rs crates/families/src/transactions/tests
 
 #![no_main]
 
-use engine::datum::Datum;
-use engine::lane::KeptRow;
-use engine::stream::{Next, Stream};
-use engine::workloads::transactions::{Options, Protocol, Unset, compile_with, weighted};
+use load::datum::Datum;
+use load::lane::KeptRow;
+use load::stream::{Next, Stream};
+use families::transactions::{Options, Protocol, Unset, compile_with, weighted};
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,13 +1,13 @@
 //! GeoJSON and TopoJSON: read as a plan's key names it, and with the answers that follow from the shapes.
 //!
-//! Seeds: crates/engine/tests/shapes crates/engine/src/workloads/spatial/shapes/file.rs
+//! Seeds: crates/families/tests/shapes crates/families/src/spatial/shapes/file.rs
 
 #![no_main]
 
-use engine::workloads::spatial::{Spatial, expected_of_shapes};
-use engine::workloads::texts::Named;
-use engine::workloads::workload::{Grants, Workload};
-use engine::workloads::texts::Texts;
+use families::spatial::{Spatial, expected_of_shapes};
+use families::texts::Named;
+use families::workload::{Grants, Workload};
+use families::texts::Texts;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};

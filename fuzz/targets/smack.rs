@@ -1,15 +1,15 @@
 //! Scripts in super-smack's language, with a file of words beside them: compiled, their rows made, and run for a while.
 //!
-//! Seeds: crates/engine/src/workloads/smack
+//! Seeds: crates/families/src/smack
 
 #![no_main]
 
-use engine::stream::{Next, Stream};
-use engine::workloads::smack::SuperSmack;
-use engine::workloads::texts::Named;
-use engine::workloads::workload::{Action, Grants, Workload};
-use engine::workloads::texts::Texts;
-use engine::workloads::work::Work;
+use load::stream::{Next, Stream};
+use families::smack::SuperSmack;
+use families::texts::Named;
+use families::workload::{Action, Grants, Workload};
+use families::texts::Texts;
+use families::work::Work;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};

@@ -1,16 +1,18 @@
 //! URLs of systems, by each engine's own reader, under the permits of an agent that allows nothing.
 //!
-//! Seeds: docs/tls.md crates/engine/src/systems/postgres/url.rs crates/engine/src/systems/mysql/url.rs
-//! Seeds: crates/engine/src/systems/sqlserver/url.rs
+//! Seeds: docs/tls.md crates/systems/src/postgres/url.rs crates/systems/src/mysql/url.rs
+//! Seeds: crates/systems/src/sqlserver/url.rs
 
 #![no_main]
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use engine::permits::Named;
-use engine::target::OpenRequest;
-use engine::{Consent, Permits, Registry};
+use families::permits::Named;
+use families::target::OpenRequest;
+use families::target::Consent;
+use families::permits::Permits;
+use engine::Registry;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::SystemPlan;

@@ -1,11 +1,11 @@
 //! Short texts of plans and command lines: times, lists, SQLIO's command lines and files.
 //!
-//! Seeds: docs/disk.md crates/model/src/duration.rs crates/formats/src/sqlio crates/engine/src/workloads/smack/gen_data.rs
+//! Seeds: docs/disk.md crates/model/src/duration.rs crates/formats/src/sqlio crates/families/src/smack/gen_data.rs
 
 #![no_main]
 
-use engine::workloads::smack::GenData;
-use engine::workloads::spatial::Query;
+use families::smack::GenData;
+use families::spatial::Query;
 use etalon_fuzz::{chosen, text};
 use formats::sqlio;
 use libfuzzer_sys::fuzz_target;

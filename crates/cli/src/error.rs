@@ -1,6 +1,7 @@
 //! Errors for people: what was tried, where in the plan, what came back, what to do.
 
-use engine::{ExperimentError, Failure, FailureKind};
+use engine::ExperimentError;
+use load::error::{Failure, FailureKind};
 
 use crate::exit::Exit;
 

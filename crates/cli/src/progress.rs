@@ -3,9 +3,10 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use engine::worker::TaskLog;
-use engine::{Observer, Progress as HowFar, Registry, StepProgress, Tick};
+use engine::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use load::observer::{Observer, Progress as HowFar, StepProgress, Tick};
+use load::worker::TaskLog;
 use model::{Case, Facts, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState};
 
 use report::number::count;

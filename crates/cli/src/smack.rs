@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::args::PlanSource;
 use crate::error::CliError;
-use engine::workloads::smack::{BUILT_IN, Script};
+use families::smack::{BUILT_IN, Script};
 
 /// A script with the values of its `$1`, `$2`, ….
 #[derive(Clone, Debug)]

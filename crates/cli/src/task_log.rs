@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use engine::rng::Rng;
-use engine::worker::{TaskEnd, TaskLog};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use load::rng::Rng;
+use load::worker::{TaskEnd, TaskLog};
 use model::{Plan, PlannedRun};
 
 /// Nanoseconds of a tick.

@@ -14,17 +14,17 @@ use model::{
 };
 use store::{Rest, Store};
 
-use crate::dataset::Tables;
-use crate::error::{Failure, FailureKind};
-use crate::observer::{Observer, Progress};
 use crate::patience::within;
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Job, Places, Site};
-use crate::target::{Consent, OpenRequest};
-use crate::workloads::work::LoadKind;
-use crate::workloads::work::{StreamTask, Work};
-use crate::workloads::workload::{Action, Grants, Task};
+use families::dataset::Tables;
+use families::target::{Consent, OpenRequest};
+use families::work::LoadKind;
+use families::work::{StreamTask, Work};
+use families::workload::{Action, Grants, Task};
+use load::error::{Failure, FailureKind};
+use load::observer::{Observer, Progress};
 
 /// For a server that went away.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,36 +1,12 @@
-//! Every engine and every workload: the one place that a new one adds a line to.
+//! The engines and workloads of this build, and those that a test adds.
 
 use std::path::PathBuf;
 
 use model::{Catalog, SystemPlan};
 
-use crate::error::{Failure, FailureKind};
-use crate::systems;
-use crate::target::{Engine, OpenRequest, Target};
-use crate::workloads::workload::Workload;
-use crate::workloads::{backup, creation, disk, pages, smack, spatial, transactions};
-
-/// The engines of this build.
-const ENGINES: &[&dyn Engine] = &[
-    &systems::postgres::Postgres,
-    &systems::mysql::MySql,
-    &systems::sqlserver::SqlServer,
-    &systems::sqlite::Sqlite::Plain,
-    &systems::sqlite::Sqlite::Encrypted,
-    &systems::disk::Disk,
-    &systems::sim::Sim,
-];
-
-/// The workloads of this build.
-const WORKLOADS: &[&dyn Workload] = &[
-    &transactions::Transactions,
-    &creation::TableCreation,
-    &smack::SuperSmack,
-    &pages::Pages,
-    &spatial::Spatial,
-    &backup::Backup,
-    &disk::DiskWorkload,
-];
+use families::target::{Engine, OpenRequest, Target};
+use families::workload::Workload;
+use load::error::{Failure, FailureKind};
 
 #[derive(Clone)]
 pub struct Registry {
@@ -40,7 +16,7 @@ pub struct Registry {
 
 impl Registry {
     pub fn built_in() -> Registry {
-        Registry { engines: ENGINES.to_vec(), workloads: WORKLOADS.to_vec() }
+        Registry { engines: systems::ENGINES.to_vec(), workloads: families::WORKLOADS.to_vec() }
     }
 
     #[must_use]

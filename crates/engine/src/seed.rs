@@ -2,9 +2,9 @@
 
 use model::{Case, Plan, PlannedRun, SystemPlan};
 
-use crate::rng::Rng;
-use crate::workloads::work::{StreamTask, Work};
-use crate::workloads::workload::{Action, Task};
+use families::work::{StreamTask, Work};
+use families::workload::{Action, Task};
+use load::rng::Rng;
 
 /// A round's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
 /// run's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A

@@ -5,18 +5,18 @@ use std::sync::atomic::AtomicBool;
 
 use model::{Case, Facts, RunRecord, Schedule, SystemPlan};
 
-use crate::dataset::Tables;
-use crate::error::Failure;
-use crate::generator::{LoadGenerator, LoadSpec, Local};
-use crate::observer::Observer;
-use crate::run::Run;
-use crate::session::SessionKind;
-use crate::step::{self, StepContext};
-use crate::target::{OpenRequest, Target};
-use crate::workloads::work::LoadKind;
-use crate::workloads::work::OfTarget;
-use crate::workloads::work::StreamTask;
-use crate::workloads::workload::{Action, Task};
+use families::dataset::Tables;
+use families::session::SessionKind;
+use families::step::{self, StepContext};
+use families::target::{OpenRequest, Target};
+use families::work::LoadKind;
+use families::work::OfTarget;
+use families::work::StreamTask;
+use families::workload::{Action, Task};
+use load::error::Failure;
+use load::generator::{LoadGenerator, LoadSpec, Local};
+use load::observer::Observer;
+use load::run::Run;
 
 #[derive(Clone, Copy)]
 pub struct Job<'a> {

@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
-use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Progress, Registry, Silent};
+use engine::{Conductor, Ended, ExperimentError, Registry};
+use families::target::Consent;
+use load::observer::{Observer, Progress, Silent};
 use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
 use store::Store;
 use stored::create;
@@ -95,7 +97,7 @@ fn a_server_that_has_not_seen_what_the_client_counted_fails_the_run() {
     let plan = parse(&TOY.replace("WHICH", "forgetful"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
     let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
-    assert_eq!(kind, engine::FailureKind::Verification);
+    assert_eq!(kind, load::error::FailureKind::Verification);
     assert!(reason.contains("the client counted"), "{reason}");
     let failed = store.runs().unwrap().into_iter().filter(|t| t.state == RunState::Failed).count();
     assert_eq!(failed, 1);
@@ -133,7 +135,7 @@ fn runs_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
     let plan = sim("", "stall_at_ms=0&stall_ms=5000", "rounds = 1\nduration = \"20ms\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
-    assert_eq!(kind, engine::FailureKind::NothingEnded);
+    assert_eq!(kind, load::error::FailureKind::NothingEnded);
     assert!(reason.contains("a longer `duration`"), "{reason}");
     let failed = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Failed).count();
     assert_eq!(failed, 3, "it was tried as often as one whose server had gone away");

@@ -14,13 +14,16 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::target::{OpenRequest, Target};
-use engine::worker::TaskLog;
-use engine::workloads::work::RunTask;
-use engine::workloads::work::StreamTask;
-use engine::workloads::workload::Grants;
-use engine::workloads::workload::{Action, Task};
-use engine::{Consent, Failure, FailureKind, Observer, Registry, Silent};
+use engine::Registry;
+use families::target::Consent;
+use families::target::{OpenRequest, Target};
+use families::work::RunTask;
+use families::work::StreamTask;
+use families::workload::Grants;
+use families::workload::{Action, Task};
+use load::error::{Failure, FailureKind};
+use load::observer::{Observer, Silent};
+use load::worker::TaskLog;
 use model::plan::{Connect, PrivateServer};
 use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 

@@ -14,10 +14,10 @@ mod procedure;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::Failure;
-use engine::datum::Datum;
-use engine::session::SessionKind;
-use engine::target::Target;
+use families::session::SessionKind;
+use families::target::Target;
+use load::datum::Datum;
+use load::error::Failure;
 use model::{Reading, RunRecord, SystemPlan, Value};
 
 use procedure::{open, private, reading, system};

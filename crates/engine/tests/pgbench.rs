@@ -11,12 +11,10 @@ use std::fs;
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-use engine::datum::Datum;
-use engine::lane::KeptRow;
-use engine::stream::{Next, Stream};
-use engine::workloads::transactions::{
-    Options, Program, Protocol, Source, StatementOp, Unset, compile_mix, compile_with,
-};
+use families::transactions::{Options, Program, Protocol, Source, StatementOp, Unset, compile_mix, compile_with};
+use load::datum::Datum;
+use load::lane::KeptRow;
+use load::stream::{Next, Stream};
 use server::{ROLE, Server, programs};
 
 struct Pgbench {
@@ -420,7 +418,7 @@ fn same_values(expressions: &[&str], ours: &str, theirs: &str) {
 }
 
 /// A random expression, without parentheses that would hide a wrong precedence.
-fn by_chance(rng: &mut engine::rng::Rng, depth: u32) -> String {
+fn by_chance(rng: &mut load::rng::Rng, depth: u32) -> String {
     const LEAVES: &[&str] = &[
         "0",
         "1",
@@ -463,7 +461,7 @@ fn by_chance(rng: &mut engine::rng::Rng, depth: u32) -> String {
 
 /// What étalon evaluates, pgbench evaluates to the same; what étalon refuses, pgbench refuses.
 fn expressions_by_chance_have_its_values(server: &Pgbench) {
-    let mut rng = engine::rng::Rng::new(2_026);
+    let mut rng = load::rng::Rng::new(2_026);
     let expressions: Vec<String> = (0..3_000).map(|n| by_chance(&mut rng, 1 + n % 3)).collect();
     let value = |expression: &&String| {
         let program = compile_with(&script_of(&[expression]), &options(Protocol::Simple, &[], 1)).ok()?;

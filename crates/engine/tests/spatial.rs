@@ -13,10 +13,10 @@ mod procedure;
 
 use std::path::Path;
 
-use engine::Failure;
-use engine::session::SessionKind;
-use engine::target::Target;
-use engine::workloads::spatial::Query;
+use families::session::SessionKind;
+use families::spatial::Query;
+use families::target::Target;
+use load::error::Failure;
 use model::{Measurement, Reading, RunRecord, SystemPlan, Value};
 
 use procedure::{open, private, reading, system};
@@ -88,7 +88,8 @@ fn joins_in_spatialite_go_by_the_r_tree() {
 
 /// Polygons with holes that touch in every way; lines at any angle, with points.
 fn of_files() -> [Vec<(&'static str, Value)>; 2] {
-    let files = ["lands", "roads"].map(|name| format!("{}/tests/shapes/{name}.json", env!("CARGO_MANIFEST_DIR")));
+    let files =
+        ["lands", "roads"].map(|name| format!("{}/../families/tests/shapes/{name}.json", env!("CARGO_MANIFEST_DIR")));
     files.map(|file| [small(9), vec![("shapes", Value::Text(file))]].concat())
 }
 

@@ -13,20 +13,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use engine::counters::{Counters, Placement};
-use engine::dataset::{Dataset, Dialect};
-use engine::datum::Datum;
-use engine::session::{Session, SessionKind};
-use engine::step::{self, StepContext};
-use engine::systems::{mysql, postgres, sqlite, sqlserver};
-use engine::target::Target;
-use engine::worker::{LoadCounts, WorkerContext};
-use engine::workloads::spatial::dialect::SpatialDialect;
-use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
-use engine::workloads::work::Load;
-use engine::workloads::workload::{Action, Grants, Task};
-use engine::{Failure, FailureKind, Registry, Silent};
+use engine::Registry;
+use families::dataset::{Dataset, Dialect};
+use families::session::{Session, SessionKind};
+use families::spatial::dialect::SpatialDialect;
+use families::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
+use families::step::{self, StepContext};
+use families::target::Target;
+use families::work::Load;
+use families::workload::{Action, Grants, Task};
+use load::counters::{Counters, Placement};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+use load::observer::Silent;
+use load::worker::{LoadCounts, WorkerContext};
 use model::{Facts, Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, Value};
+use systems::{mysql, postgres, sqlite, sqlserver};
 
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
 

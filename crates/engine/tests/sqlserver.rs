@@ -13,10 +13,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::target::{OpenRequest, Target};
-use engine::workloads::work::RunTask;
-use engine::workloads::workload::{Action, Grants, Task};
-use engine::{Consent, Failure, FailureKind, Registry, Silent};
+use engine::Registry;
+use families::target::Consent;
+use families::target::{OpenRequest, Target};
+use families::work::RunTask;
+use families::workload::{Action, Grants, Task};
+use load::error::{Failure, FailureKind};
+use load::observer::Silent;
 use model::{Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, SystemPlan, Value};
 
 use tds_server::{Asked, Encryption, PASSWORD, Reply, Server, certificate, error};
@@ -162,7 +165,7 @@ fn every_script_and_protocol_counts_right() {
         for script in ["select-only", "select-update", "simple-update", "tpcb-like"] {
             let task = task(&[("script", text(script)), ("protocol", text(protocol)), ("clients", Value::Int(3))]);
             // Another test has loaded the tables.
-            let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
+            let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
             target.prepare(&empty).unwrap();
             let record = run(&*target, &task, 30).unwrap_or_else(|failure| panic!("{script}, {protocol}: {failure}"));
             assert_eq!(record.state, RunState::Measured);
@@ -201,7 +204,7 @@ fn a_deadlock_s_victim_is_tried_again_and_other_errors_are_counted() {
         };
         let server = Server::start(Encryption::None, Arc::new(script));
         let target = open(&server.url()).unwrap();
-        let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
+        let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
         target.prepare(&empty).unwrap();
         let record = run(&*target, &task(&[("max_tries", Value::Int(3))]), 5).unwrap();
         assert_eq!(record.state, RunState::Measured, "{number}");
@@ -220,7 +223,7 @@ fn a_deadlock_s_victim_is_tried_again_and_other_errors_are_counted() {
 fn a_statement_that_the_server_does_not_take_is_named_before_the_run() {
     let server = Server::plain();
     let target = open(&server.url()).unwrap();
-    let program = engine::workloads::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
+    let program = families::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
     let mut task = task(&[]);
     let Action::Stream(stream) = &mut task.action else { panic!("a script is a stream") };
     stream.work = program.into();
@@ -310,7 +313,7 @@ fn encryption_is_what_the_url_says() {
     assert_eq!(tls(&*open(&login_only.url_of("sa", PASSWORD, &exactly("optional"))).unwrap()), "login only");
     let blind = forced.url_of("sa", PASSWORD, "encrypt=true&trust_server_certificate=true");
     let target = open(&blind).unwrap();
-    let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
+    let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
     target.prepare(&empty).unwrap();
     let record = run(&*target, &task(&[("clients", Value::Int(2))]), 10).unwrap();
     assert_eq!(record.state, RunState::Measured);
@@ -423,7 +426,7 @@ fn a_server_that_breaks_the_protocol_or_goes_away_ends_no_worker() {
         };
         let server = Server::start(Encryption::None, Arc::new(script));
         let target = open(&server.url()).unwrap();
-        let empty = engine::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
+        let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
         target.prepare(&empty).unwrap();
         let started = Instant::now();
         let record = run(&*target, &task(&[("script", text("select-only")), ("clients", Value::Int(2))]), 20);
@@ -470,7 +473,7 @@ fn statistics_that_a_server_does_not_have_are_left_out() {
 fn the_scripted_server_keeps_its_transactions_apart() {
     let server = Server::plain();
     let target = open(&server.url()).unwrap();
-    let mut session = target.session(engine::session::SessionKind::Plain).unwrap();
+    let mut session = target.session(families::session::SessionKind::Plain).unwrap();
     session.execute("BEGIN TRANSACTION").unwrap();
     session.execute("INSERT INTO pgbench_history (tid) VALUES (1)").unwrap();
     assert_eq!(target.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 0);

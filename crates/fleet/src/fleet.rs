@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use engine::dataset::Tables;
-use engine::generator::LoadGenerator;
+use engine::Registry;
 use engine::site::{Job, Places, Site};
-use engine::target::OpenRequest;
-use engine::worker::TaskLog;
-use engine::workloads::texts::Texts;
-use engine::workloads::workload::{Action, Grants};
-use engine::{Failure, FailureKind, Observer, Registry};
+use families::dataset::Tables;
+use families::target::OpenRequest;
+use families::texts::Texts;
+use families::workload::{Action, Grants};
+use load::error::{Failure, FailureKind};
+use load::generator::LoadGenerator;
+use load::observer::Observer;
+use load::worker::TaskLog;
 use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};

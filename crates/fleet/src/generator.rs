@@ -6,9 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, segments};
-use engine::worker::TaskLog;
-use engine::{Failure, FailureKind, Observer, Tick};
+use load::error::{Failure, FailureKind};
+use load::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, segments};
+use load::observer::{Observer, Tick};
+use load::worker::TaskLog;
 use model::{Case, SystemPlan};
 
 use crate::clock::Clock;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::{Failure, FailureKind};
+use load::error::{Failure, FailureKind};
 use model::Case;
 
 use crate::bus::{ACK_WAIT, Bus, BusError, Delivery, Results};

@@ -1,7 +1,7 @@
 //! Several hosts: agents on NATS JetStream, and the conductor's side of them.
 //!
 //! Discovery, authentication, persistence and delivery are NATS's. Étalon adds what is its own: segments of a load
-//! ([`engine::generator`]), a common start, results that are the journal's own records, and a lease, so that no agent goes on
+//! ([`load::generator`]), a common start, results that are the journal's own records, and a lease, so that no agent goes on
 //! loading a server after its conductor has gone. Nothing but [`bus`] knows NATS.
 
 #![forbid(unsafe_code)]

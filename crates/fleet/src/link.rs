@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::{Failure, FailureKind};
+use load::error::{Failure, FailureKind};
 
 use crate::bus::{Bus, BusError};
 use crate::protocol::{Answer, Ask, Progress, Reply, Request, VERSION, prefix};

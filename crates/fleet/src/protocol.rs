@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use engine::counters::{Counters, Placement};
-use engine::generator::HostLoad;
-use engine::worker::TaskLog;
-use engine::workloads::work::LoadKind;
-use engine::{Failure, Tick};
+use families::work::LoadKind;
+use load::counters::{Counters, Placement};
+use load::error::Failure;
+use load::generator::HostLoad;
+use load::observer::Tick;
+use load::worker::TaskLog;
 use model::{Case, Facts, Reading, RunRecord, Schedule, SystemPlan};
 use serde::{Deserialize, Serialize};
 

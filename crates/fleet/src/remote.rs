@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::counters::{Counters, Placement};
-use engine::generator::LoadGenerator;
-use engine::run::{Run, ServerCounters};
 use engine::site::{Job, Site};
-use engine::workloads::work::LoadKind;
-use engine::workloads::work::Work;
-use engine::workloads::workload::{Action, Task};
-use engine::{Failure, FailureKind, Observer, Tick};
+use families::work::LoadKind;
+use families::work::Work;
+use families::workload::{Action, Task};
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::generator::LoadGenerator;
+use load::observer::{Observer, Tick};
+use load::run::{Run, ServerCounters};
 use model::{Case, Facts, Reading, RunRecord, RunState, SystemPlan};
 
 use crate::fleet::Shared;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::workloads::texts::Named;
-use engine::{Failure, FailureKind};
+use families::texts::Named;
+use load::error::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 

@@ -18,10 +18,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("host", &["model"]),
     ("formats", &["stats", "model"]),
     ("audit", &["formats", "stats", "model"]),
-    ("engine", &["host", "store", "stats", "wire", "model"]),
-    ("fleet", &["engine", "host", "store", "model"]),
+    ("load", &["host", "stats", "model"]),
+    ("families", &["load", "host", "model"]),
+    ("systems", &["families", "load", "wire", "host", "model"]),
+    ("engine", &["systems", "families", "load", "host", "store", "model"]),
+    ("fleet", &["engine", "families", "load", "host", "store", "model"]),
     ("report", &["store", "stats", "model"]),
-    ("cli", &["engine", "fleet", "report", "formats", "audit"]),
+    ("cli", &["fleet", "engine", "families", "load", "report", "audit", "formats", "store", "host", "stats", "model"]),
     ("xtask", &[]),
 ];
 

@@ -12,7 +12,7 @@ use super::Finding;
 /// The only room with `unsafe` and code for one platform.
 const HOST: &str = "crates/host/";
 /// Where a database may be named.
-const DATABASE_ROOM: &str = "crates/engine/src/systems/";
+const DATABASE_ROOM: &str = "crates/systems/src/";
 /// What code elsewhere must not name.
 const DATABASES: [&str; 11] =
     ["sqlite", "sqlite3", "postgres", "postgresql", "pg", "mysql", "mariadb", "mssql", "sqlserver", "oracle", "duckdb"];
@@ -190,8 +190,8 @@ mod tests {
                    const A: &str = r\"SQLite\";\nfn g() { matches!(s, \"mssql\") }\n";
         let names = ["2 database-name", "3 database-name", "5 database-name", "6 database-name"];
         assert_eq!(found(bad), names);
-        assert_eq!(found_in("crates/engine/src/systems/x.rs", bad), NOTHING);
-        assert_eq!(found_in("crates/engine/src/worker/tests.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/systems/src/x.rs", bad), NOTHING);
+        assert_eq!(found_in("crates/load/src/worker/tests.rs", bad), NOTHING);
         assert_eq!(found("const A: &str = \"postgres is a server\";"), NOTHING);
         assert_eq!(
             found(&format!("#[cfg(test)]\nmod t {{\nuse x;\n{bad}}}\nfn f() {{ a(\"pg\") }}")),

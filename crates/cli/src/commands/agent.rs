@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::permits::{self, Logins, Named};
+use families::permits::{self, Logins, Named};
 use fleet::{Agent, AgentOptions, Listed, Server, protocol};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! `--format super-smack`: the Query Barrel Report of each case, and the script's own `print` lines.
 
-use engine::workloads::smack::{Script, Shown};
+use families::smack::{Script, Shown};
 use report::Evidence;
 use report::barrel::{self, BarrelReport, Runs};
 

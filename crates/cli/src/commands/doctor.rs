@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use engine::target::OpenRequest;
-use engine::{Consent, Registry};
+use engine::Registry;
+use families::target::Consent;
+use families::target::OpenRequest;
 use host::doctor::{Build, Check, Status};
 use model::{Facts, Plan};
 use serde_json::json;

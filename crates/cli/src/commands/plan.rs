@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::workloads::transactions::Shell;
-use engine::workloads::workload::Grants;
+use families::transactions::Shell;
+use families::workload::Grants;
 use model::{Length, Order, Plan, SystemPlan};
 use report::number::count;
 use serde_json::json;

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::conductor::Options;
-use engine::workloads::transactions::Shell;
-use engine::workloads::workload::Grants;
-use engine::{Conductor, Consent, Ended, ExperimentError, Failure, FailureKind, Registry};
+use engine::{Conductor, Ended, ExperimentError, Registry};
+use families::target::Consent;
+use families::transactions::Shell;
+use families::workload::Grants;
 use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
+use load::error::{Failure, FailureKind};
 use model::Plan;
 use report::number::count;
 use store::{Header, Kept, Store, StoreError};

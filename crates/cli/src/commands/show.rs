@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use engine::workloads::smack;
+use families::smack;
 use model::RunState;
 use serde_json::json;
 use store::Store;

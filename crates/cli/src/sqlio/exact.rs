@@ -1,6 +1,6 @@
 //! Étalon's runs in SQLIO's output format.
 
-use engine::workloads::disk::{TargetPart, target_parts};
+use families::disk::{TargetPart, target_parts};
 use formats::sqlio::{
     Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Measured, Op, Pattern, Pool, PoolLine,
     Report, SizeLine, SizeOrigin, Timing, Wording,

@@ -8,10 +8,11 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Failure, FailureKind, Registry};
+use engine::Registry;
 use fleet::bus::{Bus, INBOX, Results};
 use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, Wanted, prefix};
 use fleet::{Server, TextId, TextPiece};
+use load::error::{Failure, FailureKind};
 use model::plan::{Changes, Connect, PrivateServer};
 use model::{Case, Plan, SystemPlan, Value, VolumePlan};
 use sha2::{Digest as _, Sha256};

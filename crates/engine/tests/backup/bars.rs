@@ -5,12 +5,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use engine::backup::codec::Compression;
-use engine::backup::meter::Meter;
-use engine::backup::{BackupRequest, Compressor, Method, Scope};
-use engine::target::{OpenRequest, Target};
-use engine::workloads::workload::{Action, Grants};
-use engine::{Consent, Registry};
+use engine::Registry;
+use families::backup::backups::{BackupRequest, Compressor, Method, Scope};
+use families::backup::codec::Compression;
+use families::backup::meter::Meter;
+use families::target::Consent;
+use families::target::{OpenRequest, Target};
+use families::workload::{Action, Grants};
 use model::Plan;
 
 const PAIRS: usize = 12;
@@ -33,7 +34,7 @@ fn once(target: &dyn Target, base: &Path, method: Method, codec: &str) -> (f64, 
         scope: Scope::OwnDatabase,
         folder: &folder,
         work: &work,
-        server_side: engine::backup::ServerSide::default(),
+        server_side: families::backup::backups::ServerSide::default(),
         interrupt: &interrupt,
     };
     let mut meter = Meter::default();

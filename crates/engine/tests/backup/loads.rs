@@ -1,7 +1,7 @@
 //! Transactions during a backup: what they lose, what slows the backup, and what goes wrong.
 
 use super::runs::{POSTGRES, Place, missing, run, value};
-use engine::FailureKind;
+use load::error::FailureKind;
 
 const LOAD: &str = "load = { script = \"tpcb-like\", clients = 2 }";
 

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::backup::codec::Compression;
-use engine::backup::meter::Meter;
-use engine::backup::{BackupRequest, Compressor, Method, Scope};
-use engine::step::{self, StepContext};
-use engine::target::{OpenRequest, Target};
-use engine::workloads::workload::{Action, Grants};
-use engine::{Consent, Failure, FailureKind, Registry, Silent};
+use engine::Registry;
+use families::backup::backups::{BackupRequest, Compressor, Method, Scope};
+use families::backup::codec::Compression;
+use families::backup::meter::Meter;
+use families::step::{self, StepContext};
+use families::target::Consent;
+use families::target::{OpenRequest, Target};
+use families::workload::{Action, Grants};
+use load::error::{Failure, FailureKind};
+use load::observer::Silent;
 use model::{Plan, Reading, RunRecord};
 
 /// Keeps everything of a test in one folder, to see what stays behind.
@@ -227,7 +230,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         scope: Scope::OwnDatabase,
         folder: &taken,
         work: &work,
-        server_side: engine::backup::ServerSide::default(),
+        server_side: families::backup::backups::ServerSide::default(),
         interrupt: &interrupt,
     };
     let backups = target.backups().unwrap();
@@ -374,7 +377,7 @@ const ENCRYPTED: &str = "server = { engine = \"mariadb\" }\nsettings = { plugin_
                          innodb_encrypt_tables = \"FORCE\", innodb_encrypt_log = true }";
 
 fn has_mariadb_backup() -> bool {
-    let found = engine::backup::tool::find("mariadb-backup", &[], "").is_ok();
+    let found = families::backup::tool::find("mariadb-backup", &[], "").is_ok();
     if !found {
         println!("skipped: mariadb-backup is not installed");
     }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use engine::FailureKind;
-use engine::target::Target;
-use engine::workloads::work::StreamTask;
-use engine::workloads::workload::{Action, Grants};
-use engine::{Failure, Registry};
+use engine::Registry;
+use families::target::Target;
+use families::work::StreamTask;
+use families::workload::{Action, Grants};
+use load::error::Failure;
+use load::error::FailureKind;
 use model::{Length, MarkKind, Point, Reading, RunRecord, RunState, Schedule, Value};
 
 use super::subject::{Subject, reading, run, run_for, schedule, step_of, value};

@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use engine::FailureKind;
-use engine::dataset::Tables;
-use engine::target::OpenRequest;
-use engine::workloads::transactions::Protocol;
-use engine::{Consent, Failure};
+use families::dataset::Tables;
+use families::target::Consent;
+use families::target::OpenRequest;
+use families::transactions::Protocol;
+use load::error::Failure;
+use load::error::FailureKind;
 
 use super::subject::{Subject, rows, run, stream};
 

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use engine::Failure;
-use engine::counters::Placement;
-use engine::traffic::Traffic;
-use engine::workloads::transactions::{OPEN_TRANSACTION, Options, Protocol, compile_with};
-use engine::workloads::work::StreamTask;
+use families::transactions::{OPEN_TRANSACTION, Options, Protocol, compile_with};
+use families::work::StreamTask;
+use load::counters::Placement;
+use load::error::Failure;
+use load::traffic::Traffic;
 use model::{Reading, RunRecord};
 
 use super::subject::{Subject, is_refusal, reading, run, stream, value};
@@ -135,7 +135,7 @@ fn an_open_transaction_is_told(subject: &Subject) {
 /// One client reads, and one waits for a lock that somebody else has, for as long as the plan's settings let it.
 fn a_conflict_is_told_from_a_failure(subject: &Subject) {
     let target = subject.prepared();
-    let mut other = target.session(engine::session::SessionKind::Plain).unwrap();
+    let mut other = target.session(families::session::SessionKind::Plain).unwrap();
     other.execute(&target.dialect().statement("begin")).unwrap();
     other.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let script = "\\if :client_id = 0\nSELECT count(*) FROM conformance_rows;\n\\else\n\

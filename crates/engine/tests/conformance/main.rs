@@ -10,7 +10,7 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../example/mod.rs"]
+#[path = "../../../systems/tests/example/mod.rs"]
 mod example;
 
 mod families;
@@ -75,14 +75,14 @@ fn the_document_s_table_is_complete() {
     };
     let mut methods = BTreeSet::new();
     for (file, name) in [
-        ("target.rs", "Engine"),
-        ("target.rs", "Target"),
-        ("lane.rs", "Lane"),
-        ("session.rs", "Session"),
-        ("dataset.rs", "Dialect"),
-        ("workloads/pages/dialect.rs", "PagesDialect"),
+        ("families/src/target.rs", "Engine"),
+        ("families/src/target.rs", "Target"),
+        ("load/src/lane.rs", "Lane"),
+        ("families/src/session.rs", "Session"),
+        ("families/src/dataset.rs", "Dialect"),
+        ("families/src/pages/dialect.rs", "PagesDialect"),
     ] {
-        let text = read(&format!("src/{file}"));
+        let text = read(&format!("../{file}"));
         let body =
             text.split(&format!("\npub trait {name}")).nth(1).and_then(|rest| rest.split("\n}\n").next()).unwrap();
         let items = body.lines().filter_map(|line| line.strip_prefix("    fn ").or(line.strip_prefix("    const ")));

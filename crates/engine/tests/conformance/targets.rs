@@ -1,9 +1,9 @@
 //! What a target promises of tables, sessions, facts, settings and abilities.
 
-use engine::FailureKind;
-use engine::datum::Datum;
-use engine::generator::Threads;
-use engine::session::SessionKind;
+use families::session::SessionKind;
+use load::datum::Datum;
+use load::error::FailureKind;
+use load::generator::Threads;
 use model::{SystemPlan, Value};
 
 use super::subject::{Subject, is_refusal, rows};
@@ -85,7 +85,7 @@ fn a_session_does_what_it_is_told(subject: &Subject) {
 
 fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
     let target = subject.prepared();
-    let refused = |what: &str, failure: engine::Failure| {
+    let refused = |what: &str, failure: load::error::Failure| {
         assert!(is_refusal(&failure), "{what}: {:?}: {failure}", failure.kind);
     };
     if let Err(failure) = target.backups().map(drop) {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
-use engine::{Conductor, Consent, Ended, Registry, Silent};
+use engine::{Conductor, Ended, Registry};
+use families::target::Consent;
+use load::observer::Silent;
 use model::plan::Changes;
 use model::{Plan, Reading};
 use store::Store;

@@ -3,10 +3,13 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use engine::step::{self, StepContext};
-use engine::target::{OpenRequest, Target};
-use engine::workloads::workload::{Action, Grants};
-use engine::{Consent, Failure, Registry, Silent};
+use engine::Registry;
+use families::step::{self, StepContext};
+use families::target::Consent;
+use families::target::{OpenRequest, Target};
+use families::workload::{Action, Grants};
+use load::error::Failure;
+use load::observer::Silent;
 use model::plan::{Connect, PrivateServer};
 use model::{Length, Measurement, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 

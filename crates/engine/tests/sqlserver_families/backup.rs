@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::dataset::RowRule;
-use engine::datum::Datum;
-use engine::step::{self, StepContext};
-use engine::target::OpenRequest;
-use engine::workloads::workload::{Action, Grants, Task};
-use engine::{Consent, Ended, FailureKind, Registry, Silent};
+use engine::{Ended, Registry};
+use families::dataset::RowRule;
+use families::step::{self, StepContext};
+use families::target::Consent;
+use families::target::OpenRequest;
+use families::workload::{Action, Grants, Task};
+use load::datum::Datum;
+use load::error::FailureKind;
+use load::observer::Silent;
 use model::{Length, OnError, Order, Plan, Schedule};
 
 use super::{Part, Shared, batches_with, number, plan, reason, row, why_not, word};

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use engine::systems::sqlserver::spatial::Spatial;
-use engine::workloads::spatial::dialect::SpatialDialect as _;
-use engine::workloads::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
+use families::spatial::dialect::SpatialDialect as _;
+use families::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
+use systems::sqlserver::spatial::Spatial;
 
 use super::{Part, Shared, batches_with, plan, why_not};
 use crate::experiment::conduct;

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use engine::Failure;
-use engine::clock::RealClock;
-use engine::counters::{Counters, Placement};
-use engine::dataset::{Dataset, Dialect};
-use engine::lane::{Completion, Lane, Outcome, Submitted};
-use engine::target::{Engine, OpenRequest, Target};
-use engine::worker::{self, LoadCounts, WorkerContext};
-use engine::workloads::transactions::StatementOp;
-use engine::workloads::work::Load;
+use families::dataset::{Dataset, Dialect};
+use families::target::{Engine, OpenRequest, Target};
+use families::transactions::StatementOp;
+use families::work::Load;
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::error::Failure;
+use load::lane::{Completion, Lane, Outcome, Submitted};
+use load::worker::{self, LoadCounts, WorkerContext};
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 

@@ -1,15 +1,15 @@
 //! A workload that asks for one increment a transaction.
 
-use engine::Failure;
-use engine::dataset::Dataset;
-use engine::error::FailureKind;
-use engine::generator::{LoadShape, Threads};
-use engine::step::{StepContext, StepOutcome, Stepped};
-use engine::traffic::Traffic;
-use engine::worker::Pace;
-use engine::workloads::transactions::{CountCheck, compile};
-use engine::workloads::work::StreamTask;
-use engine::workloads::workload::{Action, Grants, Procedure, Task, Workload};
+use families::dataset::Dataset;
+use families::step::{StepContext, StepOutcome, Stepped};
+use families::transactions::{CountCheck, compile};
+use families::work::StreamTask;
+use families::workload::{Action, Grants, Procedure, Task, Workload};
+use load::error::Failure;
+use load::error::FailureKind;
+use load::generator::{LoadShape, Threads};
+use load::traffic::Traffic;
+use load::worker::Pace;
 use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
 
 pub struct Increments;

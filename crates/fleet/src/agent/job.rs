@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::generator::Starter;
-use engine::worker::TaskLog;
-use engine::{Failure, Observer, Tick};
+use load::error::Failure;
+use load::generator::Starter;
+use load::observer::{Observer, Tick};
+use load::worker::TaskLog;
 
 use crate::protocol::{Answer, Progress, Reply};
 

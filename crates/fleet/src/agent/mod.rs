@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use engine::permits::Named;
-use engine::{Failure, FailureKind, Permits, Registry};
+use engine::Registry;
+use families::permits::Named;
+use families::permits::Permits;
 use host::reactor::Choice;
+use load::error::{Failure, FailureKind};
 use serde::Deserialize;
 
 use crate::bus::{Bus, BusError, Handler, INBOX, Server};

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::target::Target;
-use engine::{Failure, FailureKind};
+use families::target::Target;
+use load::error::{Failure, FailureKind};
 use model::SystemPlan;
 
 use super::job::Job;

@@ -3,15 +3,15 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::dataset::Tables;
-use engine::generator::{LoadGenerator as _, LoadSpec, Loaded, Local};
 use engine::site::{Here, Job as SiteJob, Site as _};
-use engine::target::{Consent, OpenRequest, Part};
-use engine::worker::TaskLog;
-use engine::workloads::texts::Texts;
-use engine::workloads::work::{StreamTask, Work as Load};
-use engine::workloads::workload::{Action, Grants, Task};
-use engine::{Failure, FailureKind};
+use families::dataset::Tables;
+use families::target::{Consent, OpenRequest, Part};
+use families::texts::Texts;
+use families::work::{StreamTask, Work as Load};
+use families::workload::{Action, Grants, Task};
+use load::error::{Failure, FailureKind};
+use load::generator::{LoadGenerator as _, LoadSpec, Loaded, Local};
+use load::worker::TaskLog;
 use model::{Facts, RunState, Schedule, SystemPlan};
 
 use super::Shared;
@@ -107,7 +107,7 @@ impl Work {
             permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
-        let target: Arc<dyn engine::target::Target> = Arc::from(registry.open(&request)?);
+        let target: Arc<dyn families::target::Target> = Arc::from(registry.open(&request)?);
         let carries = target.carries();
         let opened = Arc::new(Opened { target, plan: system.clone(), wanted });
         lock(&self.systems).insert((system.name.clone(), wanted == Wanted::Whole), opened);
@@ -165,7 +165,7 @@ impl Work {
         }
         // This host is "local" only to itself.
         for series in &mut record.series {
-            if series.host == engine::generator::LOCAL_HOST {
+            if series.host == load::generator::LOCAL_HOST {
                 series.host.clone_from(&self.shared.options.name);
             }
         }

@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::dataset::Tables;
+use engine::Ended;
 use engine::site::{Job, Places as _};
-use engine::target::OpenRequest;
-use engine::worker::TaskLog;
-use engine::workloads::workload::Grants;
-use engine::{Consent, Ended, Observer, Silent};
+use families::dataset::Tables;
+use families::target::Consent;
+use families::target::OpenRequest;
+use families::workload::Grants;
 use fleet::Agent;
+use load::observer::{Observer, Silent};
+use load::worker::TaskLog;
 use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
 
 use crate::scene::{Nats, values};
@@ -34,7 +36,7 @@ fn agent(nats: &Nats, folder: &std::path::Path) -> Agent {
 struct Once<F: FnOnce() + Send + 'static>(Mutex<Option<F>>, Vec<RunRecord>);
 
 impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
-    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: engine::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: load::observer::Progress) {
         if let Some(what) = self.0.lock().unwrap().take() {
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(700));
@@ -157,7 +159,7 @@ fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&Job<'_>) -> T) -> T 
     let task = engine::Registry::built_in().workload(&case.workload).unwrap();
     let task = task.task(&case.point, &Grants::default()).unwrap();
     let interrupt = Arc::new(AtomicBool::new(false));
-    let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
+    let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
     what(&Job { case, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
 }
 
@@ -249,7 +251,7 @@ struct Tasks<F: FnOnce() + Send + 'static> {
 }
 
 impl<F: FnOnce() + Send + 'static> Observer for Tasks<F> {
-    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: engine::Progress) {
+    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: load::observer::Progress) {
         self.once.run_started(run, case, progress);
     }
 

@@ -1,6 +1,7 @@
 //! Whole experiments by way of agents.
 
-use engine::{Conductor, Ended, Registry, Silent};
+use engine::{Conductor, Ended, Registry};
+use load::observer::Silent;
 use model::{RunState, SeriesKind};
 
 use crate::scene::{Nats, options, parse, values};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use engine::{ExperimentError, Silent};
+use engine::ExperimentError;
 use fleet::AgentOptions;
+use load::observer::Silent;
 
 use crate::scene::Nats;
 use crate::stored::create;
@@ -44,6 +45,6 @@ fn what_was_not_allowed_is_not_reached() {
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let error = nats.conduct(&plan, &mut store, &mut Silent).unwrap_err();
     let ExperimentError::System { failure, .. } = error else { panic!("{error}") };
-    assert_eq!(failure.kind, engine::FailureKind::Permission);
+    assert_eq!(failure.kind, load::error::FailureKind::Permission);
     assert!(failure.hint.unwrap().contains("--allow-dir /etc"));
 }

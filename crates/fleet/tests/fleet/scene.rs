@@ -8,9 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use engine::conductor::Options;
-use engine::permits::Named;
-use engine::{Conductor, Consent, Ended, ExperimentError, Observer, Registry};
+use engine::{Conductor, Ended, ExperimentError, Registry};
+use families::permits::Named;
+use families::target::Consent;
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
+use load::observer::Observer;
 use model::{Measurement, Plan, Reading};
 use store::Store;
 
@@ -128,7 +130,7 @@ impl Nats {
         parse(&format!("{fleet}{text}"))
     }
 
-    pub fn fleet(&self, plan: &Plan, experiment: &str) -> Result<Fleet, engine::Failure> {
+    pub fn fleet(&self, plan: &Plan, experiment: &str) -> Result<Fleet, load::error::Failure> {
         self.fleet_until(plan, experiment, &Arc::new(AtomicBool::new(false)))
     }
 
@@ -138,7 +140,7 @@ impl Nats {
         plan: &Plan,
         experiment: &str,
         interrupt: &Arc<AtomicBool>,
-    ) -> Result<Fleet, engine::Failure> {
+    ) -> Result<Fleet, load::error::Failure> {
         let options = FleetOptions {
             server: self.server(),
             experiment: experiment.to_owned(),

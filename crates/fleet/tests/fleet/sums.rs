@@ -3,13 +3,15 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::generator::{AtOnce, LoadGenerator as _, LoadSpec, Loaded, Local, segments};
-use engine::permits::Named;
-use engine::series::Latencies;
-use engine::target::OpenRequest;
-use engine::workloads::workload::{Action, Grants};
-use engine::{Consent, Ended, Observer, Registry, Silent, Tick};
+use engine::{Ended, Registry};
+use families::permits::Named;
+use families::target::Consent;
+use families::target::OpenRequest;
+use families::workload::{Action, Grants};
 use fleet::{Agent, AgentOptions};
+use load::generator::{AtOnce, LoadGenerator as _, LoadSpec, Loaded, Local, segments};
+use load::observer::{Observer, Silent, Tick};
+use load::series::Latencies;
 use model::{PlannedRun, SeriesKind};
 
 use crate::scene::{Nats, values};
@@ -111,7 +113,7 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn run_started(&mut self, _: &PlannedRun, _: &model::Case, _: engine::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &model::Case, _: load::observer::Progress) {
         self.began = Some(Instant::now());
     }
 
@@ -146,7 +148,7 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     let Action::Stream(stream) = &task.action else { panic!() };
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let interrupt = AtomicBool::new(false);
-    let seed = engine::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
+    let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
     let here = stream.work.on(&*target);
     let spec = LoadSpec { shape: &stream.shape, schedule: &plan.schedule, seed, interrupt: &interrupt };
     let mut whole: Option<Latencies> = None;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use engine::{Ended, Observer};
+use engine::Ended;
+use load::observer::Observer;
 use model::{Case, PlannedRun};
 
 use crate::scene::{Nats, values};
@@ -46,7 +47,7 @@ fn rows(count: u32) -> String {
 struct Removing(Option<PathBuf>);
 
 impl Observer for Removing {
-    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: engine::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: load::observer::Progress) {
         if let Some(folder) = self.0.take() {
             std::fs::remove_dir_all(folder).unwrap();
         }

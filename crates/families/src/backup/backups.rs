@@ -1,0 +1,330 @@
+//! Backups: the interface of targets, and the common work: compress, write, watch, read back.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::codec::Compression;
+use super::meter::{Growth, Meter};
+use super::tool;
+use crate::session::Session;
+use host::process::Bounds;
+use load::error::{Failure, FailureKind};
+use model::Measurement;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The engine's default.
+    Native,
+    Interface,
+    /// SQLite's `VACUUM INTO`.
+    VacuumInto,
+    /// PostgreSQL's `BASE_BACKUP`, implemented by étalon.
+    BaseBackup,
+    /// The program `pg_basebackup`.
+    PgBasebackup,
+    /// The program `mariadb-backup`: the server's files.
+    MariadbBackup,
+    /// The program `mariadb-dump`: SQL.
+    MariadbDump,
+    /// No backup: the load alone, for comparison.
+    None,
+}
+
+const METHODS: [(&str, Method); 8] = [
+    ("native", Method::Native),
+    ("backup-interface", Method::Interface),
+    ("vacuum-into", Method::VacuumInto),
+    ("base-backup", Method::BaseBackup),
+    ("pg_basebackup", Method::PgBasebackup),
+    ("mariadb-backup", Method::MariadbBackup),
+    ("mariadb-dump", Method::MariadbDump),
+    ("none", Method::None),
+];
+
+impl Method {
+    /// For plans.
+    pub const NAMES: [&'static str; METHODS.len()] = {
+        let mut names = [""; METHODS.len()];
+        let mut place = 0;
+        while place < names.len() {
+            names[place] = METHODS[place].0;
+            place += 1;
+        }
+        names
+    };
+
+    pub fn of_name(name: &str) -> Option<Method> {
+        METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method)
+    }
+
+    pub fn name(self) -> &'static str {
+        METHODS.iter().find(|(_, method)| *method == self).map_or("native", |(name, _)| name)
+    }
+
+    /// For a method of another engine.
+    fn unknown_to(self, engine: &str, known: &[Method]) -> Failure {
+        let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.name())).collect();
+        let tried = format!("take a backup by `method = \"{}\"`", self.name());
+        Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
+            .hint(format!("`native`, or one of {}", names.join(", ")))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compressor {
+    Server,
+    /// The engine's own client program.
+    Client,
+    Own,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    OwnDatabase,
+    /// The plan says so: `whole_server = true`.
+    WholeServer,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    #[default]
+    Files,
+    /// Discarded: measures reading and compressing; cannot be restored.
+    Nowhere,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sealing {
+    #[default]
+    Open,
+    /// With a key made by étalon.
+    Encrypted,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preallocation {
+    #[default]
+    AsServer,
+    /// Files grow as they are written.
+    Off,
+}
+
+/// Options of servers that write backups themselves. The default asks for nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerSide<'a> {
+    /// Files written in parallel.
+    pub stripes: u32,
+    /// 0 is the server's default.
+    pub transfer_kib: u32,
+    pub destination: Destination,
+    /// Backup encryption.
+    pub sealing: Sealing,
+    pub preallocation: Preallocation,
+    /// On the server; default: its own for backups.
+    pub folder: Option<&'a str>,
+}
+
+impl Default for ServerSide<'_> {
+    fn default() -> Self {
+        ServerSide {
+            stripes: 1,
+            transfer_kib: 0,
+            destination: Destination::Files,
+            sealing: Sealing::Open,
+            preallocation: Preallocation::AsServer,
+            folder: None,
+        }
+    }
+}
+
+impl ServerSide<'_> {
+    /// The first plan key set, other than the folder's.
+    pub fn first_asked(&self) -> Option<&'static str> {
+        let asked = [
+            ("stripes", self.stripes != 1),
+            ("transfer_kib", self.transfer_kib != 0),
+            ("destination", self.destination != Destination::Files),
+            ("encrypt_backup", self.sealing != Sealing::Open),
+            ("preallocate", self.preallocation != Preallocation::AsServer),
+        ];
+        asked.into_iter().find(|(_, asked)| *asked).map(|(key, _)| key)
+    }
+}
+
+/// Who writes a backup's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// Étalon or a program, into the request's folder on this machine.
+    Here,
+    /// The server, where étalon may not see them.
+    Server,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct BackupRequest<'a> {
+    pub method: Method,
+    pub compression: Compression,
+    pub compressor: Compressor,
+    /// Source bytes per second of this backup or restore; `None` is no limit.
+    pub max_rate_bytes_s: Option<u64>,
+    /// Limits on the server's backup process, or on programs.
+    pub bounds: &'a Bounds,
+    pub scope: Scope,
+    /// Empty; for the backup's files.
+    pub folder: &'a Path,
+    /// For other files, such as programs' output.
+    pub work: &'a Path,
+    pub server_side: ServerSide<'a>,
+    pub interrupt: &'a AtomicBool,
+}
+
+impl BackupRequest<'_> {
+    pub fn own_compression(&self) -> Compression {
+        match self.compressor {
+            Compressor::Own => self.compression,
+            Compressor::Server | Compressor::Client => Compression::NONE,
+        }
+    }
+
+    /// This method lacks the compressor.
+    pub fn no_such_compressor(&self, why: &str) -> Failure {
+        let place = match self.compressor {
+            Compressor::Server => "server",
+            Compressor::Client => "client",
+            Compressor::Own => "own",
+        };
+        Failure::new(FailureKind::Unsupported, format!("compress at `where = \"{place}\"`"), why)
+    }
+
+    pub fn no_process_to_hold(&self, why: &str) -> Failure {
+        Failure::new(FailureKind::Unsupported, tool::holding("the backup", self.bounds), why)
+            .hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
+    }
+
+    pub fn go_on(&self) -> Result<(), Failure> {
+        go_on(self.interrupt)
+    }
+}
+
+pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
+    match interrupt.load(Ordering::Relaxed) {
+        true => Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user")),
+        false => Ok(()),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    Database,
+    /// A tar archive of a PostgreSQL data folder.
+    Tar,
+    /// MariaDB's stream of files.
+    Xbstream,
+    Sql,
+}
+
+#[derive(Clone, Debug)]
+pub struct Taken {
+    pub method: Method,
+    /// The restore begins with this file.
+    pub file: PathBuf,
+    pub compression: Compression,
+    /// What it is inside.
+    pub layout: Layout,
+    /// Of étalon's compression threads; 0 if none.
+    pub compressor_cpu_s: f64,
+    /// For readers, such as that a fallback was used.
+    pub notes: Vec<String>,
+    /// Of a backup that the server wrote itself; `file` is then only a name.
+    pub served: Option<Served>,
+}
+
+/// A server's report on a backup that it wrote itself.
+#[derive(Clone, Debug)]
+pub struct Served {
+    pub source_bytes: u64,
+    /// Written.
+    pub stored_bytes: u64,
+    /// How its files grew.
+    pub growth: Result<Growth, String>,
+    pub figures: Vec<Measurement>,
+}
+
+/// A private restored database. Dropping it removes it.
+pub trait Restored {
+    /// With étalon's tables.
+    fn session(&self) -> Result<Box<dyn Session>, Failure>;
+
+    /// Of the server started for the restore.
+    fn server_cpu_s(&self) -> Result<f64, String>;
+
+    /// The server's own figures of the restore.
+    fn figures(&self) -> Vec<Measurement> {
+        Vec::new()
+    }
+
+    /// Engine-specific checks, such as SQLite's integrity check.
+    fn check(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Like dropping, but reports errors.
+    fn remove(self: Box<Self>) -> Result<(), Failure>;
+}
+
+/// A target's ability to back up and restore.
+pub trait Backups {
+    /// What a person calls the engine, and its methods, its own choice first.
+    fn methods(&self) -> (&'static str, &'static [Method]);
+
+    /// The one that a request means.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: it is another engine's.
+    fn method(&self, wanted: Method) -> Result<Method, Failure> {
+        let (engine, known) = self.methods();
+        match known {
+            [first, ..] if wanted == Method::Native => Ok(*first),
+            _ if known.contains(&wanted) => Ok(wanted),
+            _ => Err(wanted.unknown_to(engine, known)),
+        }
+    }
+
+    /// Whether the backup is possible, before anything is done.
+    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
+
+    /// Why the engine lacks a codec. Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all
+    /// engines.
+    fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
+        let name = compression.name();
+        Ok((!compression.is_known_here())
+            .then(|| format!("{name} is a codec of SQL Server's, which only its server has")))
+    }
+
+    /// With versions; empty if étalon does it itself, or they are missing.
+    fn programs(&self, method: Method) -> Vec<(String, String)> {
+        let _ = method;
+        Vec::new()
+    }
+
+    /// Who writes the files.
+    fn writer(&self) -> Writer {
+        Writer::Here
+    }
+
+    /// Removes what a backup left at the server, restored or not.
+    fn tidy(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure>;
+
+    /// Restores into a private place (SQLite's in `request.folder`), never over an existing database. Prerequisites
+    /// such as an empty server come before the meter's first part.
+    fn restore(
+        &self,
+        taken: &Taken,
+        request: &BackupRequest<'_>,
+        meter: &mut Meter,
+    ) -> Result<Box<dyn Restored>, Failure>;
+}

@@ -1,0 +1,98 @@
+//! Ordinary load during a backup.
+
+use std::thread;
+
+use model::{Point, RunRecord, RunState};
+
+use super::figures::lacking;
+use crate::dataset::Dataset;
+use crate::step::{StepContext, StepOutcome, Stepped};
+use crate::transactions::Transactions;
+use crate::work::RunTask;
+use crate::work::StreamTask;
+use crate::workload::{Action, Grants, Task, Workload as _};
+use load::beside::Beside;
+use load::error::{Failure, FailureKind};
+use load::observer::Silent;
+
+/// Prefix of keys of `transactions`.
+const PREFIX: &str = "load.";
+
+/// With its tables; `None` if the point has no load.
+pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
+    let own: Point =
+        point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
+    let Some(any) = own.keys().next().cloned() else { return Ok(None) };
+    if !own.contains_key("script") {
+        let cause = "there is no load";
+        return Err(Failure::new(FailureKind::Plan, format!("read the key `{PREFIX}{any}`"), cause)
+            .hint("set `load.script`, as in `load = { script = \"tpcb-like\" }`"));
+    }
+    let Task { dataset, action } = Transactions.task(&own, grants)?;
+    match action {
+        Action::Stream(stream) => Ok(Some((dataset, stream))),
+        Action::Step(_) => Ok(None),
+    }
+}
+
+pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
+    all.name = format!("{}, and {}", all.name, load.name);
+    all.tables.extend(load.tables);
+    all.indexes.extend(load.indexes);
+    all.afterwards.extend(load.afterwards);
+    all.size_bytes += load.size_bytes;
+    all
+}
+
+fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
+    RunTask {
+        target: context.target,
+        task,
+        schedule: context.schedule,
+        seed: context.seed,
+        interrupt: context.interrupt,
+    }
+}
+
+/// From the end of the warm-up; the load ends with it.
+pub(super) fn while_it_runs<T>(
+    task: &StreamTask,
+    context: &StepContext<'_>,
+    run: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(T, RunRecord), Failure> {
+    let beside = Beside::default();
+    let loading = of(context, task);
+    let (done, record) = thread::scope(|scope| {
+        let load = scope.spawn(|| loading.run_beside(&beside, &mut Silent));
+        let done = {
+            let _end = beside.end_at_drop();
+            beside.wait_for_load(context.interrupt).then(run)
+        };
+        let record = load.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (done, record)
+    });
+    let interrupted = || Failure::new(FailureKind::Other, "go on", "interrupted by the user");
+    match (done.transpose()?, record?) {
+        (Some(done), record) if record.state == RunState::Measured => Ok((done, record)),
+        _ => Err(interrupted()),
+    }
+}
+
+/// For comparison.
+pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+    context.progress("transactions alone", 0, 1);
+    let run = RunTask {
+        target: context.target,
+        task,
+        schedule: context.schedule,
+        seed: context.seed,
+        interrupt: context.interrupt,
+    };
+    let record = run.run(context.observer)?;
+    if record.state != RunState::Measured {
+        return Ok(Stepped::Interrupted);
+    }
+    let RunRecord { elapsed_s, mut measurements, series, marks, .. } = record;
+    measurements.extend(lacking("no backup was taken").measurements);
+    Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks }))
+}

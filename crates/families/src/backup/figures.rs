@@ -1,0 +1,245 @@
+//! Figures of a run.
+
+use std::collections::BTreeMap;
+
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord};
+
+use super::procedure::server_reading;
+use crate::backup::archive::{Class, Share};
+use crate::backup::backups::Taken;
+use crate::backup::codec::{Codec, Compression};
+use crate::backup::meter::{Growth, Meter, at_twentieths};
+use crate::step::StepOutcome;
+use load::counters::Placement;
+
+/// CPU time is reported per GiB.
+const GIB: f64 = (1u64 << 30) as f64;
+const MIB: f64 = (1u64 << 20) as f64;
+
+#[derive(Clone, Debug)]
+pub(super) struct Cost {
+    pub(super) elapsed_s: f64,
+    pub(super) parts: Vec<(&'static str, f64)>,
+    server: Reading,
+    client: Reading,
+    compressor: f64,
+    placement: Placement,
+    pub(super) source_bytes: Option<u64>,
+}
+
+/// Étalon's process without compression, and its programs.
+fn client(meter: &Meter, compressor: f64) -> Reading {
+    match meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)) {
+        Ok(tools) => Reading::Value((meter.own_cpu_s - compressor).max(0.0) + tools),
+        Err(reason) => Reading::Unavailable(reason),
+    }
+}
+
+impl Cost {
+    pub(super) fn of_backup(meter: &Meter, compressor: f64, server: Result<f64, String>, placement: Placement) -> Cost {
+        Cost {
+            elapsed_s: meter.elapsed_s(),
+            parts: meter.parts.clone(),
+            server: server_reading(server, placement),
+            client: client(meter, compressor),
+            compressor,
+            placement,
+            source_bytes: meter.source_bytes,
+        }
+    }
+
+    pub(super) fn of_restore(meter: &Meter, server: Result<f64, String>, placement: Placement) -> Cost {
+        Cost::of_backup(meter, meter.codec_cpu_s, server, placement)
+    }
+
+    /// Codec workers cannot be asked one by one: everything is attributed to them, since the client's part is little.
+    pub(super) fn compressor_with_workers(&mut self, meter: &Meter) {
+        self.compressor = meter.own_cpu_s;
+        self.client = client(meter, self.compressor);
+    }
+
+    /// Server and étalon also worked for the load, so a backup's own part is unknown. Compression threads are measured
+    /// themselves.
+    pub(super) fn is_not_known_beside_a_load(&mut self) {
+        let reason = || Reading::Unavailable("the CPU time is that of the transactions beside it, too".to_owned());
+        (self.server, self.client) = (reason(), reason());
+        self.placement = Placement::Server;
+    }
+
+    /// None without the server's.
+    fn total(&self) -> Reading {
+        match (&self.server, &self.client) {
+            (Reading::Value(server), Reading::Value(client)) => Reading::Value(server + client + self.compressor),
+            (Reading::Unavailable(_), Reading::Value(client)) if self.placement != Placement::Server => {
+                Reading::Value(client + self.compressor)
+            }
+            (Reading::Unavailable(reason), _) | (_, Reading::Unavailable(reason)) => {
+                Reading::Unavailable(reason.clone())
+            }
+        }
+    }
+}
+
+pub(super) struct RestoredFigures {
+    pub(super) cost: Cost,
+    pub(super) growth: Growth,
+    /// Of the server.
+    pub(super) figures: Vec<Measurement>,
+    /// If étalon counted.
+    pub(super) source_bytes: Option<u64>,
+}
+
+const NO_RESTORE: [(&str, &str, Direction); 2] =
+    [("restore_rate", "MiB/s", Direction::Higher), ("restore_cpu_per_gib", "s/GiB", Direction::Lower)];
+
+const NO_BACKUP: [(&str, &str, Direction); 3] = [
+    ("backup_rate", "MiB/s", Direction::Higher),
+    ("backup_cpu_per_gib", "s/GiB", Direction::Lower),
+    ("backup_size", "bytes", Direction::Lower),
+];
+
+/// The reason in place of every primary figure.
+pub(super) fn lacking(reason: &str) -> StepOutcome {
+    let none = |(id, unit, direction): (&str, &str, Direction)| {
+        Measurement::new(id, unit, direction, Role::Primary, Reading::Unavailable(reason.to_owned()))
+    };
+    StepOutcome { measurements: NO_BACKUP.into_iter().chain(NO_RESTORE).map(none).collect(), ..StepOutcome::default() }
+}
+
+const NOT_RESTORED: &str = "the backup was thrown away, as the plan says, and cannot be restored";
+
+pub(super) struct Figures {
+    pub(super) source_bytes: u64,
+    pub(super) stored_bytes: u64,
+    pub(super) rows: u64,
+    pub(super) backup: Cost,
+    pub(super) restored: Option<RestoredFigures>,
+    pub(super) growth: Result<Growth, String>,
+    pub(super) classes: BTreeMap<Class, Share>,
+    pub(super) compression: Compression,
+    pub(super) taken: Taken,
+    /// Of the transactions meanwhile.
+    pub(super) load: Option<RunRecord>,
+}
+
+fn of(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
+    Measurement::value(id, unit, direction, role, value)
+}
+
+fn percent_saved(source: u64, stored: u64) -> f64 {
+    100.0 * (1.0 - stored as f64 / source.max(1) as f64)
+}
+
+impl Figures {
+    pub(super) fn outcome(mut self) -> StepOutcome {
+        let load = self.load.take();
+        let (mut all, series, mut marks) =
+            load.map_or_else(Default::default, |load| (load.measurements, load.series, load.marks));
+        let step = |all: &mut Vec<Measurement>, name: &str, cost: &Cost| {
+            let rate = self.source_bytes as f64 / MIB / cost.elapsed_s.max(1e-9);
+            all.push(of(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
+            let per_gib = match cost.total() {
+                Reading::Value(seconds) => Reading::Value(seconds / (self.source_bytes.max(1) as f64 / GIB)),
+                unavailable => unavailable,
+            };
+            let id = format!("{name}_cpu_per_gib");
+            all.push(Measurement::new(&id, "s/GiB", Direction::Lower, Role::Primary, per_gib));
+            if name == "backup" {
+                let size = self.stored_bytes as f64;
+                all.push(of("backup_size", "bytes", Direction::Lower, Role::Primary, size));
+            }
+        };
+        step(&mut all, "backup", &self.backup);
+        match &self.restored {
+            Some(restored) => step(&mut all, "restore", &restored.cost),
+            None => all.extend(NO_RESTORE.map(|(id, unit, direction)| {
+                let none = Reading::Unavailable(NOT_RESTORED.to_owned());
+                Measurement::new(id, unit, direction, Role::Primary, none)
+            })),
+        }
+        all.push(of("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
+        let saved = percent_saved(self.source_bytes, self.stored_bytes);
+        all.push(of("saving", "%", Direction::Neither, Role::Diagnostic, saved));
+        let rows = match self.restored {
+            Some(_) => Reading::Value(self.rows as f64),
+            None => Reading::Unavailable(NOT_RESTORED.to_owned()),
+        };
+        all.push(Measurement::new("rows_verified", "", Direction::Neither, Role::Diagnostic, rows));
+        self.costs("backup", &self.backup, &mut all);
+        if let Some(restored) = &self.restored {
+            self.costs("restore", &restored.cost, &mut all);
+        }
+        self.class_figures(&mut all);
+        match &self.growth {
+            Ok(seen) => growth("backup_file", seen, &mut all),
+            Err(reason) => {
+                let unknown = Reading::Unavailable(reason.clone());
+                all.push(Measurement::new("backup_file", "bytes", Direction::Neither, Role::Diagnostic, unknown));
+            }
+        }
+        if let Some(restored) = &self.restored {
+            growth("restored_files", &restored.growth, &mut all);
+            all.extend(restored.figures.iter().cloned());
+        }
+        all.extend(self.taken.served.iter().flat_map(|served| served.figures.iter().cloned()));
+        let note = |detail: &String| Mark { kind: MarkKind::Note, detail: detail.clone() };
+        marks.extend(self.taken.notes.iter().map(note));
+        let restored_s = self.restored.as_ref().map_or(0.0, |restored| restored.cost.elapsed_s);
+        let elapsed_s = self.backup.elapsed_s + restored_s;
+        StepOutcome { elapsed_s, measurements: all, series, marks }
+    }
+
+    fn costs(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {
+        let seconds = |id: String, role, reading| Measurement::new(&id, "s", Direction::Lower, role, reading);
+        all.push(seconds(format!("{name}_time"), Role::Secondary, Reading::Value(cost.elapsed_s)));
+        if cost.parts.len() > 1 {
+            for (part, elapsed_s) in &cost.parts {
+                let id = format!("{name}_time/{}", part.replace(' ', "_"));
+                all.push(seconds(id, Role::Diagnostic, Reading::Value(*elapsed_s)));
+            }
+        }
+        let compressor = match self.taken.compression.codec {
+            Codec::None if self.compression.codec == Codec::None => {
+                Reading::Unavailable("nothing compresses".to_owned())
+            }
+            // Compressed by the server or a program, whose figure includes it.
+            _ if cost.compressor == 0.0 => Reading::Unavailable(
+                "no thread of étalon's compresses: it is in the server's or the client's".to_owned(),
+            ),
+            _ => Reading::Value(cost.compressor),
+        };
+        all.push(seconds(format!("{name}_cpu"), Role::Secondary, cost.total()));
+        for (part, reading) in
+            [("server", cost.server.clone()), ("client", cost.client.clone()), ("compressor", compressor)]
+        {
+            all.push(seconds(format!("{name}_cpu/{part}"), Role::Diagnostic, reading));
+        }
+    }
+
+    /// Saving by class, and zero pages of the source, which save even when encrypted.
+    fn class_figures(&self, all: &mut Vec<Measurement>) {
+        let neither = |id: String, unit, value| of(&id, unit, Direction::Neither, Role::Diagnostic, value);
+        for (class, name) in Class::ALL {
+            let Some(share) = self.classes.get(&class).filter(|share| share.source_bytes > 0) else { continue };
+            all.push(neither(format!("source_size/{name}"), "bytes", share.source_bytes as f64));
+            all.push(neither(format!("saving/{name}"), "%", percent_saved(share.source_bytes, share.stored_bytes)));
+            all.push(neither(format!("zero_pages/{name}"), "bytes", share.zero_bytes as f64));
+            if share.zero_bytes > 0 && share.zero_bytes < share.source_bytes {
+                let content = share.source_bytes - share.zero_bytes;
+                let saved = percent_saved(content, share.stored_content_bytes);
+                if self.compression.codec != Codec::None {
+                    all.push(neither(format!("saving_without_zero_pages/{name}"), "%", saved));
+                }
+            }
+        }
+    }
+}
+
+/// At twentieths of the time.
+fn growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
+    let points: Vec<(f64, f64)> = growth.iter().map(|(at, bytes)| (*at, *bytes as f64)).collect();
+    for (percent, bytes) in at_twentieths(&points) {
+        let id = format!("{name}/{percent:03}");
+        all.push(of(&id, "bytes", Direction::Neither, Role::Diagnostic, bytes));
+    }
+}

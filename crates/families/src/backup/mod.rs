@@ -1,0 +1,289 @@
+//! Backup and restore: codec × level × workers × place, each run with a verified restore.
+
+pub mod archive;
+pub mod backups;
+pub mod codec;
+mod data;
+mod during;
+mod figures;
+pub mod meter;
+pub mod place;
+mod procedure;
+pub mod sink;
+pub mod tool;
+
+use std::path::Path;
+
+use model::backup::OF_THE_BACKUP;
+use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
+
+use crate::backup::backups::{Compressor, Destination, Method, Preallocation, Scope, Sealing};
+use crate::backup::codec::Compression;
+use crate::transactions::SCRIPTS;
+use crate::workload::{Action, Grants, Task, Workload};
+use data::Material;
+use load::error::{Failure, FailureKind};
+use procedure::{Procedure, Share};
+
+model::keys! {
+    struct Keys {
+        size_mib: u64 = KeySpec::new(
+            "size_mib",
+            KeyKind::Int { min: 1, max: 1 << 20 },
+            Literal::Int(64),
+            "About how large the database is, in MiB",
+        ),
+        compressible: u64 = KeySpec::new(
+            "compressible",
+            KeyKind::Int { min: 0, max: 100 },
+            Literal::Int(75),
+            "Share of each row's text that is a pattern, in percent; the rest is random letters, of which a good codec saves \
+             a sixth",
+        ),
+        data_seed: u64 = KeySpec::new("data_seed", KeyKind::Int { min: 0, max: i64::MAX }, Literal::Int(1), "Seed of the data"),
+        method: String = KeySpec::new(
+            "method",
+            KeyKind::Choice(&Method::NAMES),
+            Literal::Text("native"),
+            "How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a backup",
+        ),
+        codec: String = KeySpec::new("codec", KeyKind::Choice(&codec::NAMES), Literal::Text("zstd"), "What compresses"),
+        level: u32 = KeySpec::new(
+            "level",
+            KeyKind::Int { min: 0, max: 22 },
+            Literal::Int(0),
+            "The codec's level; 0 is its usual one: gzip 6, lz4 1, zstd 3",
+        ),
+        workers: u32 = KeySpec::new(
+            "workers",
+            KeyKind::Int { min: 0, max: 256 },
+            Literal::Int(0),
+            "Threads that zstd compresses with, beside the one that feeds them",
+        ),
+        place: String = KeySpec::new(
+            "where",
+            KeyKind::Choice(&["server", "client", "own", "any"]),
+            Literal::Text("own"),
+            "Which process compresses: the server, the engine's client program, or étalon; `any` is étalon, and the server of an \
+             engine that writes its backups itself",
+        ),
+        max_rate_mib_s: u64 = KeySpec::new(
+            "max_rate_mib_s",
+            KeyKind::Int { min: 0, max: 1024 },
+            Literal::Int(0),
+            "The most MiB of source data a second that are backed up; 0 is no limit",
+        ),
+        server_cpu_percent: u64 = KeySpec::new(
+            "server_cpu_percent",
+            KeyKind::Int { min: 0, max: 100_000 },
+            Literal::Int(0),
+            "The most CPU time that a server of étalon's own, or SQL Server by its resource governor, may use during the \
+             backup, in percent of a core; 0 is no limit",
+        ),
+        restore_max_rate_mib_s: Option<u64> = KeySpec::optional(
+            "restore_max_rate_mib_s",
+            KeyKind::Int { min: 1, max: 1 << 20 },
+            "The most MiB of source data a second that are given to a restore; no limit without it",
+        ),
+        backup_cpu_percent: Option<u64> = KeySpec::optional(
+            "backup_cpu_percent",
+            KeyKind::Int { min: 1, max: 100_000 },
+            "The most CPU time that the server's process for the backup, or the engine's program, may use, in percent of \
+             a core; the rest of the server is left alone; no limit without it",
+        ),
+        backup_io_mib_s: Option<u64> = KeySpec::optional(
+            "backup_io_mib_s",
+            KeyKind::Int { min: 1, max: 1 << 20 },
+            "The most MiB a second that étalon, the engine's program and a private server's process for the backup each \
+             read from a disk, and as many that they write; no limit without it",
+        ),
+        restore_cpu_percent: Option<u64> = KeySpec::optional(
+            "restore_cpu_percent",
+            KeyKind::Int { min: 1, max: 100_000 },
+            "The most CPU time that the whole restore may use, in percent of a core: étalon, the engine's programs and the \
+             restored server together, or on SQL Server its session by the resource governor; no limit without it",
+        ),
+        restore_io_mib_s: Option<u64> = KeySpec::optional(
+            "restore_io_mib_s",
+            KeyKind::Int { min: 1, max: 1 << 20 },
+            "The most MiB a second that the whole restore reads from a disk, and as many that it writes; no limit without it",
+        ),
+        load_script: Option<String> = KeySpec::optional(
+            "load.script",
+            KeyKind::Mix(SCRIPTS),
+            "Transactions that run from before the backup to its end, as in the workload `transactions`; none without it",
+        ),
+        load_clients: Option<u32> = KeySpec::optional("load.clients", KeyKind::Int { min: 1, max: 100_000 }, "Clients of that load; one without it"),
+        load_scale: Option<u64> = KeySpec::optional(
+            "load.scale",
+            KeyKind::Int { min: 1, max: 20_000 },
+            "Size of that load's tables, which are backed up with the rest; 1 without it",
+        ),
+        load_rate: Option<f64> = KeySpec::optional(
+            "load.rate",
+            KeyKind::Float { min: 0.0, max: 1e9 },
+            "Transactions a second of that load, all clients together; as fast as the system answers without it",
+        ),
+        whole_server: bool = KeySpec::new(
+            "whole_server",
+            KeyKind::Bool,
+            Literal::Bool(false),
+            "Whether databases that étalon did not make may be copied, too: a base backup is of a whole server",
+        ),
+        folder: String = KeySpec::new(
+            "folder",
+            KeyKind::Text,
+            Literal::Text(""),
+            "Where the backup and what is restored from it lie for a while; empty is where private servers are. A server that \
+             writes its backups itself (SQL Server) takes it for a folder of its own; empty is its folder for backups",
+        ),
+        stripes: u32 = KeySpec::new(
+            "stripes",
+            KeyKind::Int { min: 1, max: 64 },
+            Literal::Int(1),
+            "SQL Server: files that the backup is written to at the same time",
+        ),
+        transfer_kib: u64 = KeySpec::new(
+            "transfer_kib",
+            KeyKind::Int { min: 0, max: 4096 },
+            Literal::Int(0),
+            "SQL Server: `MAXTRANSFERSIZE` in KiB, a multiple of 64; 0 is the server's own choice",
+        ),
+        destination: String = KeySpec::new(
+            "destination",
+            KeyKind::Choice(&["files", "nul"]),
+            Literal::Text("files"),
+            "SQL Server: `nul` throws the backup away, which leaves reading and compressing; there is no restore then",
+        ),
+        encrypt_backup: bool = KeySpec::new(
+            "encrypt_backup",
+            KeyKind::Bool,
+            Literal::Bool(false),
+            "SQL Server: whether the backup itself is encrypted, by a certificate that étalon makes and removes",
+        ),
+        preallocate: bool = KeySpec::new(
+            "preallocate",
+            KeyKind::Bool,
+            Literal::Bool(true),
+            "SQL Server: false turns on trace flag 3042 for the whole server during the backup, so that a compressed one takes \
+             no room beforehand",
+        ),
+    }
+}
+
+pub struct Backup;
+
+/// The load alone is one point.
+fn idle(point: &Point) -> &'static [&'static str] {
+    match point.get("method") {
+        Some(Value::Text(method)) if method == Method::None.name() => &OF_THE_BACKUP,
+        _ => &[],
+    }
+}
+
+impl Workload for Backup {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "backup",
+            family: "backup",
+            about: "A backup and its restore, which is verified: size, speed and CPU time by codec and level",
+            // Of the load.
+            rate_unit: "tx/s",
+            keys: Keys::SPECS,
+            idle,
+        }
+    }
+
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+        let keys = Keys::read(point)?;
+        let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
+        let method = Method::of_name(&keys.method).unwrap_or(Method::Native);
+        let (rate, percent) = (keys.max_rate_mib_s, keys.server_cpu_percent);
+        let share = |percent: Option<u64>, mib_s: Option<u64>| Share {
+            cores: percent.map(|percent| percent as f64 / 100.0),
+            io_bytes_s: mib_s.map(|mib| mib << 20),
+        };
+        let load = during::read(point, grants)?;
+        if method == Method::None && load.is_none() {
+            let cause = "there would be neither a backup nor a load";
+            return Err(Failure::new(FailureKind::Plan, "run `method = \"none\"`", cause)
+                .hint("set `load = { script = \"tpcb-like\" }`, too"));
+        }
+        let (dataset, load) = match load {
+            Some((tables, load)) => (during::beside(material.dataset(), tables), Some(load)),
+            None => (material.dataset(), None),
+        };
+        let folder = Some(&keys.folder).filter(|folder| !folder.is_empty());
+        let folder = folder.map(|folder| grants.permits.path(Path::new(folder))).transpose()?;
+        let procedure = Procedure {
+            material,
+            method,
+            compression: Compression::new(&keys.codec, keys.level, keys.workers)?,
+            compressor: match keys.place.as_str() {
+                "server" => Some(Compressor::Server),
+                "client" => Some(Compressor::Client),
+                "own" => Some(Compressor::Own),
+                _ => None,
+            },
+            max_rate_bytes_s: (rate > 0).then_some(rate << 20),
+            restore_max_rate_bytes_s: keys.restore_max_rate_mib_s.map(|rate| rate << 20),
+            server_cores: (percent > 0).then_some(percent as f64 / 100.0),
+            backup: share(keys.backup_cpu_percent, keys.backup_io_mib_s),
+            restore: share(keys.restore_cpu_percent, keys.restore_io_mib_s),
+            load,
+            scope: if keys.whole_server { Scope::WholeServer } else { Scope::OwnDatabase },
+            folder,
+            stripes: keys.stripes,
+            transfer_kib: transfer_kib(keys.transfer_kib)?,
+            destination: if keys.destination == "nul" { Destination::Nowhere } else { Destination::Files },
+            sealing: if keys.encrypt_backup { Sealing::Encrypted } else { Sealing::Open },
+            preallocation: if keys.preallocate { Preallocation::AsServer } else { Preallocation::Off },
+        };
+        Ok(Task { dataset, action: Action::Step(Box::new(procedure)) })
+    }
+}
+
+/// `MAXTRANSFERSIZE` has steps of 64 KiB.
+fn transfer_kib(kib: u64) -> Result<u32, Failure> {
+    match kib.is_multiple_of(64) {
+        true => Ok(kib as u32),
+        false => {
+            let cause = "transfers are multiples of 64 KiB, up to 4096";
+            Err(Failure::new(FailureKind::Plan, format!("transfer {kib} KiB at a time"), cause))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(changed: &[(&str, Value)]) -> Point {
+        changed.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+    }
+
+    #[test]
+    fn the_defaults_are_a_task() {
+        let task = Backup.task(&point(&[]), &Grants::default()).unwrap();
+        assert_eq!(task.dataset.name, "backup data of 64 MiB, 75 % of it patterns, seed 1");
+        assert!(matches!(task.action, Action::Step(_)));
+    }
+
+    #[test]
+    fn a_load_alone_is_one_point_however_backups_are_taken() {
+        let alone = idle(&point(&[("method", Value::Text("none".to_owned()))]));
+        assert!(alone.iter().all(|name| Keys::SPECS.iter().any(|key| key.name == *name)), "{alone:?}");
+        let others: Vec<&str> = Keys::SPECS.iter().map(|key| key.name).filter(|name| !alone.contains(name)).collect();
+        let of_data_and_load = ["size_mib", "compressible", "data_seed", "method"];
+        assert!(others.iter().all(|name| of_data_and_load.contains(name) || name.starts_with("load.")), "{others:?}");
+        assert!(idle(&point(&[])).is_empty());
+    }
+
+    #[test]
+    fn a_level_that_a_codec_does_not_have_is_refused_before_anything_runs() {
+        let point = point(&[("codec", Value::Text("gzip".to_owned())), ("level", Value::Int(19))]);
+        let failure = Backup.task(&point, &Grants::default()).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Plan);
+        assert!(failure.to_string().contains("gzip has levels from 1 to 9"), "{failure}");
+    }
+}

@@ -1,0 +1,370 @@
+//! One run: back up, restore, verify; nothing is left behind.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use host::process::{Bounds, Held, IoBound, Limit};
+use host::scratch::Scratch;
+use model::{Facts, Reading};
+
+use super::data::{self, Answer, Material};
+use super::during;
+use super::figures::{Cost, Figures, RestoredFigures, lacking};
+use crate::backup::archive;
+use crate::backup::backups::{
+    BackupRequest, Backups, Compressor, Destination, Method, Preallocation, Restored, Scope, Sealing, ServerSide,
+    Taken, Writer,
+};
+use crate::backup::codec::{Compression, Decoder};
+use crate::backup::meter::{Growth, Meter, watched};
+use crate::backup::sink::io_failure;
+use crate::backup::tool;
+use crate::dataset::Dialect;
+use crate::step::{StepContext, Stepped};
+use crate::target::Target;
+use crate::work::StreamTask;
+use load::counters::Placement;
+use load::error::{Failure, FailureKind};
+
+/// For progress.
+const PARTS: usize = 4;
+
+pub(super) struct Procedure {
+    pub(super) material: Material,
+    pub(super) method: Method,
+    pub(super) compression: Compression,
+    /// `None`: default.
+    pub(super) compressor: Option<Compressor>,
+    pub(super) max_rate_bytes_s: Option<u64>,
+    pub(super) restore_max_rate_bytes_s: Option<u64>,
+    /// During the backup.
+    pub(super) server_cores: Option<f64>,
+    /// Of the backup process alone.
+    pub(super) backup: Share,
+    /// Of the whole restore.
+    pub(super) restore: Share,
+    pub(super) load: Option<StreamTask>,
+    pub(super) scope: Scope,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) stripes: u32,
+    pub(super) transfer_kib: u32,
+    pub(super) destination: Destination,
+    pub(super) sealing: Sealing,
+    pub(super) preallocation: Preallocation,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    pub(super) cores: Option<f64>,
+    /// For reads and for writes.
+    pub(super) io_bytes_s: Option<u64>,
+}
+
+impl Share {
+    fn in_folder(self, folder: &Path) -> Bounds {
+        let io = |bytes_s| IoBound { bytes_s, folders: vec![folder.to_owned()] };
+        Bounds { cores: self.cores, io: self.io_bytes_s.map(io) }
+    }
+}
+
+fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, tried, error)
+}
+
+impl crate::workload::Procedure for Procedure {
+    fn facts(&self, target: &dyn Target) -> Facts {
+        let mut facts = Facts::default();
+        let programs = target.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
+        programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
+        facts
+    }
+
+    fn connections(&self) -> u64 {
+        self.load.as_ref().map_or(0, |task| task.shape.connections())
+    }
+
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        if let (Method::None, Some(load)) = (self.method, &self.load) {
+            return during::alone(load, context);
+        }
+        let backups = context.target.backups()?;
+        let lacks = backups.lacks(self.compression)?;
+        let writer = backups.writer();
+        drop(backups);
+        if let Some(reason) = lacks {
+            return Ok(Stepped::Done(lacking(&reason)));
+        }
+        let ran = self.run_in_scratch(context, writer);
+        match ran {
+            Err(_) if context.interrupted() => Ok(Stepped::Interrupted),
+            other => other.map(|figures| Stepped::Done(figures.outcome())),
+        }
+    }
+}
+
+impl Procedure {
+    /// Refuses options that this kind of backup lacks.
+    fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
+        let asked = self.server_side().first_asked();
+        let refuse = |key: &str, cause: &str| {
+            Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
+        };
+        let io = [("backup_io_mib_s", self.backup.io_bytes_s), ("restore_io_mib_s", self.restore.io_bytes_s)];
+        match (writer, asked, io.iter().find(|(_, bytes_s)| bytes_s.is_some())) {
+            (Writer::Here, Some(key), _) => {
+                refuse(key, "only a server that writes its backups itself can be asked for that")
+            }
+            (Writer::Server, _, Some((key, _))) => {
+                refuse(key, "the server writes its backups itself, and étalon can hold only what it has started")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn server_side(&self) -> ServerSide<'_> {
+        ServerSide {
+            stripes: self.stripes,
+            transfer_kib: self.transfer_kib,
+            destination: self.destination,
+            sealing: self.sealing,
+            preallocation: self.preallocation,
+            folder: self.folder.as_deref().and_then(Path::to_str),
+        }
+    }
+
+    /// Default: étalon, if it sees the bytes.
+    fn compressor(&self, writer: Writer) -> Compressor {
+        self.compressor.unwrap_or(match writer {
+            Writer::Here => Compressor::Own,
+            Writer::Server => Compressor::Server,
+        })
+    }
+
+    fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
+        self.refuse_unknown(writer)?;
+        if let (Placement::InProcess | Placement::OwnThreads, Some(_), Some(_)) =
+            (context.target.placement(), &self.load, self.backup.io_bytes_s)
+        {
+            let cause = "the engine works inside étalon, so that its transactions would be held, too";
+            return Err(Failure::new(
+                FailureKind::Unsupported,
+                "hold a backup beside a load by `backup_io_mib_s`",
+                cause,
+            )
+            .hint("`max_rate_mib_s`"));
+        }
+        let tried = "make a folder for the backup";
+        // A server's own folder.
+        let base = self.folder.as_deref().filter(|_| writer == Writer::Here);
+        let scratch = Scratch::new("backup", base).map_err(|error| failed(tried, error))?;
+        let folders = ["taken", "work", "restored"].map(|name| scratch.path().join(name));
+        for folder in &folders {
+            fs::create_dir(folder).map_err(|error| io_failure(tried, &error))?;
+        }
+        let [folder, work, restored] = &folders;
+        // For a restored server of another user.
+        scratch.allow_passage().map_err(|error| failed(tried, error))?;
+        for private in [folder, work] {
+            host::identity::close_to_others(private).map_err(|error| failed(tried, error))?;
+        }
+        let request = BackupRequest {
+            method: self.method,
+            compression: self.compression,
+            compressor: self.compressor(writer),
+            max_rate_bytes_s: self.max_rate_bytes_s,
+            bounds: &self.backup.in_folder(folder),
+            scope: self.scope,
+            folder,
+            work,
+            server_side: self.server_side(),
+            interrupt: context.interrupt,
+        };
+        let figures = self.run_and_tidy(context, &request, restored);
+        // Reported unless something else failed before.
+        let removed = scratch.remove().map_err(|error| failed("remove the backup", error));
+        figures.and_then(|figures| removed.map(|()| figures))
+    }
+
+    /// Cleans up at the server in any case.
+    fn run_and_tidy(
+        &self,
+        context: &mut StepContext<'_>,
+        request: &BackupRequest<'_>,
+        restored: &Path,
+    ) -> Result<Figures, Failure> {
+        let target = context.target;
+        let backups = target.backups()?;
+        backups.check(request)?;
+        let figures = self.run(context, &*backups, request, restored);
+        let tidied = backups.tidy(request);
+        figures.and_then(|figures| tidied.map(|()| figures))
+    }
+
+    fn run(
+        &self,
+        context: &mut StepContext<'_>,
+        backups: &dyn Backups,
+        request: &BackupRequest<'_>,
+        restored: &Path,
+    ) -> Result<Figures, Failure> {
+        let target = context.target;
+        context.progress("reading the original", 0, PARTS);
+        let original = self.original(target, request)?;
+        context.progress("backing up", 1, PARTS);
+        let limited = || {
+            let limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
+            let backed_up = back_up(target, backups, request);
+            let released = limit.map_or(Ok(()), |limit| limit.release());
+            backed_up.and_then(|done| released.map(|()| done))
+        };
+        let ((taken, mut backup, growth), load) = match &self.load {
+            None => (limited()?, None),
+            Some(task) => during::while_it_runs(task, context, limited).map(|(done, record)| (done, Some(record)))?,
+        };
+        if load.is_some() {
+            backup.is_not_known_beside_a_load();
+        }
+        let stored_bytes = match &taken.served {
+            Some(served) => served.stored_bytes,
+            None => fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len(),
+        };
+        let bounds = self.restore.in_folder(restored);
+        let max_rate_bytes_s = self.restore_max_rate_bytes_s;
+        let into = BackupRequest { folder: restored, max_rate_bytes_s, bounds: &bounds, ..*request };
+        let restored = match request.server_side.destination {
+            Destination::Files => Some(self.restore(context, backups, &taken, &into, original)?),
+            Destination::Nowhere => None,
+        };
+        let classes = self.split(&taken)?;
+        let (served_bytes, growth) = match &taken.served {
+            Some(served) => (Some(served.source_bytes), served.growth.clone()),
+            None => (None, Ok(growth)),
+        };
+        // An exact count of étalon's own beats the server's word.
+        let unpacked = restored.as_ref().and_then(|restored| restored.source_bytes);
+        let source_bytes = unpacked.or(backup.source_bytes).or(served_bytes).unwrap_or_else(|| {
+            // The codec's output is its input.
+            classes.values().map(|share| share.source_bytes).sum()
+        });
+        Ok(Figures {
+            source_bytes,
+            stored_bytes,
+            rows: original.rows,
+            restored,
+            backup,
+            growth,
+            classes,
+            compression: self.compression,
+            taken,
+            load,
+        })
+    }
+
+    /// And verifies the result.
+    fn restore(
+        &self,
+        context: &mut StepContext<'_>,
+        backups: &dyn Backups,
+        taken: &Taken,
+        into: &BackupRequest<'_>,
+        original: Answer,
+    ) -> Result<RestoredFigures, Failure> {
+        let target = context.target;
+        context.progress("restoring", 2, PARTS);
+        // Only the server can limit its own restore.
+        let (bounds, of_server) = match backups.writer() {
+            Writer::Here => (into.bounds.clone(), None),
+            Writer::Server => (Bounds::default(), into.bounds.cores),
+        };
+        let mut meter = Meter::held(&bounds);
+        let limit = of_server.map(|cores| target.limit_cpu(cores)).transpose()?;
+        let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
+        let let_go = meter.let_go().and(limit.map_or(Ok(()), |limit| limit.release()));
+        let back = back.and_then(|back| let_go.map(|()| back))?;
+        let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
+        let figures = back.figures();
+        context.progress("verifying", 3, PARTS);
+        let verified = verify(&*back, target.dialect(), original, into);
+        let removed = back.remove();
+        verified.and(removed)?;
+        let growth = match taken.served {
+            // The server's files are not visible.
+            Some(_) => Vec::new(),
+            None => growth,
+        };
+        let cost = Cost::of_restore(&meter, server_cpu, target.placement());
+        Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
+    }
+
+    /// Must be what was loaded.
+    fn original(&self, target: &dyn Target, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
+        let mut session = target.session(crate::session::SessionKind::Plain)?;
+        let answer = data::ask(&mut *session, target.dialect(), &|| request.go_on())?;
+        let rows = self.material.rows();
+        if answer.rows != rows {
+            let cause = format!("it has {} rows, and {rows} were loaded", answer.rows);
+            return Err(Failure::new(FailureKind::Verification, "trust the original", cause));
+        }
+        Ok(answer)
+    }
+
+    /// Untimed.
+    fn split(&self, taken: &Taken) -> Result<std::collections::BTreeMap<archive::Class, archive::Share>, Failure> {
+        if taken.served.is_some() {
+            return Ok(std::collections::BTreeMap::new());
+        }
+        let tried = "look into the backup";
+        let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
+        let mut from = Decoder::new(taken.compression, file).map_err(|error| io_failure(tried, &error))?;
+        archive::split(taken.layout, &mut from, self.compression).map_err(|error| io_failure(tried, &error))
+    }
+}
+
+fn back_up(
+    target: &dyn Target,
+    backups: &dyn Backups,
+    request: &BackupRequest<'_>,
+) -> Result<(Taken, Cost, Growth), Failure> {
+    let server_before = target.server_cpu_s();
+    let mut meter = Meter::default();
+    let own = Bounds { cores: None, io: request.bounds.io.clone() };
+    let limit = (!own.is_none()).then(|| tool::hold(Held::Own, &own, "the backup")).transpose()?;
+    let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
+    let released = limit.map_or(Ok(()), Limit::release).map_err(|error| failed("end the limit on the backup", error));
+    let taken = taken.and_then(|taken| released.map(|()| taken))?;
+    // The server counts ended processes with a delay.
+    let server_cpu = server_before.and_then(|before| Ok(target.server_cpu_s()? - before));
+    let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, target.placement());
+    if request.compressor == Compressor::Own && request.compression.workers > 0 {
+        cost.compressor_with_workers(&meter);
+    }
+    Ok((taken, cost, growth))
+}
+
+fn verify(
+    restored: &dyn Restored,
+    dialect: &dyn Dialect,
+    original: Answer,
+    request: &BackupRequest<'_>,
+) -> Result<(), Failure> {
+    restored.check()?;
+    let mut session = restored.session()?;
+    let answer = data::ask(&mut *session, dialect, &|| request.go_on())?;
+    if answer == original {
+        return Ok(());
+    }
+    let said = |answer: Answer| format!("{} rows with the checksum {:016x}", answer.rows, answer.checksum);
+    let cause = format!("it answers {}, and the original {}", said(answer), said(original));
+    Err(Failure::new(FailureKind::Verification, "trust the restored database", cause))
+}
+
+/// Inseparable from a server's.
+pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
+    match (placement, cpu) {
+        (Placement::InProcess | Placement::OwnThreads, _) => {
+            Reading::Unavailable("the engine works inside étalon: its CPU time is the client's".to_owned())
+        }
+        (Placement::Server, Ok(seconds)) => Reading::Value(seconds),
+        (Placement::Server, Err(reason)) => Reading::Unavailable(reason),
+    }
+}

@@ -1,0 +1,215 @@
+//! Writes a backup's bytes to a file through a codec in a thread of its own.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::backups::BackupRequest;
+use super::codec::{Codec, Compression, Encoder};
+use load::error::{Failure, FailureKind};
+
+/// Per hand-over to the codec's thread.
+const CHUNK_BYTES: usize = 1 << 18;
+/// Queue length.
+const CHUNKS: usize = 8;
+
+pub struct Sink<'a> {
+    request: &'a BackupRequest<'a>,
+    path: PathBuf,
+    inner: Inner,
+    rate: Option<Rate>,
+    bytes: u64,
+}
+
+enum Inner {
+    Plain(File),
+    Coded(Coded),
+}
+
+struct Coded {
+    chunk: Vec<u8>,
+    give: SyncSender<Vec<u8>>,
+    emptied: Receiver<Vec<u8>>,
+    thread: JoinHandle<io::Result<(File, Duration)>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub path: PathBuf,
+    /// Of the compressing thread, without its workers.
+    pub compressor_cpu_s: f64,
+}
+
+/// Hint for a full device.
+pub const MORE_ROOM: &str =
+    "free space there, or name another place with the key `folder`; what was written of the backup is removed";
+
+/// A failure of the operating system, while a backup's file is written or read.
+pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
+    use io::ErrorKind;
+    let (kind, hint) = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (FailureKind::DiskFull, Some(MORE_ROOM)),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (FailureKind::Permission, None),
+        ErrorKind::NotFound => (FailureKind::Missing, None),
+        _ => (FailureKind::Other, None),
+    };
+    let failure = Failure::new(kind, tried, error);
+    match hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+impl<'a> Sink<'a> {
+    pub fn new(request: &'a BackupRequest<'a>, name: &str, compression: Compression) -> Result<Sink<'a>, Failure> {
+        let path = request.folder.join(format!("{name}{}", compression.ending()));
+        let tried = format!("write the backup {}", path.display());
+        let file = File::create_new(&path).map_err(|error| io_failure(&tried, &error))?;
+        let inner = match compression.codec {
+            Codec::None => Inner::Plain(file),
+            _ => Inner::Coded(Coded::start(compression, file).map_err(|error| io_failure(&tried, &error))?),
+        };
+        Ok(Sink { request, path, inner, rate: None, bytes: 0 })
+    }
+
+    #[must_use]
+    pub fn limited(mut self) -> Sink<'a> {
+        self.rate = self.request.max_rate_bytes_s.map(Rate::new);
+        self
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.request.go_on()?;
+        self.bytes += bytes.len() as u64;
+        let written = match &mut self.inner {
+            Inner::Plain(file) => file.write_all(bytes),
+            Inner::Coded(coded) => coded.write(bytes),
+        };
+        if let Err(error) = written {
+            return Err(self.explain(error));
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.took(bytes.len() as u64);
+        }
+        Ok(())
+    }
+
+    pub fn copy(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
+        let mut buffer = vec![0; CHUNK_BYTES];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(bytes) => self.write(&buffer[..bytes])?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(io_failure(&format!("read {what}"), &error)),
+            }
+        }
+    }
+
+    /// Waits until the file is on the device.
+    pub fn finish(self) -> Result<Written, Failure> {
+        let tried = format!("write the backup {}", self.path.display());
+        let ended = match self.inner {
+            Inner::Plain(file) => Ok((file, Duration::ZERO)),
+            Inner::Coded(coded) => coded.finish(),
+        };
+        let (file, cpu) = ended.map_err(|error| io_failure(&tried, &error))?;
+        file.sync_all().map_err(|error| io_failure(&tried, &error))?;
+        Ok(Written { path: self.path, compressor_cpu_s: cpu.as_secs_f64() })
+    }
+
+    /// The codec's error, which is more precise than its channel's.
+    fn explain(&mut self, error: io::Error) -> Failure {
+        let tried = format!("write the backup {}", self.path.display());
+        let inner = std::mem::replace(&mut self.inner, Inner::Coded(Coded::ended()));
+        let cause = match inner {
+            Inner::Coded(coded) => coded.finish().err().unwrap_or(error),
+            Inner::Plain(_) => error,
+        };
+        io_failure(&tried, &cause)
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("the thread that compresses has ended")
+}
+
+impl Coded {
+    fn start(compression: Compression, file: File) -> io::Result<Coded> {
+        let (give, full) = sync_channel::<Vec<u8>>(CHUNKS);
+        let (give_back, emptied) = channel();
+        let mut encoder = Encoder::new(compression, file)?;
+        let compress = move || {
+            for mut chunk in full {
+                encoder.write_all(&chunk)?;
+                chunk.clear();
+                // The other side may have ended.
+                let _ = give_back.send(chunk);
+            }
+            let file = encoder.finish()?;
+            Ok((file, host::cpu::thread_cpu().unwrap_or_default()))
+        };
+        let thread = std::thread::Builder::new().name("etalon-codec".to_owned()).spawn(compress)?;
+        Ok(Coded { chunk: Vec::with_capacity(CHUNK_BYTES), give, emptied, thread })
+    }
+
+    fn ended() -> Coded {
+        let thread = std::thread::spawn(|| Err(gone()));
+        Coded { chunk: Vec::new(), give: sync_channel(0).0, emptied: channel().1, thread }
+    }
+
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let now = bytes.len().min(CHUNK_BYTES - self.chunk.len());
+            self.chunk.extend_from_slice(&bytes[..now]);
+            bytes = &bytes[now..];
+            if self.chunk.len() == CHUNK_BYTES {
+                let empty = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_BYTES));
+                self.give.send(std::mem::replace(&mut self.chunk, empty)).map_err(|_| gone())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> io::Result<(File, Duration)> {
+        let Coded { chunk, give, emptied: _emptied, thread } = self;
+        // If it has ended, its error is reported below.
+        let _ = give.send(chunk);
+        drop(give);
+        match thread.join() {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+/// Limits a stream's average rate.
+#[derive(Debug)]
+pub struct Rate {
+    bytes_s: u64,
+    started: Instant,
+    taken: u64,
+}
+
+impl Rate {
+    pub fn new(bytes_s: u64) -> Rate {
+        Rate { bytes_s, started: Instant::now(), taken: 0 }
+    }
+
+    /// Waits until `bytes` more are allowed.
+    pub fn took(&mut self, bytes: u64) {
+        self.taken += bytes;
+        let due = Duration::from_secs_f64(self.taken as f64 / self.bytes_s.max(1) as f64);
+        std::thread::sleep(due.saturating_sub(self.started.elapsed()));
+    }
+}
+
+pub fn folder_bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok().map(|meta| (entry, meta)))
+        .fold(0, |sum, (entry, meta)| sum + if meta.is_dir() { folder_bytes(&entry.path()) } else { meta.len() })
+}

@@ -1,0 +1,157 @@
+//! One table filled by one statement in the server, timed by the published comparison of PostgreSQL on Linux and
+//! Windows (Guazzo, 2016).
+
+use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Reading, Role, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::session::{Session, SessionKind};
+use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
+use crate::workload::{Action, Grants, Procedure, Task, Workload};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+
+/// With its index entry.
+const ROW_BYTES: u64 = 60;
+const MOST_DIGITS: i64 = 7;
+
+model::keys! {
+    struct Keys {
+        thread_count: i64 = KeySpec::new(
+            "thread_count",
+            KeyKind::Int { min: 1, max: 10 },
+            Literal::Int(10),
+            "Different values of `thread_id`, on which the index is",
+        ),
+        digits: u32 = KeySpec::new(
+            "digits",
+            KeyKind::Int { min: 1, max: MOST_DIGITS },
+            Literal::Int(5),
+            "Each thread has 10 to this power rows",
+        ),
+    }
+}
+
+pub struct TableCreation;
+
+impl Workload for TableCreation {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "table-creation",
+            family: "transactions",
+            about: "An indexed table of a million rows, filled by one statement inside the server",
+            rate_unit: "rows/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let Keys { thread_count, digits } = Keys::read(point)?;
+        let table = TableA { threads: thread_count, digits };
+        let name = format!("table_a of {} rows, made by the server", table.rows());
+        let size_bytes = table.rows() as u64 * ROW_BYTES;
+        Ok(Task { dataset: Dataset { name, size_bytes, ..Dataset::default() }, action: Action::Step(Box::new(table)) })
+    }
+}
+
+/// `threads` times all numbers from 1 to 10 to the power of `digits`.
+struct TableA {
+    threads: i64,
+    digits: u32,
+}
+
+impl TableA {
+    fn values(&self) -> i64 {
+        10_i64.pow(self.digits)
+    }
+
+    fn rows(&self) -> i64 {
+        self.threads * self.values()
+    }
+
+    /// Instead of PostgreSQL's `generate_series`: joined digits are equal work on every engine.
+    fn insert(&self) -> String {
+        let numbers = |from: i64, to: i64| {
+            let selects: Vec<String> = (from..=to).map(|n| format!("SELECT {n} AS n")).collect();
+            format!("({})", selects.join(" UNION ALL "))
+        };
+        let places: Vec<String> = (0..self.digits).map(|place| format!("{} * d{place}.n", 10_i64.pow(place))).collect();
+        let digits: Vec<String> = (0..self.digits).map(|place| format!("{} d{place}", numbers(0, 9))).collect();
+        format!(
+            "INSERT INTO table_a (thread_id, a_value) SELECT t.n, 1 + {} FROM {} t CROSS JOIN {}",
+            places.join(" + "),
+            numbers(1, self.threads),
+            digits.join(" CROSS JOIN ")
+        )
+    }
+
+    /// Count and sum: doing less is not faster.
+    fn check(&self, session: &mut dyn Session) -> Result<(), Failure> {
+        let (values, rows) = (self.values(), self.rows());
+        let expected = [rows, self.threads * values * (values + 1) / 2, values * self.threads * (self.threads + 1) / 2];
+        let sum = |column: &str| format!("sum(CAST({column} AS DECIMAL(20, 0)))");
+        let query = format!("SELECT count(*), {}, {} FROM table_a", sum("a_value"), sum("thread_id"));
+        let found = session.query(&query)?;
+        let found: Vec<Option<f64>> = found.into_iter().flatten().map(|datum| number(&datum)).collect();
+        if found == expected.map(|number| Some(number as f64)) {
+            return Ok(());
+        }
+        let cause = format!("its row count and sums should be {expected:?}, and are {found:?}");
+        Err(Failure::new(FailureKind::Verification, "check the table that was made", cause))
+    }
+}
+
+fn number(datum: &Datum) -> Option<f64> {
+    match datum {
+        Datum::Int(number) => Some(*number as f64),
+        Datum::Double(number) => Some(*number),
+        Datum::Text(text) => text.parse().ok(),
+        Datum::Null => None,
+    }
+}
+
+impl Procedure for TableA {
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let target = context.target;
+        let mut session = target.session(SessionKind::Plain)?;
+        session.execute("CREATE TABLE table_a (thread_id INTEGER, a_value INTEGER)")?;
+        session.execute("CREATE INDEX table_a_thread_id_idx ON table_a (thread_id)")?;
+        context.progress("filling the table", 0, 1);
+        let statement = self.insert();
+        let watch = Stopwatch::start(target);
+        session.execute(&statement)?;
+        let spent = watch.read(target);
+        self.check(&mut *session)?;
+        Ok(Stepped::Done(outcome(spent, self.rows())))
+    }
+}
+
+fn outcome(spent: Spent, rows: i64) -> StepOutcome {
+    let Spent { elapsed_s, cpu_s } = spent;
+    let rate = Reading::Value(rows as f64 / elapsed_s);
+    StepOutcome {
+        elapsed_s,
+        measurements: vec![
+            Measurement::new("elapsed", "s", Direction::Lower, Role::Primary, Reading::Value(elapsed_s)),
+            Measurement::new("rows_rate", "rows/s", Direction::Higher, Role::Diagnostic, rate),
+            Measurement::new("cpu", "s", Direction::Lower, Role::Secondary, cpu_s),
+        ],
+        ..StepOutcome::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_statement_is_the_same_for_every_engine() {
+        let table = TableA { threads: 2, digits: 2 };
+        assert_eq!((table.values(), table.rows()), (100, 200));
+        let text = table.insert();
+        assert!(
+            text.starts_with("INSERT INTO table_a (thread_id, a_value) SELECT t.n, 1 + 1 * d0.n + 10 * d1.n FROM (")
+        );
+        assert_eq!(text.matches("CROSS JOIN").count(), 2);
+    }
+}

@@ -1,0 +1,167 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use host::blocks::Access;
+
+use load::datum::Datum;
+
+/// Engines' dialects have names for these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// 32-bit whole number.
+    Int,
+    /// 64-bit whole number.
+    BigInt,
+    /// In characters.
+    Char(u32),
+    Timestamp,
+}
+
+/// Whether a column takes NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nulls {
+    Allowed,
+    Refused,
+}
+
+/// Whose tables a load works on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tables {
+    /// Étalon makes and fills them before each run, and drops them at the end.
+    #[default]
+    Own,
+    /// Existing ones: étalon makes, fills and drops nothing.
+    None,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    pub name: &'static str,
+    pub kind: ColumnKind,
+    /// Whether it takes NULL.
+    pub nulls: Nulls,
+}
+
+/// Fills in row `index` (from 0); pure, so that any part can be loaded anywhere.
+pub type RowRule = Arc<dyn Fn(u64, &mut Vec<Datum>) + Send + Sync>;
+
+#[derive(Clone)]
+pub struct Table {
+    pub name: Cow<'static, str>,
+    pub columns: Vec<Column>,
+    /// Built after loading.
+    pub primary_key: Option<&'static str>,
+    /// The user's own statement, sent unchanged. The columns are then empty.
+    pub create: Option<String>,
+    pub rows: u64,
+    pub row: RowRule,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Table { name, columns, primary_key, create, rows, row: _ } = self;
+        let mut table = f.debug_struct("Table");
+        table.field("name", name).field("columns", columns).field("primary_key", primary_key);
+        table.field("create", create).field("rows", rows).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Index {
+    pub name: &'static str,
+    pub table: &'static str,
+    pub column: &'static str,
+}
+
+/// In order of creation.
+#[derive(Clone, Debug, Default)]
+pub struct Dataset {
+    /// Equal names mean equal data, so it includes the size.
+    pub name: String,
+    pub tables: Vec<Table>,
+    /// Without primary keys; built after loading.
+    pub indexes: Vec<Index>,
+    /// The user's own statements, run once after loading.
+    pub afterwards: Vec<String>,
+    /// Approximate, for estimates before the run.
+    pub size_bytes: u64,
+    /// For targets without tables.
+    pub files: Vec<DataFile>,
+}
+
+/// A file of blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// Default: by size and layout.
+    pub name: Option<String>,
+    /// `None`: an existing file of any size.
+    pub size_bytes: Option<u64>,
+    /// On its volume.
+    pub layout: Layout,
+    /// Bytes from the beginning that are used at least.
+    pub reach_bytes: u64,
+    /// What is done to it.
+    pub access: Access,
+}
+
+/// How a file lies on its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Few extents, as the filesystem likes.
+    #[default]
+    Fresh,
+    /// Separate pieces.
+    Fragmented {
+        /// Larger clusters of the filesystem win.
+        piece_bytes: u64,
+    },
+}
+
+/// How an engine writes common SQL.
+pub trait Dialect: Sync {
+    /// The type of a column; in standard SQL's words, unless the engine has others.
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "INTEGER".to_owned(),
+            ColumnKind::BigInt => "BIGINT".to_owned(),
+            ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
+        }
+    }
+
+    /// From 1.
+    fn placeholder(&self, number: usize) -> String;
+
+    /// A statement of a portable script in the engine's own words, where those are others.
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(sql)
+    }
+
+    /// `rest` follows the columns, with the order.
+    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+        format!("SELECT {columns} {rest} LIMIT {count}")
+    }
+
+    fn create_index(&self, index: &Index) -> String {
+        format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.column)
+    }
+
+    /// The user's own, or the dialect's without primary key.
+    fn create_table(&self, table: &Table) -> String {
+        table.create.clone().unwrap_or_else(|| self.define_table(table))
+    }
+
+    /// Without primary key, unless the engine needs it here.
+    fn define_table(&self, table: &Table) -> String {
+        let columns: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| {
+                let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
+                format!("{} {}{nulls}", column.name, self.column_type(column.kind))
+            })
+            .collect();
+        format!("CREATE TABLE {} ({})", table.name, columns.join(", "))
+    }
+}

@@ -1,0 +1,333 @@
+//! A load of blocks, pure in (seed, client, index) except for cursors.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use host::blocks::Cache;
+
+use crate::dataset::DataFile;
+use crate::work::Work;
+use load::rng::Rng;
+use load::stream::{Next, Stream};
+
+/// Separates reads among writes from the places' draws.
+const MIX_SALT: u64 = 0x6d69_7865_642d_696f;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// Uniform over the span, with replacement.
+    Random,
+    /// The block after the file's last operation of any thread, wrapping around. SQLIO's `-fsequential`.
+    Sequential,
+    /// Per thread, each over the whole span.
+    SequentialOwn,
+    /// Per thread, each over its own part of the span.
+    SequentialSplit,
+    /// A fixed step; after `rows` operations from the beginning plus one block. SQLIO's `-fN` with `-iN`.
+    Stride {
+        /// Step.
+        blocks: u64,
+        /// Default: as many as fit.
+        rows: Option<u64>,
+    },
+}
+
+impl Pattern {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Pattern::Random => "random",
+            Pattern::Sequential => "sequential",
+            Pattern::SequentialOwn => "sequential-own",
+            Pattern::SequentialSplit => "sequential-split",
+            Pattern::Stride { .. } => "stride",
+        }
+    }
+
+    /// Judged by bytes a second, like published tables; others by operations.
+    pub fn is_sequential(self) -> bool {
+        matches!(self, Pattern::Sequential | Pattern::SequentialOwn | Pattern::SequentialSplit)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pools {
+    /// Each with its depth on each file.
+    OnAll(u32),
+    /// Per file, like SQLIO's parameter file.
+    ByFile(Vec<u32>),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Affinity {
+    #[default]
+    Free,
+    /// Each to one processor of the process, in turn.
+    Spread,
+    /// Each to one of these, in turn. SQLIO's `-aR`, fio's `cpus_allowed_policy=split`.
+    InTurn(Vec<usize>),
+    /// Any of these. SQLIO's `-a`, fio's `cpus_allowed`.
+    Among(Vec<usize>),
+    /// Per file; empty for any. Masks of SQLIO's parameter file.
+    ByPool(Vec<Vec<usize>>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockLoad {
+    /// Of the operations.
+    pub read_percent: u32,
+    pub pattern: Pattern,
+    pub block_bytes: u32,
+    /// Per thread and file.
+    pub depth: u32,
+    pub pools: Pools,
+    pub files: Vec<DataFile>,
+    /// In each file.
+    pub offset_bytes: u64,
+    /// `None`: to the end of the file.
+    pub span_bytes: Option<u64>,
+    pub cache: Cache,
+    /// Writes per thread and file before a sync, which the last one includes; 0 for never.
+    pub fsync_every: u32,
+    pub affinity: Affinity,
+}
+
+impl BlockLoad {
+    pub fn threads(&self) -> u32 {
+        match &self.pools {
+            Pools::OnAll(threads) => *threads,
+            Pools::ByFile(threads) => threads.iter().sum(),
+        }
+    }
+
+    /// The operations that a thread has under way at a time: each is a client of the worker loop.
+    pub fn clients_per_thread(&self) -> u32 {
+        match &self.pools {
+            Pools::OnAll(_) => self.depth * self.files.len() as u32,
+            Pools::ByFile(_) => self.depth,
+        }
+    }
+
+    pub fn clients(&self) -> u32 {
+        self.threads() * self.clients_per_thread()
+    }
+
+    /// Thread and file of a client.
+    fn place(&self, client: u32) -> (u32, u32) {
+        let thread = client / self.clients_per_thread().max(1);
+        let file = match &self.pools {
+            Pools::OnAll(_) => client % self.clients_per_thread().max(1) / self.depth.max(1),
+            Pools::ByFile(threads) => {
+                let up_to = threads.iter().scan(0, |sum, of_file| {
+                    *sum += of_file;
+                    Some(*sum)
+                });
+                up_to.filter(|sum| *sum <= thread).count() as u32
+            }
+        };
+        (thread, file.min(self.files.len().saturating_sub(1) as u32))
+    }
+
+    /// Where files have threads of their own, each file has a pool.
+    pub fn pool(&self, thread: u32) -> u32 {
+        match &self.pools {
+            Pools::OnAll(_) => 0,
+            Pools::ByFile(_) => self.place(thread * self.clients_per_thread()).1,
+        }
+    }
+
+    /// The place of a thread among those that work on a file, and how many these are.
+    fn among(&self, thread: u32, file: u32) -> (u64, u64) {
+        match &self.pools {
+            Pools::OnAll(threads) => (u64::from(thread), u64::from(*threads)),
+            Pools::ByFile(threads) => {
+                let before: u32 = threads.iter().take(file as usize).sum();
+                let here = threads.get(file as usize).copied().unwrap_or(1);
+                (u64::from(thread.saturating_sub(before)), u64::from(here))
+            }
+        }
+    }
+
+    fn is_mixed(&self) -> bool {
+        (1..100).contains(&self.read_percent)
+    }
+}
+
+/// In a cache line of its own, so that threads do not slow each other down.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Cursor(AtomicU64);
+
+/// How far each file has been worked through: one shared cursor for `sequential`, else one per thread.
+#[derive(Debug, Default)]
+pub struct Cursors {
+    files: usize,
+    all: Vec<Cursor>,
+}
+
+impl Cursors {
+    pub fn of(work: &Work) -> Cursors {
+        let Work::Blocks(load) = work else { return Cursors::default() };
+        let files = load.files.len();
+        let threads = match load.pattern {
+            Pattern::Random => 0,
+            Pattern::Sequential => 1,
+            _ => load.threads() as usize,
+        };
+        Cursors { files, all: (0..files * threads).map(|_| Cursor::default()).collect() }
+    }
+
+    /// The number of a thread's next operation in a file.
+    fn take(&self, pattern: Pattern, thread: u32, file: u32) -> u64 {
+        let thread = if pattern == Pattern::Sequential { 0 } else { thread as usize };
+        let cursor = self.all.get(thread * self.files + file as usize);
+        cursor.map_or(0, |cursor| cursor.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockRequest {
+    #[default]
+    Nothing,
+    Read {
+        file: u32,
+        offset: u64,
+    },
+    /// Writes fresh bytes over a block.
+    Write {
+        file: u32,
+        /// Where, in bytes.
+        offset: u64,
+    },
+    /// Makes durable what was written, as the end of the write before it.
+    Sync {
+        file: u32,
+    },
+}
+
+/// A case's load on files whose sizes are known.
+#[derive(Debug)]
+pub struct BlockStream<'a> {
+    load: &'a BlockLoad,
+    cursors: &'a Cursors,
+    /// Blocks in the span of each file.
+    blocks: Vec<u64>,
+    /// Writes on each file since its last sync. Each thread has a stream of its own.
+    unsynced: Vec<AtomicU32>,
+}
+
+impl<'a> BlockStream<'a> {
+    /// `sizes` in bytes. `None` if a span does not fit or holds no block.
+    pub fn new(load: &'a BlockLoad, cursors: &'a Cursors, sizes: &[u64]) -> Option<BlockStream<'a>> {
+        let block_bytes = u64::from(load.block_bytes.max(1));
+        let blocks_of = |size: &u64| {
+            let rest = size.checked_sub(load.offset_bytes)?;
+            let span = load.span_bytes.unwrap_or(rest);
+            (span <= rest && span >= block_bytes).then_some(span / block_bytes)
+        };
+        let blocks = sizes.iter().map(blocks_of).collect::<Option<Vec<u64>>>()?;
+        let unsynced = load.files.iter().map(|_| AtomicU32::new(0)).collect();
+        (blocks.len() == load.files.len()).then_some(BlockStream { load, cursors, blocks, unsynced })
+    }
+
+    /// Block number from the beginning of the span.
+    fn block(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
+        let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);
+        let pattern = self.load.pattern;
+        if pattern == Pattern::Random {
+            // The bias of the multiplication is below all / 2^64.
+            return ((u128::from(rng.next_u64()) * u128::from(all)) >> 64) as u64;
+        }
+        let number = self.cursors.take(pattern, client.thread, client.file);
+        match pattern {
+            Pattern::SequentialSplit => {
+                let (place, of) = client.among;
+                let begin = all * place / of.max(1);
+                let part = (all * (place + 1) / of.max(1)).saturating_sub(begin).max(1);
+                (begin + number % part).min(all - 1)
+            }
+            Pattern::Stride { blocks, rows } => {
+                let blocks = blocks.clamp(1, all);
+                let rows = rows.unwrap_or(u64::MAX).clamp(1, all.div_ceil(blocks));
+                let column = number / rows % blocks;
+                (number % rows * blocks + column) % all
+            }
+            _ => number % all,
+        }
+    }
+}
+
+/// One outstanding operation of a thread, over and over.
+#[derive(Clone, Debug)]
+pub struct BlockClient {
+    seed: u64,
+    number: u32,
+    thread: u32,
+    file: u32,
+    among: (u64, u64),
+    request: BlockRequest,
+    stage: Stage,
+}
+
+/// How far an operation has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Begun,
+    Moved,
+    Synced,
+}
+
+impl Stream for BlockStream<'_> {
+    type Op = BlockRequest;
+    type Client = BlockClient;
+
+    fn client(&self, seed: u64, client: u32) -> BlockClient {
+        let (thread, file) = self.load.place(client);
+        let among = self.load.among(thread, file);
+        BlockClient { seed, number: client, thread, file, among, request: BlockRequest::Nothing, stage: Stage::Begun }
+    }
+
+    fn begin(&self, client: &mut BlockClient, index: u64) {
+        let mut rng = Rng::of_transaction(client.seed, client.number, index);
+        let offset = self.load.offset_bytes + self.block(client, &mut rng) * u64::from(self.load.block_bytes);
+        let file = client.file;
+        let reads = match self.load.read_percent {
+            0 => false,
+            100.. => true,
+            percent => {
+                let draw = Rng::of_transaction(client.seed ^ MIX_SALT, client.number, index).next_u64();
+                ((u128::from(draw) * 100) >> 64) < u128::from(percent)
+            }
+        };
+        client.request = if reads { BlockRequest::Read { file, offset } } else { BlockRequest::Write { file, offset } };
+        client.stage = Stage::Begun;
+    }
+
+    fn next(&self, client: &mut BlockClient, op: &mut BlockRequest) -> Next {
+        match client.stage {
+            Stage::Begun => {
+                *op = client.request;
+                client.stage = Stage::Moved;
+                Next::Op
+            }
+            Stage::Moved if self.load.fsync_every > 0 && matches!(client.request, BlockRequest::Write { .. }) => {
+                client.stage = Stage::Synced;
+                // A sync covers writes that ended before it; those still under way count for the next.
+                let Some(unsynced) = self.unsynced.get(client.file as usize) else { return Next::End };
+                if unsynced.fetch_add(1, Ordering::Relaxed) + 1 < self.load.fsync_every {
+                    return Next::End;
+                }
+                unsynced.store(0, Ordering::Relaxed);
+                *op = BlockRequest::Sync { file: client.file };
+                Next::Op
+            }
+            Stage::Moved | Stage::Synced => Next::End,
+        }
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        if self.load.is_mixed() { vec!["reads".to_owned(), "writes".to_owned()] } else { Vec::new() }
+    }
+
+    fn kind(&self, client: &BlockClient) -> usize {
+        usize::from(matches!(client.request, BlockRequest::Write { .. }))
+    }
+}

@@ -1,0 +1,297 @@
+use host::blocks::{Access, Cache};
+use model::{KeyKind, KeySpec, Literal};
+
+use super::blocks::{Affinity, BlockLoad, Pattern, Pools};
+use crate::dataset::{DataFile, Layout};
+use load::error::{Failure, FailureKind};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+const DEFAULT_SIZE_MB: u64 = 1_024;
+const MOST_MB: u64 = 1_000_000_000;
+/// Default: the smallest allocation of ext4 and XFS.
+const DEFAULT_FRAGMENT_KB: u64 = 4;
+/// More operations in flight measure the queue.
+const MOST_CLIENTS: u64 = 65_536;
+
+model::keys! {
+    pub(super) struct Keys {
+        op: String = KeySpec::new(
+            "op",
+            KeyKind::Choice(&["read", "write", "mixed"]),
+            Literal::Text("read"),
+            "What is done; `mixed` takes the share of reads from `read_percent`",
+        ),
+        pattern: String = KeySpec::new(
+            "pattern",
+            KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
+            Literal::Text("random"),
+            "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
+             the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
+             `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
+        ),
+        block_kb: u64 = KeySpec::new(
+            "block_kb",
+            KeyKind::Int { min: 1, max: 65_536 },
+            Literal::Int(8),
+            "Size of each operation in KiB; places are multiples of it",
+        ),
+        threads: u32 = KeySpec::new("threads", KeyKind::Int { min: 1, max: 256 }, Literal::Int(1), "Threads that ask"),
+        depth: u32 = KeySpec::new(
+            "depth",
+            KeyKind::Int { min: 1, max: 4_096 },
+            Literal::Int(1),
+            "Operations that each thread has under way at a time, on each of its files",
+        ),
+        cache: String = KeySpec::new(
+            "cache",
+            KeyKind::Choice(&["none", "hw", "fs", "all"]),
+            Literal::Text("hw"),
+            "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
+             filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
+        ),
+        read_percent: Option<u32> = KeySpec::optional("read_percent", KeyKind::Int { min: 1, max: 99 }, "The share of reads where `op` is `mixed`"),
+        fsync_every: Option<u32> = KeySpec::optional(
+            "fsync_every",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
+             only with an `fdatasync`, which is part of its latency; no syncs without it",
+        ),
+        rate: Option<f64> = KeySpec::optional(
+            "rate",
+            KeyKind::Float { min: 0.0, max: 1e9 },
+            "Operations a second, all threads together, with response times from the intended start; as fast as the \
+             device answers without it",
+        ),
+        size_mb: Option<u64> = KeySpec::optional(
+            "size_mb",
+            KeyKind::Int { min: 1, max: MOST_MB as i64 },
+            "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
+        ),
+        offset_kb: Option<u64> = KeySpec::optional(
+            "offset_kb",
+            KeyKind::Int { min: 0, max: 1_000_000_000_000 },
+            "Where in each file the span begins, in KiB; at its beginning without it",
+        ),
+        span_mb: Option<u64> = KeySpec::optional(
+            "span_mb",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "How much of each file is worked on, in MiB; the rest of it without it",
+        ),
+        targets: Option<String> = KeySpec::optional(
+            "targets",
+            KeyKind::Text,
+            "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
+             threads of its own, `a.dat@4:5000, b.dat@1:100` also a size in MiB in place of `size_mb`. One file of \
+             étalon's without it",
+        ),
+        stride_blocks: Option<u64> = KeySpec::optional(
+            "stride.blocks",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
+        ),
+        stride_rows: Option<u64> = KeySpec::optional(
+            "stride.rows",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            "Operations of a `stride` until it begins again one block further; as many as the span has without it",
+        ),
+        layout: Option<String> = KeySpec::optional(
+            "layout",
+            KeyKind::Choice(&["fresh", "fragmented"]),
+            "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
+             in pieces of `fragment_kb` that lie apart; `fresh` without it",
+        ),
+        fragment_kb: Option<u64> = KeySpec::optional(
+            "fragment_kb",
+            KeyKind::Int { min: 4, max: 1_048_576 },
+            "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
+             clusters makes them of clusters",
+        ),
+        affinity: Option<String> = KeySpec::optional(
+            "affinity",
+            KeyKind::Text,
+            "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
+             each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
+             `targets`; to none without it",
+        ),
+    }
+}
+
+fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
+    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
+}
+
+pub(super) fn load(keys: &Keys) -> Result<BlockLoad, Failure> {
+    let read_percent = reads(keys)?;
+    let block_bytes = keys.block_kb * KIB;
+    let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;
+    let span_bytes = keys.span_mb.map(|mb| mb * MIB);
+    if span_bytes.is_some_and(|span| span < block_bytes) {
+        return Err(refuse("a block is larger than the span", "raise `span_mb`, or take smaller blocks"));
+    }
+    let fsync_every = keys.fsync_every.unwrap_or_default();
+    if fsync_every > 0 && read_percent == 100 {
+        return Err(refuse("`fsync_every` is about writes, and there are none", "leave it out, or write"));
+    }
+    let file = DataFile {
+        name: None,
+        size_bytes: keys.size_mb.map(|mb| mb * MIB),
+        layout: layout(keys)?,
+        reach_bytes: offset_bytes + span_bytes.unwrap_or(block_bytes),
+        access: if read_percent == 100 { Access::Read } else { Access::ReadWrite },
+    };
+    let (files, pools) = targets(keys.targets.as_deref(), &file, keys.threads)?;
+    let load = BlockLoad {
+        read_percent,
+        pattern: pattern(keys)?,
+        block_bytes: block_bytes as u32,
+        depth: keys.depth,
+        affinity: affinity(keys.affinity.as_deref(), &pools)?,
+        pools,
+        files,
+        offset_bytes,
+        span_bytes,
+        cache: Cache::named(&keys.cache).unwrap_or_default(),
+        fsync_every,
+    };
+    let clients = u64::from(load.threads()) * u64::from(load.clients_per_thread());
+    if clients > MOST_CLIENTS {
+        let cause = format!("{clients} operations would be under way at a time, more than {MOST_CLIENTS}");
+        return Err(refuse(cause, "lower `depth` or `threads`"));
+    }
+    Ok(load)
+}
+
+/// In percent.
+fn reads(keys: &Keys) -> Result<u32, Failure> {
+    match (keys.op.as_str(), keys.read_percent) {
+        ("mixed", Some(percent)) => Ok(percent),
+        ("mixed", None) => Err(refuse("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
+        (_, Some(_)) => Err(refuse("`read_percent` is set, and `op` is not `mixed`", "set `op = \"mixed\"`")),
+        ("write", None) => Ok(0),
+        (_, None) => Ok(100),
+    }
+}
+
+fn pattern(keys: &Keys) -> Result<Pattern, Failure> {
+    let (blocks, rows) = (keys.stride_blocks, keys.stride_rows);
+    if keys.pattern != "stride" && (blocks.is_some() || rows.is_some()) {
+        return Err(refuse("`stride` is set, and `pattern` is not `stride`", "set `pattern = \"stride\"`"));
+    }
+    Ok(match keys.pattern.as_str() {
+        "sequential" => Pattern::Sequential,
+        "sequential-own" => Pattern::SequentialOwn,
+        "sequential-split" => Pattern::SequentialSplit,
+        "stride" => Pattern::Stride { blocks: blocks.unwrap_or(64), rows },
+        _ => Pattern::Random,
+    })
+}
+
+fn layout(keys: &Keys) -> Result<Layout, Failure> {
+    if keys.layout.as_deref() == Some("fragmented") {
+        let kb = keys.fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
+        if !kb.is_multiple_of(4) {
+            return Err(refuse(format!("pieces of {kb} KiB cannot be had"), "write a multiple of 4"));
+        }
+        return Ok(Layout::Fragmented { piece_bytes: kb * KIB });
+    }
+    match keys.fragment_kb {
+        Some(_) => Err(refuse("`fragment_kb` is set, and the file is fresh", "set `layout = \"fragmented\"`")),
+        None => Ok(Layout::Fresh),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetPart<'a> {
+    pub name: &'a str,
+    pub threads: Option<u32>,
+    /// Overrides `size_mb`.
+    pub size_mb: Option<u64>,
+}
+
+/// `a.dat`, `a.dat@4` or `a.dat@4:5000`. An `@` without number is part of the name.
+pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
+    written.split(',').map(str::trim).map(|part| {
+        let own = part.rsplit_once('@').and_then(|(name, own)| {
+            let (threads, size_mb) = match own.split_once(':') {
+                None => (own, None),
+                Some((threads, mb)) => (threads, Some(mb.parse().ok()?)),
+            };
+            Some(TargetPart { name, threads: Some(threads.parse().ok()?), size_mb })
+        });
+        own.unwrap_or(TargetPart { name: part, threads: None, size_mb: None })
+    })
+}
+
+/// Files, and their threads.
+fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
+    let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
+    let mut files = Vec::new();
+    let mut pools = Vec::new();
+    for part in target_parts(written) {
+        if part.name.is_empty() {
+            return Err(refuse(format!("`{written}` names no file between two commas"), "write `a.dat, b.dat`"));
+        }
+        if let Some(mb) = part.size_mb.filter(|mb| !(1..=MOST_MB).contains(mb)) {
+            let cause = format!("`{written}`: {} cannot have {mb} MiB", part.name);
+            return Err(refuse(cause, "write 1 to 1000000000, as in `a.dat@4:5000`"));
+        }
+        pools.extend(part.threads.filter(|count| (1..=256).contains(count)));
+        let size_bytes = part.size_mb.map(|mb| mb * MIB).or(file.size_bytes);
+        files.push(DataFile { name: Some(part.name.to_owned()), size_bytes, ..file.clone() });
+    }
+    match pools.len() {
+        0 => Ok((files, Pools::OnAll(threads))),
+        count if count == files.len() => Ok((files, Pools::ByFile(pools))),
+        _ => {
+            let cause = format!("`{written}` gives threads to some of the files only");
+            Err(refuse(cause, "give each of them 1 to 256, as in `a.dat@4, b.dat@1`, or none"))
+        }
+    }
+}
+
+/// Decimal or hexadecimal masks like SQLIO's, or a word.
+fn affinity(written: Option<&str>, pools: &Pools) -> Result<Affinity, Failure> {
+    let Some(written) = written else { return Ok(Affinity::Free) };
+    let mask = |text: &str| mask(text.trim(), written);
+    if let Some(rest) = written.trim().strip_prefix("spread") {
+        return match rest.trim() {
+            "" => Ok(Affinity::Spread),
+            rest => mask(rest).map(|cores| if cores.is_empty() { Affinity::Spread } else { Affinity::InTurn(cores) }),
+        };
+    }
+    let mut masks = written.split(',').map(mask).collect::<Result<Vec<_>, _>>()?;
+    match (masks.len(), pools) {
+        (1, _) => match masks.swap_remove(0) {
+            // SQLIO's "any processor".
+            cores if cores.is_empty() => Ok(Affinity::Free),
+            cores => Ok(Affinity::Among(cores)),
+        },
+        (count, Pools::ByFile(threads)) if count == threads.len() => Ok(Affinity::ByPool(masks)),
+        (count, _) => {
+            let cause =
+                format!("`affinity = \"{written}\"` holds {count} masks, and not as many files have own threads");
+            Err(refuse(cause, "write one mask, or one for each of `targets = \"a.dat@4, b.dat@1\"`"))
+        }
+    }
+}
+
+fn mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let mask = match digits {
+        Some(digits) => u128::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    match mask {
+        Ok(mask) => Ok((0..128).filter(|core| mask >> core & 1 == 1).collect()),
+        Err(_) => Err(refuse(
+            format!("`affinity = \"{written}\"`: `{text}` is no mask"),
+            "write `0x3`, `spread 0x3` or `spread`",
+        )),
+    }
+}
+
+pub fn size_to_make(file: &DataFile) -> u64 {
+    file.size_bytes.unwrap_or((DEFAULT_SIZE_MB * MIB).max(file.reach_bytes))
+}

@@ -1,0 +1,242 @@
+//! Measurements and marks of a run of blocks.
+
+use host::disk::{Asked, LayerTraffic, Reached, Share};
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
+
+use super::BlockLoad;
+use load::counters::Devices;
+use load::durations::Durations;
+use load::lane::{Helpers, Transfer};
+use load::measure::{
+    Evidence, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
+};
+use load::recorder::KindCounts;
+use load::worker::{LoadCounts, Pace};
+
+const MIB: f64 = 1_048_576.0;
+/// Reading a page takes some 50 µs with two bits per cell and 75 with three (R. H. and A. C. Arpaci-Dusseau,
+/// "Operating Systems: Three Easy Pieces", chapter 44), without the transfer. Single-bit flash and other memories are
+/// faster, so this is only a note.
+const SOONEST_OF_FLASH_NS: u64 = 30_000;
+/// What latencies are taken of.
+const WHAT: &str = "operations in the run";
+
+/// `before`: the devices at the start.
+pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
+    let window_s = evidence.counts.window_ns as f64 / 1e9;
+    let rate = evidence.counts.succeeded_in_window as f64 / window_s;
+    let mut all = rates(load, rate);
+    let stopped = evidence.counts.stopped();
+    latencies(WHAT, "latency", (evidence.latencies.service(), stopped), Role::Secondary, &mut all);
+    if evidence.pace != Pace::Closed {
+        latencies(WHAT, "response", (&evidence.latencies.response, stopped), Role::Secondary, &mut all);
+    }
+    for kind in &evidence.counts.kinds {
+        of_kind(kind, &evidence.counts, &mut all);
+    }
+    all.push(failed_share(&evidence));
+    errors(&evidence.counts, &mut all);
+    cost(&evidence, &mut all);
+    let steady = Steady::of(&evidence.latencies.rates_per_s, "io/s");
+    all.push(steady.measurement());
+    all.extend(motion(&evidence.latencies.rates_per_s));
+    let reached = reached(&evidence, before);
+    of_devices(&evidence, before, reached.as_ref(), &mut all);
+    let mut marks = evidence.marks.clone();
+    marks.extend(error_marks(&evidence.counts));
+    marks.extend(client::marks_of_blocks(&evidence));
+    marks.extend(rate_not_met(&evidence, "operations"));
+    marks.extend(steady.mark());
+    marks.extend(reached.as_ref().ok().and_then(served_by_cache));
+    marks.extend(done_without(evidence.counts.transfer.as_ref()));
+    let is_real = evidence.counts.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
+    marks.extend(
+        Some(evidence.latencies.service()).filter(|_| is_real).and_then(|latencies| sooner_than_flash(load, latencies)),
+    );
+    RunRecord {
+        state: RunState::Measured,
+        reason: None,
+        began_unix_ms: None,
+        elapsed_s: window_s,
+        measurements: all,
+        series: evidence.latencies.series,
+        marks,
+    }
+}
+
+/// Published tables judge random I/O by operations, sequential I/O by bytes.
+fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
+    let (iops, bandwidth) = match load.pattern.is_sequential() {
+        true => (Role::Secondary, Role::Primary),
+        false => (Role::Primary, Role::Secondary),
+    };
+    let mib_per_s = rate * f64::from(load.block_bytes) / MIB;
+    let mut all = vec![
+        Measurement::value("iops", "io/s", Direction::Higher, iops, rate),
+        Measurement::value("bandwidth", "MiB/s", Direction::Higher, bandwidth, mib_per_s),
+    ];
+    if load.pattern.is_sequential() {
+        all.reverse();
+    }
+    all
+}
+
+/// Of the reads or writes of a mixed load.
+fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
+    let name = &kind.name;
+    let rate = kind.in_window as f64 * 1e9 / counts.window_ns.max(1) as f64;
+    into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
+    into.push(shape::failed_share(kind, counts));
+    for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
+        let reading = kind.response.quantile(quantile, "operations of this kind");
+        let id = format!("latency_{id}_{name}");
+        into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
+    }
+}
+
+fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+    let counts = &evidence.counts;
+    let operations = counts.succeeded_in_window.max(1) as f64;
+    let unknown = |why: &str| Reading::Unavailable(why.to_owned());
+    let with_helpers = counts.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
+    let cpu = match counts.cpu_ns {
+        _ if with_helpers => unknown("threads of their own carry the operations out, and are not counted"),
+        Some(cpu_ns) => Reading::Value(cpu_ns as f64 / 1e3 / operations),
+        None => unknown("the operating system did not tell"),
+    };
+    into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
+    if let Some(transfer) = &counts.transfer {
+        let submission = (&transfer.submission, 0);
+        latencies("hand-overs that were timed", "submission", submission, Role::Diagnostic, into);
+        let syncs = transfer.syncs as f64;
+        into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
+    }
+    client::shares(evidence, into);
+    let entries = match counts.kernel_entries {
+        Some(entries) => Reading::Value(entries as f64 / operations),
+        None => unknown("they are not counted"),
+    };
+    into.push(Measurement::new("kernel_entries", "/io", Direction::Lower, Role::Diagnostic, entries));
+    client::lag(evidence, into);
+    if let Ok(machine) = &evidence.machine {
+        for (id, share) in [("machine_busy_share", machine.busy), ("machine_steal_share", machine.steal)] {
+            into.push(Measurement::value(id, "", Direction::Neither, Role::Diagnostic, share));
+        }
+    }
+}
+
+/// Device traffic compared with what was asked.
+fn reached(evidence: &Evidence<'_>, before: Option<&Devices>) -> Result<Reached, String> {
+    let missing = || "the devices were not asked".to_owned();
+    let transfer = evidence.counts.transfer.as_ref().ok_or_else(missing)?;
+    let then = before.ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
+    let now = evidence.counters.devices.as_ref().ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
+    let asked = Asked { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };
+    Ok(now.since(then, asked))
+}
+
+fn of_devices(
+    evidence: &Evidence<'_>,
+    before: Option<&Devices>,
+    reached: Result<&Reached, &String>,
+    into: &mut Vec<Measurement>,
+) {
+    let mut push = |id: &str, unit: &str, reading| {
+        into.push(Measurement::new(id, unit, Direction::Neither, Role::Diagnostic, reading));
+    };
+    let of_reached = |value: &dyn Fn(&Reached) -> Option<f64>, why: &str| match reached {
+        Ok(reached) => value(reached).map_or_else(|| Reading::Unavailable(why.to_owned()), Reading::Value),
+        Err(reason) => Reading::Unavailable(reason.clone()),
+    };
+    push("device_read_share", "", of_reached(&|reached| reached.read.value(), "nothing was to be read"));
+    push("device_write_share", "", of_reached(&|reached| reached.written.value(), "nothing was to be written"));
+    let deepest = |reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64| {
+        let depth = reached.layers.iter().map(|traffic| traffic.layer.depth).max()?;
+        Some(reached.layers.iter().filter(|traffic| traffic.layer.depth == depth).map(of).sum())
+    };
+    let none = "there are no devices";
+    push("device_reads", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.reads as f64), none));
+    push("device_writes", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.writes as f64), none));
+    let flushes = |traffic: &LayerTraffic| traffic.did.flushes.map_or(f64::NAN, |flushes| flushes as f64);
+    let flushes = |reached: &Reached| deepest(reached, &flushes).filter(|count| !count.is_nan());
+    push("device_flushes", "", of_reached(&flushes, "this kernel does not count them"));
+    let of = |devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>| {
+        let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
+        read.map_or_else(Reading::Unavailable, Reading::Value)
+    };
+    let celsius = |devices: &Devices| devices.celsius.clone();
+    let after = evidence.counters.devices.as_ref();
+    push("temperature_before", "°C", of(before, &celsius));
+    push("temperature_after", "°C", of(after, &celsius));
+    push("extents", "", of(after, &|devices| devices.extents.clone().map(|count| count as f64)));
+}
+
+/// If something above the devices answered reads.
+fn served_by_cache(reached: &Reached) -> Option<Mark> {
+    let Share::Cached(share) = reached.read else { return None };
+    let percent = share * 100.0;
+    let detail = format!("the devices read {percent:.0} % of the bytes that were read: a cache answered for the rest");
+    Some(Mark { kind: MarkKind::ServedByCache, detail })
+}
+
+/// A note on direct reads that something below this system must have answered: device counters cannot tell a
+/// controller's or a virtual machine host's memory from the disk. Not for sequential reads, since disks read ahead.
+fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
+    let is_scattered = !load.pattern.is_sequential() && load.read_percent == 100 && load.cache.is_direct();
+    let p50_ns = latencies.quantile_ns(0.5).ok()?;
+    if !is_scattered || p50_ns >= SOONEST_OF_FLASH_NS {
+        return None;
+    }
+    let detail = format!(
+        "half of the reads ended within {:.0} µs, sooner than common flash answers: memory under this system, of the \
+         controller or of a virtual machine's host, may have served them",
+        p50_ns as f64 / 1e3
+    );
+    Some(Mark { kind: MarkKind::Note, detail })
+}
+
+/// Missing kernel features.
+fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
+    let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
+    let note = |shortfall: &String| Mark { kind: MarkKind::Note, detail: format!("done without: {shortfall}") };
+    shortfalls.iter().map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Literal, Point, Value};
+
+    use super::*;
+    use crate::disk::DiskWorkload;
+    use crate::work::Work;
+    use crate::workload::{Action, Grants, Workload as _};
+
+    fn load(pairs: &[(&str, &str)]) -> BlockLoad {
+        let spec = DiskWorkload.spec();
+        let defaults =
+            spec.keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default.and_then(Literal::value)?)));
+        let mut point: Point = defaults.collect();
+        point.extend(pairs.iter().map(|(key, value)| ((*key).to_owned(), Value::Text((*value).to_owned()))));
+        let Action::Stream(task) = DiskWorkload.task(&point, &Grants::default()).unwrap().action else {
+            panic!("a stream")
+        };
+        let Work::Blocks(load) = task.work else { panic!("of blocks") };
+        load
+    }
+
+    #[test]
+    fn reads_that_no_flash_could_answer_are_noted() {
+        let of = |ns: u64, pairs: &[(&str, &str)]| {
+            let mut latencies = Durations::default();
+            latencies.record(ns, 1_000);
+            sooner_than_flash(&load(pairs), &latencies)
+        };
+        let mark = of(9_000, &[]).unwrap();
+        assert!(mark.kind == MarkKind::Note && mark.detail.contains("within 9 µs"), "{}", mark.detail);
+        assert!(of(80_000, &[]).is_none());
+        assert!(of(9_000, &[("pattern", "sequential")]).is_none(), "disks read ahead");
+        assert!(of(9_000, &[("op", "write")]).is_none(), "disks take writes into their memory");
+        assert!(of(9_000, &[("cache", "all")]).is_none(), "the page cache is asked for");
+        assert!(sooner_than_flash(&load(&[]), &Durations::default()).is_none());
+    }
+}

@@ -1,0 +1,67 @@
+//! Blocks of files, read and written: the shapes of a database's I/O without the database.
+
+mod blocks;
+mod keys;
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use model::{Point, WorkloadSpec};
+
+use crate::dataset::{DataFile, Dataset};
+use crate::work::{StreamTask, Work};
+use crate::workload::{Action, Grants, Task, Workload};
+use load::error::Failure;
+use load::generator::{LoadShape, Threads};
+use load::traffic::Traffic;
+use load::worker::Pace;
+
+pub use blocks::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
+use keys::Keys;
+pub use keys::size_to_make;
+pub use keys::{TargetPart, target_parts};
+pub(crate) use measure::record;
+
+pub struct DiskWorkload;
+
+impl Workload for DiskWorkload {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "disk",
+            family: "disk",
+            about: "Reads and writes of a file's blocks by many threads, each with several under way",
+            rate_unit: "io/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+        let keys = Keys::read(point)?;
+        let load = keys::load(&keys)?;
+        load.files.iter().filter_map(|file| file.name.as_deref()).try_for_each(|name| grants.permits.name(name))?;
+        let name_of = |file: &DataFile| {
+            let name = file.name.as_deref().unwrap_or("a file");
+            format!("{name}, {} MiB, {:?}", size_to_make(file) >> 20, file.layout)
+        };
+        let names: Vec<String> = load.files.iter().map(name_of).collect();
+        let dataset = Dataset {
+            name: names.join(", "),
+            size_bytes: load.files.iter().map(size_to_make).sum(),
+            files: load.files.clone(),
+            ..Dataset::default()
+        };
+        Ok(Task {
+            dataset,
+            action: Action::Stream(StreamTask {
+                shape: LoadShape {
+                    clients: 0..load.clients(),
+                    threads: Threads::AtMost(load.threads()),
+                    pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
+                    traffic: Traffic { limits_ns: Vec::new(), ..Traffic::default() },
+                },
+                work: Work::Blocks(load),
+            }),
+        })
+    }
+}

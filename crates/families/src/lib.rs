@@ -1,0 +1,32 @@
+//! The families of load: what is asked of a system, in the words of traits that systems implement ([`target`]).
+
+#![forbid(unsafe_code)]
+
+pub mod backup;
+pub mod creation;
+pub mod dataset;
+pub mod disk;
+pub mod pages;
+pub mod permits;
+pub mod session;
+pub mod smack;
+pub mod spatial;
+pub mod step;
+pub mod target;
+pub mod texts;
+pub mod transactions;
+pub mod work;
+pub mod workload;
+
+use workload::Workload;
+
+/// The workloads of this build: a new one adds its line here, and its folder above.
+pub const WORKLOADS: &[&dyn Workload] = &[
+    &transactions::Transactions,
+    &creation::TableCreation,
+    &smack::SuperSmack,
+    &pages::Pages,
+    &spatial::Spatial,
+    &backup::Backup,
+    &disk::DiskWorkload,
+];

@@ -1,0 +1,124 @@
+//! How each engine is asked: the table, the insert, the end of all writing, and its counters.
+
+use model::Reading;
+
+use super::account::{FileClass, IoAccount, IoPlace};
+use crate::session::{Session, running};
+use crate::target::Target;
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+
+/// What of a page a row leaves to the engine's own headers: `CHAR(8000)` in the published test's pages of 8 192 bytes.
+const SPARE_BYTES: u64 = 192;
+
+/// Characters of a row's filler, so that the row fills a page of this size.
+pub fn filler(page_bytes: u64) -> u64 {
+    page_bytes.saturating_sub(SPARE_BYTES)
+}
+
+/// How an engine writes, which decides where the operating system counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WrittenBy {
+    /// By `write` and its kin, into the page cache. The kernel then counts whole folios of the cache on the way to the
+    /// device, which can be many times larger than what was written.
+    Calls,
+    /// Past the page cache or asynchronously; no count of calls sees it.
+    Device,
+}
+
+/// Since when an engine counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Totals {
+    /// Since the server started or was reset: totals include others' work.
+    SinceStart,
+    /// Since étalon made the files for this run: totals include making the files, as in published tests.
+    SinceOpened,
+}
+
+pub trait PagesDialect: Sync {
+    fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure>;
+
+    fn tables(&self, page_bytes: u64) -> Vec<String>;
+
+    /// Prepares the first snapshot; gives notes for the reader.
+    fn begin(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Since when the counters of [`PagesDialect::account`] count.
+    fn totals(&self) -> Totals {
+        Totals::SinceStart
+    }
+
+    fn insert(&self, page_bytes: u64, rows: u64) -> String;
+
+    /// A query for the number of rows that does not scan the table.
+    fn rows(&self) -> &'static str;
+
+    /// Bytes taken so far by the table, or the database with it; only growth matters.
+    fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure>;
+
+    /// Writes out what the engine still holds in memory and waits for it. The inner error is why the login may not.
+    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure>;
+
+    fn report(&self, _session: &mut dyn Session) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
+    fn account(&self, _target: &dyn Target, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let unknown = |class: FileClass| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O");
+        let places = [FileClass::Data, FileClass::Log].map(unknown).to_vec();
+        Ok(IoAccount { places, ..IoAccount::default() })
+    }
+
+    /// Which of the operating system's counters include the engine's writes.
+    fn written_by(&self) -> WrittenBy {
+        WrittenBy::Calls
+    }
+
+    /// How large the files of a class are now, in bytes, or why that is not known.
+    fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure>;
+}
+
+pub fn text(datum: Option<&Datum>) -> String {
+    match datum {
+        None | Some(Datum::Null) => String::new(),
+        Some(Datum::Int(number)) => number.to_string(),
+        Some(Datum::Double(number)) => number.to_string(),
+        Some(Datum::Text(text)) => text.to_string(),
+    }
+}
+
+pub fn number(datum: Option<&Datum>) -> Option<f64> {
+    text(datum).trim().parse().ok()
+}
+
+/// The only number that a query gives.
+pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
+    let rows = session.query(sql)?;
+    let cell = rows.first().and_then(|row| row.first());
+    let wrong = || Failure::new(FailureKind::Verification, running(sql), "it gave no number");
+    number(cell).ok_or_else(wrong)
+}
+
+/// The only number that a query gives, or why the login may not ask it or the engine does not have it.
+pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
+    Ok(match refused(one(session, sql))? {
+        Ok(value) => Reading::Value(value),
+        Err(reason) => Reading::Unavailable(reason),
+    })
+}
+
+/// Separates what the server refuses, which the run survives, from what ends the run.
+pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+    match asked {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(failure) => match failure.kind {
+            FailureKind::Permission | FailureKind::Unsupported | FailureKind::Other | FailureKind::Verification => {
+                Ok(Err(failure.cause))
+            }
+            _ => Err(failure),
+        },
+    }
+}

@@ -1,0 +1,84 @@
+//! Page inserts: rows that fill a page each, eight to a statement, each statement committed, a checkpoint at the end; and
+//! what the engine says of its own I/O in between.
+//!
+//! The published test printed the totals of SQL Server's counters. Here every figure is the difference of two snapshots,
+//! by file where the engine has files, and stands beside the operating system's account. What an engine does not count is
+//! `n/a` with the reason.
+
+pub mod account;
+pub mod dialect;
+mod insert;
+mod outcome;
+mod procedure;
+
+use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::workload::{Action, Grants, Task, Workload};
+use load::error::Failure;
+use procedure::PageInsert;
+
+pub use account::{Figure, FileClass, IoAccount, IoPlace};
+
+/// Bytes of a page as SQL Server, PostgreSQL and the built-in plans have it, for estimates.
+const USUAL_PAGE_BYTES: u64 = 8192;
+
+model::keys! {
+    struct Keys {
+        statements: u64 = KeySpec::new(
+            "statements",
+            KeyKind::Int { min: 1, max: 1_000_000_000 },
+            Literal::Int(128_000),
+            "How many statements are sent, one after another, each committed; the published test's number is the default",
+        ),
+        rows: u64 = KeySpec::new(
+            "rows",
+            KeyKind::Int { min: 1, max: 1_000 },
+            Literal::Int(8),
+            "Rows of a statement; each fills a page",
+        ),
+    }
+}
+
+pub struct Pages;
+
+impl Workload for Pages {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "pages",
+            family: "pages",
+            about: "Inserts of rows that fill a page each, with the engine's own account of its I/O",
+            rate_unit: "commits/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let Keys { statements, rows } = Keys::read(point)?;
+        Ok(Task {
+            // The table is made by the procedure, since its rows depend on the size of the engine's pages. With the log, it
+            // takes about twice the space of its rows.
+            dataset: Dataset {
+                name: format!("a table that takes {statements} × {rows} pages"),
+                size_bytes: statements.saturating_mul(rows).saturating_mul(2 * USUAL_PAGE_BYTES),
+                ..Dataset::default()
+            },
+            action: Action::Step(Box::new(PageInsert { statements, rows })),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_the_published_test() {
+        let task = Pages.task(&Point::default(), &Grants::default()).unwrap();
+        assert_eq!(task.dataset.name, "a table that takes 128000 × 8 pages");
+        assert_eq!(task.dataset.size_bytes, 2 * 1_024_000 * 8192);
+        let none = [("rows".to_owned(), model::Value::Int(0))].into();
+        assert!(Pages.task(&none, &Grants::default()).is_err());
+    }
+}

@@ -1,0 +1,214 @@
+//! The procedure: the table, a snapshot, the statements, the checkpoint, a snapshot, and whether the rows are there.
+
+use host::clock::now_ns;
+use model::{Mark, MarkKind, Reading};
+
+use super::account::{FileClass, IoAccount};
+use super::dialect::{PagesDialect, Totals, WrittenBy, one};
+use super::insert::{Inserted, insert};
+use super::outcome;
+use crate::session::{Session, SessionKind};
+use crate::step::{Spent, StepContext, Stepped, Stopwatch};
+use crate::target::OsIo;
+use crate::workload::Procedure;
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+
+/// Fewest pages that a row may take: fewer, and two rows share one.
+const FEWEST_PAGES: f64 = 0.98;
+/// Above this the reader is told: the rest is the engine's own.
+const MOST_PAGES: f64 = 1.1;
+
+pub(super) struct PageInsert {
+    pub(super) statements: u64,
+    pub(super) rows: u64,
+}
+
+struct Snapshot {
+    engine: IoAccount,
+    counters: Counters,
+    os: Result<OsIo, String>,
+    size_bytes: Result<f64, String>,
+}
+
+pub(super) struct Found {
+    pub(super) statements: u64,
+    pub(super) rows: u64,
+    pub(super) page_bytes: u64,
+    /// Bytes that a row has taken.
+    pub(super) row_bytes: Reading,
+    pub(super) inserted: Inserted,
+    /// Seconds of the checkpoint, or why there was none.
+    pub(super) flush_s: Reading,
+    /// CPU seconds of all processes, from the first statement to the end of the checkpoint.
+    pub(super) cpu_s: Reading,
+    pub(super) engine: IoAccount,
+    /// All I/O since the files were opened, where that means something.
+    pub(super) totals: Option<IoAccount>,
+    pub(super) os: Result<(OsIo, OsIo), String>,
+    /// Which of the operating system's counters the engine's writes are compared with.
+    pub(super) written_by: WrittenBy,
+    /// How large the files are, by class.
+    pub(super) files: Vec<(FileClass, Reading)>,
+    pub(super) marks: Vec<Mark>,
+}
+
+fn snapshot(
+    context: &StepContext<'_>,
+    dialect: &dyn PagesDialect,
+    session: &mut dyn Session,
+) -> Result<Snapshot, Failure> {
+    dialect.report(session)?;
+    let engine = dialect.account(context.target, session)?;
+    // As close to the engine's own account as can be: its background processes do not rest.
+    let os = context.target.os_io();
+    let counters = context.target.counters()?;
+    let size_bytes = match dialect.size_bytes(session) {
+        Err(failure) if failure.kind == FailureKind::Unsupported => Err(failure.cause),
+        size => Ok(size?),
+    };
+    Ok(Snapshot { engine, counters, os, size_bytes })
+}
+
+fn count_rows(dialect: &dyn PagesDialect, session: &mut dyn Session) -> Result<f64, Failure> {
+    match one(session, dialect.rows()) {
+        Err(failure) if failure.kind == FailureKind::Unsupported => one(session, "SELECT COUNT(*) FROM TIO"),
+        counted => counted,
+    }
+}
+
+impl Procedure for PageInsert {
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let dialect = context.target.pages().ok_or_else(|| {
+            let cause = "the test is not written in this engine's SQL";
+            Failure::new(FailureKind::Unsupported, "insert pages", cause)
+        })?;
+        let statements = self.statements as usize;
+        context.progress("making the table", 0, statements);
+        let mut session = context.target.session(SessionKind::Plain)?;
+        let page_bytes = dialect.page_bytes(&mut *session)?;
+        for statement in dialect.tables(page_bytes) {
+            session.execute(&statement)?;
+        }
+        let begun = dialect.begin(&mut *session)?;
+        context.target.settle()?;
+        let before = snapshot(context, dialect, &mut *session)?;
+        let watch = Stopwatch::start(context.target);
+        let statement = dialect.insert(page_bytes, self.rows);
+        let Some(inserted) = insert(context, &mut *session, &statement, self.statements)? else {
+            return Ok(Stepped::Interrupted);
+        };
+        context.progress("writing what is left", statements, statements);
+        let flush_ns = now_ns();
+        let flushed = dialect.flush(&mut *session)?;
+        let flush_s = (now_ns() - flush_ns) as f64 / 1e9;
+        let Spent { cpu_s, .. } = watch.read(context.target);
+        let after = snapshot(context, dialect, &mut *session)?;
+        let mut files = Vec::new();
+        for class in [FileClass::Data, FileClass::Log] {
+            files.push((class, dialect.file_bytes(class, &mut *session)?));
+        }
+        self.check_counts(dialect, &mut *session, &after.counters.since(&before.counters))?;
+        let (row_bytes, mut marks) = self.row_bytes(before.size_bytes, after.size_bytes, page_bytes)?;
+        let flush_s = match flushed {
+            Ok(()) => Reading::Value(flush_s),
+            Err(reason) => {
+                marks.push(note(format!("no checkpoint, so that the elapsed time has no end: {reason}")));
+                Reading::Unavailable(format!("no checkpoint: {reason}"))
+            }
+        };
+        let engine = after.engine.since(&before.engine);
+        marks.extend(begun.into_iter().chain(engine.notes.iter().cloned()).map(note));
+        let totals = (dialect.totals() == Totals::SinceOpened).then_some(after.engine);
+        let os = before.os.and_then(|before| Ok((before, after.os?)));
+        let (statements, rows) = (self.statements, self.rows);
+        Ok(Stepped::Done(outcome::outcome(Found {
+            statements,
+            rows,
+            page_bytes,
+            row_bytes,
+            inserted,
+            flush_s,
+            cpu_s,
+            engine,
+            totals,
+            os,
+            written_by: dialect.written_by(),
+            files,
+            marks,
+        })))
+    }
+}
+
+fn note(detail: String) -> Mark {
+    Mark { kind: MarkKind::Note, detail }
+}
+
+impl PageInsert {
+    fn check_counts(
+        &self,
+        dialect: &dyn PagesDialect,
+        session: &mut dyn Session,
+        counters: &Counters,
+    ) -> Result<(), Failure> {
+        let disagree = |what: &str, sent: u64, seen: f64| {
+            let cause = format!("the client sent {sent} {what}, the server has {seen}");
+            Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
+        };
+        let (rows, seen) = (self.statements * self.rows, count_rows(dialect, session)?);
+        if (seen - rows as f64).abs() > 0.5 {
+            return disagree("rows", rows, seen);
+        }
+        match counters.get("commits").or_else(|| counters.get("statements")) {
+            Some(seen) if seen < self.statements as f64 => disagree("commits", self.statements, seen),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes per row by the table's size before and after, and notes.
+    fn row_bytes(
+        &self,
+        before: Result<f64, String>,
+        after: Result<f64, String>,
+        page_bytes: u64,
+    ) -> Result<(Reading, Vec<Mark>), Failure> {
+        match before.and_then(|before| Ok(after? - before)) {
+            Ok(bytes) => {
+                let row_bytes = bytes / (self.statements * self.rows) as f64;
+                Ok((Reading::Value(row_bytes), self.check_size(row_bytes, page_bytes)?))
+            }
+            Err(reason) => {
+                let mark = note(format!("whether a row fills a page is not known: {reason}"));
+                Ok((Reading::Unavailable(reason), vec![mark]))
+            }
+        }
+    }
+
+    /// Holds the size of the table against one page for each row.
+    fn check_size(&self, row_bytes: f64, page_bytes: u64) -> Result<Vec<Mark>, Failure> {
+        let pages = row_bytes / page_bytes as f64;
+        if pages < FEWEST_PAGES {
+            let cause = format!("a row takes {row_bytes:.0} bytes, and a page has {page_bytes}");
+            return Err(Failure::new(FailureKind::Verification, "fill a page with each row", cause));
+        }
+        let detail = format!("a row takes {pages:.2} pages; one was meant, and other sessions may have written too");
+        // A few rows do not outweigh what an engine writes once.
+        let large = pages > MOST_PAGES && (pages - 1.0) * (self.statements * self.rows) as f64 > 64.0;
+        Ok(if large { vec![note(detail)] } else { Vec::new() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_must_fill_a_page() {
+        let test = PageInsert { statements: 1_000, rows: 8 };
+        assert_eq!(test.check_size(8_200.0, 8_192).unwrap(), []);
+        let shared = test.check_size(4_100.0, 8_192).unwrap_err();
+        assert_eq!(shared.kind, FailureKind::Verification);
+        assert_eq!(test.check_size(16_384.0, 8_192).unwrap().len(), 1);
+        assert_eq!(PageInsert { statements: 4, rows: 8 }.check_size(16_384.0, 8_192).unwrap(), []);
+    }
+}

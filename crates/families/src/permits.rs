@@ -1,0 +1,437 @@
+//! What a plan may reach through this process: everything for its own user, on an agent only what was named at its
+//! start.
+//!
+//! Code asks here right before using an address, path, program or setting, in the form in which it is used: an engine
+//! asks with its own parser's address.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use model::Value;
+use model::plan::PrivateServer;
+
+use load::error::{Failure, FailureKind};
+
+/// What a plan may reach.
+#[derive(Clone, Debug, Default)]
+pub enum Permits {
+    /// As far as this process's user may.
+    #[default]
+    All,
+    /// Nothing else.
+    Named(Arc<Named>),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    addresses: Vec<Address>,
+    servers: Vec<Server>,
+    folders: Vec<PathBuf>,
+    logins: Logins,
+}
+
+/// A place that connections may be made to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Address {
+    /// `None` is any port.
+    Tcp(String, Option<u16>),
+    Socket(PathBuf),
+}
+
+/// Private servers of an engine, maybe only from a folder of programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Server {
+    engine: String,
+    programs: Option<PathBuf>,
+}
+
+/// Logins at allowed servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Logins {
+    /// Can neither run programs nor reach files on the server's host.
+    #[default]
+    Plain,
+    Any,
+}
+
+/// Command line flags.
+pub const ALLOW: &str = "--allow";
+pub const ALLOW_SERVER: &str = "--allow-server";
+pub const ALLOW_DIR: &str = "--allow-dir";
+/// For logins that can do more than a plan needs.
+pub const ALLOW_ANY_LOGIN: &str = "--allow-any-login";
+
+fn refuse(tried: String, flag: impl std::fmt::Display) -> Failure {
+    let cause = "whoever started the agent did not allow it";
+    Failure::new(FailureKind::Permission, tried, cause).hint(format!("start the agent with `{flag}`"))
+}
+
+impl Named {
+    /// `HOST`, `HOST:PORT`, or the path of a Unix socket.
+    pub fn allow(&mut self, written: &str) -> Result<(), String> {
+        self.addresses.push(Address::read(written)?);
+        Ok(())
+    }
+
+    pub fn allow_server(&mut self, engine: &str, programs: Option<&Path>) -> Result<(), String> {
+        let programs = programs.map(canonical_folder).transpose()?;
+        self.servers.push(Server { engine: engine.to_owned(), programs });
+        Ok(())
+    }
+
+    pub fn allow_folder(&mut self, folder: &Path) -> Result<(), String> {
+        self.folders.push(canonical_folder(folder)?);
+        Ok(())
+    }
+
+    pub fn allow_logins(&mut self, logins: Logins) {
+        self.logins = logins;
+    }
+
+    /// For display.
+    pub fn shown(&self) -> Vec<String> {
+        let server = |server: &Server| match &server.programs {
+            Some(folder) => format!("servers of {} by {}", server.engine, folder.display()),
+            None => format!("servers of {}", server.engine),
+        };
+        let addresses = self.addresses.iter().map(Address::shown);
+        let folders = self.folders.iter().map(|folder| format!("the folder {}", folder.display()));
+        let logins = (self.logins == Logins::Any).then(|| "any login".to_owned());
+        addresses.chain(self.servers.iter().map(server)).chain(folders).chain(logins).collect()
+    }
+}
+
+fn canonical_folder(folder: &Path) -> Result<PathBuf, String> {
+    let found = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
+    if found.is_dir() { Ok(found) } else { Err(format!("{} is no folder", folder.display())) }
+}
+
+impl Address {
+    fn read(written: &str) -> Result<Address, String> {
+        if written.starts_with('/') {
+            let socket = resolved(Path::new(written)).ok_or_else(|| format!("`{written}` cannot be looked at"))?;
+            return Ok(Address::Socket(socket));
+        }
+        let port = |text: &str| match text.parse() {
+            Ok(port) if port > 0 => Ok(port),
+            _ => Err(format!("`{written}`: `{text}` is no port")),
+        };
+        let (host, port) = match written.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, "")) => (host, None),
+            Some((host, rest)) => (host, Some(port(rest.strip_prefix(':').unwrap_or(rest))?)),
+            None if written.parse::<IpAddr>().is_ok() => (written, None),
+            None => match written.split_once(':') {
+                Some((host, text)) => (host, Some(port(text)?)),
+                None => (written, None),
+            },
+        };
+        let is_fit = |c: char| c.is_alphanumeric() || "-._:".contains(c);
+        if host.is_empty() || !host.chars().all(is_fit) {
+            return Err(format!("`{written}` is neither HOST, HOST:PORT nor the path of a socket"));
+        }
+        Ok(Address::Tcp(host.to_owned(), port))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Address::Tcp(host, None) => host.clone(),
+            Address::Tcp(host, Some(port)) => with_port(host, *port),
+            Address::Socket(path) => path.display().to_string(),
+        }
+    }
+}
+
+fn with_port(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+/// Equal numbers in any notation, or equal letters. Names are not resolved, and other forms that resolvers read as
+/// numbers, such as `127.2`, count as names.
+fn is_same_host(one: &str, other: &str) -> bool {
+    match (one.parse::<IpAddr>(), other.parse::<IpAddr>()) {
+        (Ok(one), Ok(other)) => one.to_canonical() == other.to_canonical(),
+        (Err(_), Err(_)) => one.eq_ignore_ascii_case(other),
+        _ => false,
+    }
+}
+
+/// Links resolved as far as the path exists. `None` for dangling links and paths that go back up.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    if path.components().any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let whole = std::path::absolute(path).ok()?;
+    let there = whole.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok())?;
+    let rest = whole.strip_prefix(there).ok()?;
+    let found = there.canonicalize().ok()?;
+    Some(if rest.as_os_str().is_empty() { found } else { found.join(rest) })
+}
+
+impl Permits {
+    pub fn are_bounded(&self) -> bool {
+        matches!(self, Permits::Named(_))
+    }
+
+    pub fn connect(&self, host: &str, port: u16) -> Result<(), Failure> {
+        let Permits::Named(named) = self else { return Ok(()) };
+        let fits = |address: &Address| match address {
+            Address::Tcp(allowed, at) => is_same_host(allowed, host) && at.is_none_or(|at| at == port),
+            Address::Socket(_) => false,
+        };
+        if named.addresses.iter().any(fits) {
+            return Ok(());
+        }
+        let wanted = with_port(host, port);
+        Err(refuse(format!("reach `{wanted}`"), format!("{ALLOW} {wanted}")))
+    }
+
+    pub fn connect_socket(&self, socket: &Path) -> Result<(), Failure> {
+        let Permits::Named(named) = self else { return Ok(()) };
+        let found = resolved(socket).map(Address::Socket);
+        if found.is_some_and(|found| named.addresses.contains(&found)) {
+            return Ok(());
+        }
+        let wanted = socket.display();
+        Err(refuse(format!("reach the socket `{wanted}`"), format!("{ALLOW} {wanted}")))
+    }
+
+    /// Returns the path to use, with links resolved.
+    pub fn path(&self, path: &Path) -> Result<PathBuf, Failure> {
+        let Permits::Named(named) = self else { return Ok(path.to_owned()) };
+        let found = resolved(path).filter(|found| named.folders.iter().any(|folder| found.starts_with(folder)));
+        found.ok_or_else(|| {
+            let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+            refuse(format!("use the path `{}`", path.display()), format!("{ALLOW_DIR} {}", folder.display()))
+        })
+    }
+
+    /// A file named relative to a system's folder, checked by its name; the opener asks for its path.
+    pub fn name(&self, name: &str) -> Result<(), Failure> {
+        let path = Path::new(name);
+        let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if is_inside { Ok(()) } else { self.path(path).map(|_| ()) }
+    }
+
+    /// A private server by one of the engine's `words`; `safe` settings are allowed on other hosts. Returns the folder
+    /// of its programs, if given.
+    ///
+    /// # Errors
+    /// It was not allowed; the plan names programs; or a setting could reach beyond the server's own data.
+    pub fn private_server(
+        &self,
+        server: &PrivateServer,
+        words: &[&str],
+        settings: &BTreeMap<String, Value>,
+        safe: &[&str],
+    ) -> Result<Option<String>, Failure> {
+        let Permits::Named(named) = self else { return Ok(server.bin_dir.clone()) };
+        let engine = &server.engine;
+        let tried = format!("start a private server of `{engine}`");
+        let is_allowed = |allowed: &&Server| allowed.engine == *engine && words.contains(&engine.as_str());
+        let Some(allowed) = named.servers.iter().find(is_allowed) else {
+            return Err(refuse(tried, format!("{ALLOW_SERVER} {engine}")));
+        };
+        if let Some(folder) = &server.bin_dir {
+            let cause =
+                format!("the plan names its programs by `bin_dir = \"{folder}\"`, and an agent runs only its own");
+            return Err(Failure::new(FailureKind::Permission, tried, cause)
+                .hint(format!("leave `bin_dir` out, and start the agent with `{ALLOW_SERVER} {engine}={folder}`")));
+        }
+        self.settings(settings, safe)?;
+        Ok(allowed.programs.as_ref().map(|folder| folder.display().to_string()))
+    }
+
+    /// `safe` names are allowed on other hosts.
+    pub fn settings(&self, settings: &BTreeMap<String, Value>, safe: &[&str]) -> Result<(), Failure> {
+        if !self.are_bounded() {
+            return Ok(());
+        }
+        for (name, value) in settings {
+            let plain = name.to_ascii_lowercase().replace('-', "_");
+            let is_path = value.to_string().contains(['/', '\\']);
+            if safe.contains(&plain.as_str()) && !is_path {
+                continue;
+            }
+            let cause = match is_path {
+                true => "its value names a path, and no plan does so on an agent",
+                false => {
+                    "it is not among the settings that a plan may have on an agent: those concern the server's speed \
+                          and its own data"
+                }
+            };
+            return Err(Failure::new(FailureKind::Permission, format!("set `{name}` to `{value}`"), cause).hint(
+                "leave it out; or start the server on its host by hand, with what it needs, and name its `url`, which \
+                 `--allow HOST:PORT` permits",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Files in the URL options `named`.
+    pub fn files_of_options<'a>(
+        &self,
+        options: impl IntoIterator<Item = (&'a str, &'a str)>,
+        named: &[&str],
+    ) -> Result<(), Failure> {
+        if !self.are_bounded() {
+            return Ok(());
+        }
+        // Engines accept other separators and capitals.
+        let bare = |key: &str| key.to_ascii_lowercase().replace(['_', '-', ' '], "");
+        let of_files = options.into_iter().filter(|(key, _)| named.iter().any(|name| bare(name) == bare(key)));
+        of_files.filter(|(_, file)| *file != "system").try_for_each(|(_, file)| self.path(Path::new(file)).map(|_| ()))
+    }
+
+    /// To restore a foreign server's data in a private server on this host.
+    pub fn foreign_restore(&self, tried: &str) -> Result<(), Failure> {
+        if !self.are_bounded() {
+            return Ok(());
+        }
+        let cause = "an agent restores nothing but backups of private servers: others bring code along that would run on \
+                     its host";
+        Err(Failure::new(FailureKind::Permission, tried, cause)
+            .hint("use a private server, which `--allow-server ENGINE` permits; or run the benchmark without `host`"))
+    }
+
+    /// A login that can run programs or reach files on the server's host. `how` names the alternative.
+    pub fn strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
+        match self {
+            Permits::Named(named) if named.logins == Logins::Plain => {
+                let cause = format!(
+                    "the login {power}, so that a plan could run programs or reach files on the server's host, which \
+                     whoever started the agent did not allow"
+                );
+                Err(Failure::new(FailureKind::Permission, format!("work as `{login}`"), cause)
+                    .hint(format!("{how}; or start the agent with `{ALLOW_ANY_LOGIN}`")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn permits(change: impl FnOnce(&mut Named)) -> Permits {
+        let mut named = Named::default();
+        change(&mut named);
+        Permits::Named(Arc::new(named))
+    }
+
+    #[test]
+    fn nothing_is_allowed_that_was_not_named() {
+        let nothing = permits(|_| {});
+        for host in ["localhost", "127.0.0.1", "::1", "127.2", "db"] {
+            let refused = nothing.connect(host, 5432).unwrap_err();
+            assert_eq!(refused.kind, FailureKind::Permission);
+            assert!(refused.hint.unwrap().contains("--allow "), "{host}");
+        }
+        assert!(nothing.connect_socket(Path::new("/run/x/.s.PGSQL.5432")).is_err());
+        assert!(nothing.path(Path::new("/")).is_err() && nothing.path(Path::new("x")).is_err());
+        assert!(Permits::All.connect("db", 1).is_ok() && Permits::All.path(Path::new("/")).is_ok());
+    }
+
+    #[test]
+    fn addresses_are_compared_as_they_are_connected_to() {
+        let permits = permits(|named| {
+            for written in ["127.0.0.1:5432", "Db.Example:3306", "10.0.0.7", "[::1]:5432", "fe80::1"] {
+                named.allow(written).unwrap();
+            }
+        });
+        for (host, port) in [
+            ("127.0.0.1", 5432),
+            ("::ffff:127.0.0.1", 5432),
+            ("db.example", 3306),
+            ("10.0.0.7", 1),
+            ("0:0:0:0:0:0:0:1", 5432),
+            ("fe80::1", 9),
+        ] {
+            assert!(permits.connect(host, port).is_ok(), "{host}:{port}");
+        }
+        for (host, port) in [
+            ("127.0.0.1", 5433),
+            ("127.2", 5432),
+            ("127.0.0.01", 5432),
+            ("2130706433", 5432),
+            ("0x7f.1", 5432),
+            ("localhost", 5432),
+            ("127.0.0.1,10.0.0.8", 5432),
+            ("db.example.", 3306),
+            ("db", 3306),
+            ("", 5432),
+            ("127.0.0.2", 5432),
+        ] {
+            assert!(permits.connect(host, port).is_err(), "{host}:{port}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_cannot_be_allowed() {
+        for wrong in ["", ":5432", "db:", "db:0", "db:70000", "db:x", "a,b:1", "a b", "[::1]5x", "postgres://db"] {
+            assert!(Named::default().allow(wrong).is_err(), "{wrong}");
+        }
+        assert!(Named::default().allow_folder(Path::new("/no/such/folder")).is_err());
+    }
+
+    #[test]
+    fn a_bin_dir_of_a_plan_is_refused_and_the_agents_own_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let permits = permits(|named| named.allow_server("toy", Some(folder.path())).unwrap());
+        let server = |engine: &str, bin_dir: Option<&str>| PrivateServer {
+            engine: engine.to_owned(),
+            bin_dir: bin_dir.map(str::to_owned),
+            connect: model::plan::Connect::Socket,
+        };
+        let none = BTreeMap::new();
+        let taken = permits.private_server(&server("toy", None), &["toy"], &none, &[]).unwrap();
+        assert_eq!(taken, Some(folder.path().canonicalize().unwrap().display().to_string()));
+        let refused = permits.private_server(&server("toy", Some("/tmp/evil")), &["toy"], &none, &[]).unwrap_err();
+        assert!(refused.hint.unwrap().contains("--allow-server toy="), "{}", refused.cause);
+        let refused = permits.private_server(&server("other", None), &["other"], &none, &[]).unwrap_err();
+        assert!(refused.hint.unwrap().contains("--allow-server other"), "{}", refused.cause);
+        // An engine starts only its own servers.
+        assert!(permits.private_server(&server("toy", None), &["other"], &none, &[]).is_err());
+    }
+
+    #[test]
+    fn settings_are_those_that_are_safe_and_name_no_path() {
+        let permits = permits(|_| {});
+        let settings = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))]);
+        assert!(permits.settings(&settings("Buffer-Size", "64M"), &["buffer_size"]).is_ok());
+        assert!(permits.settings(&settings("buffer_size", "../x"), &["buffer_size"]).is_err());
+        let refused = permits.settings(&settings("command", "touch x"), &["buffer_size"]).unwrap_err();
+        assert!(refused.tried.contains("`command`") && refused.hint.is_some());
+        assert!(Permits::All.settings(&settings("command", "touch x"), &[]).is_ok());
+    }
+
+    fn link(from: &Path, to: &Path) {
+        assert!(std::process::Command::new("ln").arg("-s").args([from, to]).status().unwrap().success());
+    }
+
+    #[test]
+    fn paths_are_those_behind_links() {
+        let whole = tempfile::tempdir().unwrap();
+        let (inside, outside) = (whole.path().join("in"), whole.path().join("out"));
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("secret"), "x").unwrap();
+        link(&outside, &inside.join("link"));
+        link(&outside.join("not-there"), &inside.join("dangling"));
+        link(&outside.join("secret"), &inside.join("file"));
+        link(&inside, &whole.path().join("way-in"));
+        let permits = permits(|named| named.allow_folder(&whole.path().join("way-in")).unwrap());
+        let found = permits.path(&inside.join("new/deep.db")).unwrap();
+        assert_eq!(found, inside.canonicalize().unwrap().join("new/deep.db"));
+        assert!(permits.path(&whole.path().join("way-in/x")).is_ok());
+        for wrong in ["link", "link/x", "link/secret", "dangling", "dangling/x", "file", "../out/x", "x/../../out"] {
+            let refused = permits.path(&inside.join(wrong)).unwrap_err();
+            assert!(refused.hint.unwrap().contains("--allow-dir "), "{wrong}");
+        }
+        assert!(permits.path(&whole.path().join("in2")).is_err());
+        assert!(permits.path(&outside).is_err());
+        assert!(permits.path(Path::new("in")).is_err(), "a path from the agent's own folder on");
+    }
+}

@@ -1,0 +1,247 @@
+//! The query barrel: queries as statements with words, and the round that clients run.
+
+use super::error::SmackError;
+use super::syntax::{File, Section, SectionKind, Written};
+use super::token::Spot;
+use crate::transactions::{Part, Piece, Turn, WordyStatement};
+
+const LONGEST_PAUSE_S: f64 = 86_400.0;
+const MOST_TURNS: usize = 100_000;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Shot {
+    Query { times: usize, name: String },
+    PauseUs(u64),
+}
+
+/// Statements are numbered by the order of queries in the file.
+pub(super) fn turns(file: &File, barrel: &Written) -> Result<Vec<Turn>, SmackError> {
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut pause_us = 0u64;
+    for shot in shots(barrel)? {
+        match shot {
+            Shot::PauseUs(us) => pause_us = pause_us.saturating_add(us),
+            Shot::Query { times, name } => {
+                file.need(SectionKind::Query, &name, barrel.spot)?;
+                let statement = file.names(SectionKind::Query).position(|known| known == name).unwrap_or_default();
+                if turns.len().saturating_add(times) > MOST_TURNS {
+                    let message = format!("a round has more than {MOST_TURNS} queries");
+                    return Err(SmackError::new(barrel.spot, message).hint("write fewer, and give more rounds"));
+                }
+                for _ in 0..times {
+                    let pause = std::mem::take(&mut pause_us);
+                    turns.push(Turn { statement, first_pause_us: pause, pause_us: pause });
+                }
+            }
+        }
+    }
+    let Some(first) = turns.first_mut() else {
+        return Err(SmackError::new(barrel.spot, "the query barrel has no query").hint("write `2 name_of_a_query`"));
+    };
+    // A pause at the end of a round comes before the next.
+    first.pause_us = first.pause_us.saturating_add(pause_us);
+    Ok(turns)
+}
+
+fn shots(barrel: &Written) -> Result<Vec<Shot>, SmackError> {
+    let wrong = |message: String| {
+        SmackError::new(barrel.spot, message)
+            .hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
+    };
+    let mut shots = Vec::new();
+    let mut words = barrel.text.split_whitespace();
+    while let Some(word) = words.next() {
+        if let Some(pause) = word.strip_prefix('-') {
+            let seconds = pause.parse::<f64>().ok().filter(|s| (0.0..=LONGEST_PAUSE_S).contains(s));
+            let seconds = seconds.ok_or_else(|| wrong(format!("`{word}` is no pause in seconds")))?;
+            shots.push(Shot::PauseUs((seconds * 1e6).round() as u64));
+            continue;
+        }
+        let times = word.parse::<usize>().ok().filter(|times| *times > 0);
+        let times = times.ok_or_else(|| wrong(format!("`{word}` is not how often a query is run")))?;
+        let name = words.next().ok_or_else(|| wrong(format!("no query follows `{word}`")))?;
+        shots.push(Shot::Query { times, name: name.to_owned() });
+    }
+    Ok(shots)
+}
+
+/// Dictionaries are numbered by their order in the file.
+pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>) -> Result<WordyStatement, SmackError> {
+    let query = section.need("query")?;
+    let parsed = section.get("parsed").is_some_and(|parsed| parsed.text.starts_with(['y', 'Y']));
+    let head = head(&query.text);
+    if head.is_empty() {
+        return Err(SmackError::new(query.spot, format!("the query \"{}\" has no statement", section.name.text)));
+    }
+    let name = &section.name.text;
+    if !parsed {
+        let words: Vec<&str> = file.names(SectionKind::Dictionary).collect();
+        if let Some(word) = words.iter().find(|word| query.text.contains(&format!("${word}"))) {
+            notes.push(format!("the query \"{name}\" is sent with `${word}` in it: it has no `parsed \"y\"`"));
+        }
+        return Ok(WordyStatement { pieces: vec![Piece::Sql(query.text.clone())], head });
+    }
+    let mut pieces = Pieces { file, query, done: Vec::new(), sql: String::new(), literal: None };
+    let mut chars = query.text.chars().enumerate().peekable();
+    let mut backslash = false;
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                backslash = true;
+                if let Some((_, escaped)) = chars.next() {
+                    pieces.push(escaped);
+                }
+            }
+            '$' => {
+                let mut word = String::new();
+                while let Some((_, c)) = chars.next_if(|(_, c)| c.is_ascii_alphanumeric() || *c == '_') {
+                    word.push(c);
+                }
+                pieces.word(&word, at)?;
+                if chars.peek().is_none() {
+                    notes.push(format!(
+                        "the query \"{name}\" ends with `${word}`: super-smack sends nothing in its place, étalon a word"
+                    ));
+                }
+            }
+            // A doubled quote inside a literal is one of its characters.
+            '\'' | '"' if pieces.is_open(c) && chars.next_if(|(_, next)| *next == c).is_some() => {
+                pieces.push(c);
+                pieces.push(c);
+            }
+            '\'' | '"' => pieces.quote(c),
+            c => pieces.push(c),
+        }
+    }
+    if backslash {
+        notes.push(format!(
+            "the query \"{name}\" has a backslash: it takes the meaning from the one character behind it; in super-smack, \
+             from all that follow"
+        ));
+    }
+    Ok(WordyStatement { pieces: pieces.finish(), head })
+}
+
+struct Pieces<'f> {
+    file: &'f File,
+    query: &'f Written,
+    done: Vec<Piece>,
+    sql: String,
+    /// The open literal: its quote, its parts so far, the text since.
+    literal: Option<(char, Vec<Part>, String)>,
+}
+
+impl Pieces<'_> {
+    fn push(&mut self, c: char) {
+        match &mut self.literal {
+            Some((_, _, text)) => text.push(c),
+            None => self.sql.push(c),
+        }
+    }
+
+    fn is_open(&self, quote: char) -> bool {
+        self.literal.as_ref().is_some_and(|(open, ..)| *open == quote)
+    }
+
+    fn quote(&mut self, quote: char) {
+        match self.literal.take() {
+            None => self.literal = Some((quote, Vec::new(), String::new())),
+            Some((open, parts, text)) if open == quote => self.close(open, parts, text),
+            Some((open, parts, mut text)) => {
+                text.push(quote);
+                self.literal = Some((open, parts, text));
+            }
+        }
+    }
+
+    /// A literal without words stays SQL.
+    fn close(&mut self, quote: char, mut parts: Vec<Part>, text: String) {
+        if parts.is_empty() {
+            self.sql.extend([quote.to_string(), text, quote.to_string()]);
+            return;
+        }
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        self.flush();
+        self.done.push(Piece::Literal(quote, parts));
+    }
+
+    fn word(&mut self, name: &str, at: usize) -> Result<(), SmackError> {
+        let spot = self.spot(at);
+        if name.is_empty() {
+            return Err(SmackError::new(spot, "no dictionary follows `$`")
+                .hint("`\\\\$` is a `$` by itself; a query without `parsed \"y\"` is sent as it is"));
+        }
+        self.file.need(SectionKind::Dictionary, name, spot)?;
+        let number = self.file.names(SectionKind::Dictionary).position(|known| known == name).unwrap_or_default();
+        match &mut self.literal {
+            Some((_, parts, text)) => {
+                if !text.is_empty() {
+                    parts.push(Part::Text(std::mem::take(text)));
+                }
+                parts.push(Part::Word(number));
+            }
+            None => {
+                self.flush();
+                self.done.push(Piece::Word(number));
+            }
+        }
+        Ok(())
+    }
+
+    /// Position in the file, ignoring escapes earlier on the line.
+    fn spot(&self, at: usize) -> Spot {
+        let before: Vec<char> = self.query.text.chars().take(at).collect();
+        let lines = before.iter().filter(|c| **c == '\n').count();
+        let start = self.query.spot;
+        match before.iter().rposition(|c| *c == '\n') {
+            Some(newline) => Spot { line: start.line + lines, column: at - newline },
+            None => Spot { line: start.line, column: start.column + 1 + at },
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.sql.is_empty() {
+            self.done.push(Piece::Sql(std::mem::take(&mut self.sql)));
+        }
+    }
+
+    fn finish(mut self) -> Vec<Piece> {
+        // What is wrong with an open literal is for the server to say.
+        if let Some((quote, parts, text)) = self.literal.take() {
+            self.sql.push(quote);
+            for part in parts {
+                match part {
+                    Part::Text(text) => self.sql.push_str(&text),
+                    Part::Word(word) => {
+                        self.flush();
+                        self.done.push(Piece::Word(word));
+                    }
+                }
+            }
+            self.sql.push_str(&text);
+        }
+        self.flush();
+        self.done
+    }
+}
+
+/// First word in lower case, after comments.
+fn head(sql: &str) -> String {
+    let mut rest = sql.trim_start();
+    loop {
+        let after = if let Some(comment) = rest.strip_prefix("--").or_else(|| rest.strip_prefix('#')) {
+            comment.split_once('\n').map(|(_, after)| after)
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.split_once("*/").map(|(_, after)| after)
+        } else {
+            rest.strip_prefix('(')
+        };
+        match after {
+            Some(after) => rest = after.trim_start(),
+            None => break,
+        }
+    }
+    rest.chars().take_while(char::is_ascii_alphabetic).collect::<String>().to_ascii_lowercase()
+}

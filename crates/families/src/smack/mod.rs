@@ -1,0 +1,319 @@
+//! super-smack's language: `.smack` files, compiled to a [`Program`](super::transactions::Program) that every lane
+//! executes.
+//!
+//! From the text: `token` (words and strings with their places), `syntax` (sections and `main`), `run` (what `main`
+//! asks for), `table`, `source`, `gen_data` and `glibc` (rows), `dictionary` (words), `barrel` (queries and rounds).
+//! `docs/super-smack.md` says what differs from the original.
+
+mod barrel;
+mod dictionary;
+mod error;
+mod gen_data;
+mod glibc;
+mod run;
+mod source;
+mod syntax;
+mod table;
+mod token;
+
+use std::fmt::Display;
+
+use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::texts::Texts;
+use crate::transactions::{Dictionary, Options, Part, Parts, Piece, Program, Protocol, Share, Words, WordyStatement};
+use crate::work::StreamTask;
+use crate::workload::{Action, Grants, Task, Workload};
+use load::error::{Failure, FailureKind};
+use load::generator::{LoadShape, Threads};
+use load::traffic::Traffic;
+use load::worker::Pace;
+use run::{Arguments, Run};
+use source::Sources;
+use syntax::{File, Section, SectionKind};
+
+pub use error::SmackError;
+pub use gen_data::{GenData, GenDataError};
+pub use run::{Lookup, Shown};
+pub use token::Spot;
+
+const MOST_CLIENTS: u32 = 100_000;
+
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    pub name: &'static str,
+    pub text: &'static str,
+}
+
+pub const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "select-key", text: include_str!("scripts/select-key.smack") },
+    BuiltIn { name: "select-key-fair", text: include_str!("scripts/select-key-fair.smack") },
+    BuiltIn { name: "update-select", text: include_str!("scripts/update-select.smack") },
+    BuiltIn { name: "update-select-fair", text: include_str!("scripts/update-select-fair.smack") },
+];
+
+const SCRIPTS: &[&str] = &["select-key", "select-key-fair", "update-select", "update-select-fair"];
+
+model::keys! {
+    struct Keys {
+        script: String = KeySpec::new(
+            "script",
+            KeyKind::ChoiceOrFile(SCRIPTS),
+            Literal::Text("select-key"),
+            "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
+        ),
+        clients: u32 = KeySpec::new(
+            "clients",
+            KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
+            Literal::Int(1),
+            "Clients at the same time, each on a connection of its own: `$1` of the script",
+        ),
+        arguments: String = KeySpec::new(
+            "arguments",
+            KeyKind::Text,
+            Literal::Text(""),
+            "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
+             to `clients`",
+        ),
+        protocol: Protocol = KeySpec::new(
+            "protocol",
+            KeyKind::Choice(&["simple", "prepared"]),
+            Literal::Text("simple"),
+            "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
+             as parameters",
+        ),
+        queries: Option<u64> = KeySpec::optional(
+            "queries",
+            KeyKind::Int { min: 1, max: i64::MAX },
+            "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
+        ),
+        rate: f64 = KeySpec::new(
+            "rate",
+            KeyKind::Float { min: 0.0, max: 1e9 },
+            Literal::Float(0.0),
+            "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
+             system answers",
+        ),
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Script {
+    name: String,
+    file: File,
+    /// Where it and the files beside it are; none if it is built in.
+    texts: Option<Texts>,
+}
+
+/// What a command line asks of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// The client whose barrel is unloaded; several are joined by `+`.
+    pub client: String,
+    pub clients: u32,
+    pub queries: u64,
+    /// What `arguments` must be in a plan: empty if only `$1`, the number of clients, is used.
+    pub arguments: String,
+}
+
+/// The type that a query is reported by: its own name if it gives none.
+fn kind_of(section: &Section) -> &str {
+    section.get("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
+}
+
+impl Script {
+    /// Reads a built-in script, or a file of this host.
+    pub fn read(named: &str) -> Result<Script, Failure> {
+        Script::read_from(named, &Texts::Files)
+    }
+
+    /// From a file of this host or of another.
+    fn read_from(named: &str, texts: &Texts) -> Result<Script, Failure> {
+        if let Some(script) = BUILT_IN.iter().find(|script| script.name == named) {
+            return Script::parse(named, script.text);
+        }
+        let text = texts.read_lossily(named).map_err(|error| {
+            Failure::new(FailureKind::Plan, format!("read the script `{named}`"), error)
+                .hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
+        })?;
+        Ok(Script { texts: Some(texts.clone()), ..Script::parse(named, &text)? })
+    }
+
+    /// Parses text alone: files that it names cannot be found.
+    pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
+        let file = syntax::parse(text).map_err(|error| failure(name, error))?;
+        Ok(Script { name: name.to_owned(), file, texts: None })
+    }
+
+    /// Evaluates the script with these values of `$1`, `$2`, ….
+    pub fn invocation(&self, arguments: &[String]) -> Result<Invocation, Failure> {
+        let wrong = |error| failure(&self.name, error);
+        // Whatever one protocol alone refuses is refused when it is known which one is used.
+        self.compile(Arguments::Given(arguments), Protocol::Prepared).map_err(wrong)?;
+        let run = run::evaluate(&self.file, Arguments::Given(arguments)).map_err(wrong)?;
+        let mut queries = Vec::new();
+        for unload in &run.unloads {
+            let client = self.file.need(SectionKind::Client, &unload.client, self.file.main_spot).map_err(wrong)?;
+            let turns = barrel::turns(&self.file, client.need("query_barrel").map_err(wrong)?).map_err(wrong)?;
+            queries.push(unload.rounds.unwrap_or_default().saturating_mul(turns.len() as u64));
+        }
+        if queries.iter().any(|count| Some(count) != queries.first()) {
+            let counts: Vec<String> = queries.iter().map(u64::to_string).collect();
+            let cause = format!("its clients run different numbers of queries: {}", counts.join(", "));
+            return Err(Failure::new(FailureKind::Plan, format!("run `{}`", self.name), cause)
+                .hint("give them rounds that come to the same, or a plan with a `duration`"));
+        }
+        let clients = total(&run);
+        let alone = run::evaluate(&self.file, Arguments::Clients(clients));
+        let same = alone.is_ok_and(|alone| {
+            let who = |run: &Run| run.unloads.iter().map(|one| (one.client.clone(), one.clients)).collect::<Vec<_>>();
+            who(&alone) == who(&run) && alone.afterwards == run.afterwards
+        });
+        let names: Vec<&str> = run.unloads.iter().map(|unload| unload.client.as_str()).collect();
+        Ok(Invocation {
+            client: names.join("+"),
+            clients,
+            queries: queries.first().copied().unwrap_or_default(),
+            arguments: if same { String::new() } else { arguments.join(" ") },
+        })
+    }
+
+    /// What `main` prints, in order.
+    pub fn shown(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
+        run::shown(&self.file, Arguments::Given(arguments), results).map_err(|error| failure(&self.name, error))
+    }
+
+    fn compile(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
+        let file = &self.file;
+        let run = run::evaluate(file, arguments)?;
+        let sources = Sources { file, beside: self.texts.as_ref().map(|texts| (self.name.as_str(), texts)) };
+        let mut parts = Parts { notes: run.notes.clone(), ..Parts::default() };
+        if file.of_kind(SectionKind::Table).next().is_none() {
+            parts.notes.push("the script has no table: étalon looks for tables in a place of its own only".to_owned());
+        }
+        for section in file.of_kind(SectionKind::Dictionary) {
+            parts.dictionaries.push(dictionary::dictionary(section, &sources, &mut parts.notes)?);
+        }
+        parts.kinds = file.of_kind(SectionKind::Query).map(|query| kind_of(query).to_owned()).collect();
+        parts.kinds.sort();
+        parts.kinds.dedup();
+        for section in file.of_kind(SectionKind::Query) {
+            let statement = barrel::statement(file, section, &mut parts.notes)?;
+            refuse_backslashes(section, &statement, &parts.dictionaries, protocol)?;
+            let kind = parts.kinds.iter().position(|kind| kind == kind_of(section)).unwrap_or_default();
+            parts.statements.push((statement, kind));
+        }
+        let mut first = 0;
+        for unload in &run.unloads {
+            let client = file.need(SectionKind::Client, &unload.client, file.main_spot)?;
+            let turns = barrel::turns(file, client.need("query_barrel")?)?;
+            parts.shares.push(Share { clients: first..first + unload.clients, turns });
+            first += unload.clients;
+        }
+        drop_unused(&mut parts);
+        let data = table::dataset(&sources, run.afterwards)?;
+        let options = Options { clients: first, protocol, ..Options::default() };
+        Ok((data, Program::of_turns(parts, &options)))
+    }
+}
+
+/// Kinds that no barrel uses would be reported with no figures.
+fn drop_unused(parts: &mut Parts) {
+    let mut used: Vec<usize> =
+        parts.shares.iter().flat_map(|share| &share.turns).map(|turn| parts.statements[turn.statement].1).collect();
+    used.sort_unstable();
+    used.dedup();
+    for (_, kind) in &mut parts.statements {
+        *kind = used.iter().position(|known| known == kind).unwrap_or_default();
+    }
+    parts.kinds = used.into_iter().map(|kind| parts.kinds[kind].clone()).collect();
+}
+
+/// Engines read a backslash between quotes differently, and the text is put together without knowing the engine.
+fn refuse_backslashes(
+    section: &Section,
+    statement: &WordyStatement,
+    dictionaries: &[Dictionary],
+    protocol: Protocol,
+) -> Result<(), SmackError> {
+    if protocol != Protocol::Simple {
+        return Ok(());
+    }
+    let literals = statement.pieces.iter().filter_map(|piece| match piece {
+        Piece::Literal(_, parts) => Some(parts),
+        _ => None,
+    });
+    for part in literals.flatten() {
+        let Part::Word(number) = part else { continue };
+        let Some(Dictionary { name, words: Words::AtRandom(list) | Words::InOrder(list) }) = dictionaries.get(*number)
+        else {
+            continue;
+        };
+        if let Some(word) = list.iter().find(|word| word.contains('\\')) {
+            let message = format!("the word `{word}` of the dictionary \"{name}\" has a backslash");
+            return Err(SmackError::new(section.need("query")?.spot, message).hint(
+                "engines read it differently between quotes; `protocol = \"prepared\"` sends words as they are",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn total(run: &Run) -> u32 {
+    run.unloads.iter().map(|unload| unload.clients).fold(0, u32::saturating_add)
+}
+
+fn failure(script: &str, error: SmackError) -> Failure {
+    let failure = Failure::new(FailureKind::Plan, format!("use the script `{script}`"), &error);
+    match error.hint {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+pub struct SuperSmack;
+
+impl Workload for SuperSmack {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "super-smack",
+            family: "transactions",
+            about: "Scripts in super-smack's language, with their tables and dictionaries; each query is a transaction",
+            rate_unit: "tx/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+        let wrong = |tried: String, cause: &dyn Display| Failure::new(FailureKind::Plan, tried, cause);
+        let Keys { script, clients, arguments, protocol, queries, rate } = Keys::read(point)?;
+        let script = Script::read_from(&script, &grants.texts)?;
+        let given: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+        let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
+        let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;
+        if program.clients != clients {
+            let cause = format!("it makes {} clients, and `clients` is {clients}", program.clients);
+            return Err(wrong(format!("use the script `{}`", script.name), &cause)
+                .hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
+        }
+        let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
+        Ok(Task {
+            dataset,
+            action: Action::Stream(StreamTask {
+                work: program.into(),
+                shape: LoadShape {
+                    clients: 0..clients,
+                    pace,
+                    threads: Threads::Best,
+                    traffic: Traffic { transactions: queries, ..Traffic::default() },
+                },
+            }),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/mod.rs"]
+mod tests;

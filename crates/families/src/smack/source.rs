@@ -1,0 +1,232 @@
+//! Where rows and words come from: a file beside the script, or `gen-data`.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use super::error::SmackError;
+use super::gen_data::{GenData, MOST_BYTES};
+use super::syntax::{File, Section, SectionKind, Written};
+use crate::texts::Texts;
+use crate::texts::place_beside;
+use crate::transactions::WordList;
+use load::datum::Datum;
+
+/// Identifies a text that is read or made once for all cases of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Origin {
+    Made(GenData),
+    File(PathBuf),
+    /// By its hash and its size.
+    Sent(u64, usize),
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Lines {
+    text: String,
+    /// End of each line, without its line feed.
+    ends: Vec<u32>,
+    /// A hash of the text, which is part of a data set's identity.
+    pub(super) hash: u64,
+}
+
+impl Lines {
+    fn new(text: String) -> Lines {
+        let mut ends: Vec<u32> = text.match_indices('\n').map(|(at, _)| at as u32).collect();
+        if !text.is_empty() && !text.ends_with('\n') {
+            ends.push(text.len() as u32);
+        }
+        Lines { hash: hash(text.as_bytes()), text, ends }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.text.len() as u64
+    }
+
+    /// The line of that number, from 0; empty beyond the last.
+    pub(super) fn get(&self, index: usize) -> &str {
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize + 1);
+        let line = self.ends.get(index).and_then(|end| self.text.get(start..*end as usize)).unwrap_or_default();
+        line.strip_suffix('\r').unwrap_or(line)
+    }
+
+    /// Whether the last line has no line feed.
+    pub(super) fn ends_in_midline(&self) -> bool {
+        !self.text.is_empty() && !self.text.ends_with('\n')
+    }
+}
+
+/// FNV-1a of 64 bits. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// What is made already and still in use, by its origin.
+struct Shared<K, V>(Mutex<Vec<(K, Weak<V>)>>);
+
+impl<K: PartialEq, V> Shared<K, V> {
+    const fn new() -> Shared<K, V> {
+        Shared(Mutex::new(Vec::new()))
+    }
+
+    fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(_, value)| value.strong_count() > 0);
+        if let Some(value) = known.iter().find(|(other, _)| *other == key).and_then(|(_, value)| value.upgrade()) {
+            return Ok(value);
+        }
+        let value = Arc::new(make()?);
+        known.push((key, Arc::downgrade(&value)));
+        Ok(value)
+    }
+}
+
+static LINES: Shared<Origin, Lines> = Shared::new();
+static WORDS: Shared<(u64, char, usize), WordList> = Shared::new();
+
+pub(super) struct Sources<'f> {
+    pub(super) file: &'f File,
+    /// The script's file and where to read beside it; none for a built-in script.
+    pub(super) beside: Option<(&'f str, &'f Texts)>,
+}
+
+impl Sources<'_> {
+    /// Reads the file itself if it exists, else makes it as its table says.
+    pub(super) fn lines(&self, name: &Written) -> Result<Arc<Lines>, SmackError> {
+        if let Some((script, texts)) = self.beside.filter(|(script, texts)| texts.is_beside(script, &name.text)) {
+            return lines_beside(script, &name.text, texts).map_err(|cause| {
+                let place = place_beside(script, &name.text);
+                SmackError::new(name.spot, format!("cannot read {}: {cause}", place.display()))
+            });
+        }
+        let made_by = |table: &&Section| {
+            table.get("data_file").is_some_and(|file| file.text == name.text) && table.get("gen_data_file").is_some()
+        };
+        let command = self.file.of_kind(SectionKind::Table).find(made_by).and_then(|table| table.get("gen_data_file"));
+        let Some(command) = command else {
+            let place = self.beside.map_or_else(
+                || name.text.clone(),
+                |(script, _)| place_beside(script, &name.text).display().to_string(),
+            );
+            return Err(SmackError::new(name.spot, format!("there is no file {place}")).hint(
+                "files are looked for beside the script; a table's `gen_data_file \"gen-data -n … -f …\"` makes its \
+                 `data_file` if it is not there",
+            ));
+        };
+        let wrong = |cause: &dyn std::fmt::Display| {
+            SmackError::new(command.spot, cause.to_string())
+                .hint(format!("write the rows to {} yourself, comma between fields, a row a line", name.text))
+        };
+        let made = GenData::of_command(&command.text).map_err(|cause| wrong(&cause))?;
+        LINES.get(Origin::Made(made.clone()), || made.make().map(Lines::new)).map_err(|cause| wrong(&cause))
+    }
+
+    /// Every `step`-th line, each up to the delimiter.
+    pub(super) fn words(&self, lines: &Lines, delimiter: char, step: usize) -> Arc<WordList> {
+        let picked = (1..=lines.len() / step.max(1)).map(|number| lines.get(number * step.max(1) - 1));
+        let words = || picked.map(|line| line.split(delimiter).next().unwrap_or_default()).collect();
+        let made: Result<_, std::convert::Infallible> = WORDS.get((lines.hash, delimiter, step), || Ok(words()));
+        match made {
+            Ok(list) => list,
+        }
+    }
+}
+
+/// A file of this host is read once, unless reads are being noted.
+fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<Lines>, String> {
+    let read = || texts.beside(script, name).map_err(|error| error.to_string());
+    let place = Origin::File(place_beside(script, name));
+    match texts {
+        Texts::Files => LINES.get(place, || lines_of(read()?)),
+        Texts::Noting(_) => {
+            let bytes = read()?;
+            LINES.get(place, || lines_of(bytes))
+        }
+        Texts::Sent(_) => {
+            let bytes = read()?;
+            LINES.get(Origin::Sent(hash(&bytes), bytes.len()), || lines_of(bytes))
+        }
+    }
+}
+
+fn lines_of(bytes: Vec<u8>) -> Result<Lines, String> {
+    if bytes.len() > MOST_BYTES {
+        return Err(format!("it is larger than {MOST_BYTES} bytes"));
+    }
+    String::from_utf8(bytes).map(Lines::new).map_err(|error| {
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+        format!("line {} is not UTF-8: convert the file, for instance with `iconv -f LATIN1 -t UTF-8`", line + 1)
+    })
+}
+
+/// Splits a line into its fields as `LOAD DATA … FIELDS TERMINATED BY ','` and `COPY … DELIMITER ','` do: `\N` is NULL,
+/// and a backslash takes the meaning from a comma.
+pub(super) fn fields(line: &str, into: &mut Vec<Datum>) {
+    if !line.contains('\\') {
+        into.extend(line.split(',').map(|field| Datum::Text(field.to_owned().into())));
+        return;
+    }
+    let mut field = String::new();
+    let mut null = false;
+    let mut push = |field: &mut String, null: &mut bool| {
+        let text = std::mem::take(field);
+        into.push(if std::mem::take(null) && text.is_empty() { Datum::Null } else { Datum::Text(text.into()) });
+    };
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ',' => push(&mut field, &mut null),
+            '\\' => match chars.next() {
+                Some('N') if field.is_empty() => null = true,
+                Some('n') => field.push('\n'),
+                Some('t') => field.push('\t'),
+                Some('r') => field.push('\r'),
+                Some('b') => field.push('\u{8}'),
+                other => field.extend(other),
+            },
+            c => field.push(c),
+        }
+    }
+    push(&mut field, &mut null);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_ends() {
+        for (text, lines) in
+            [("", vec![]), ("\n", vec![""]), ("a\r\n\nb", vec!["a", "", "b"]), ("a\nb\n", vec!["a", "b"])]
+        {
+            let read = Lines::new(text.to_owned());
+            assert_eq!((0..read.len()).map(|line| read.get(line)).collect::<Vec<_>>(), lines, "{text:?}");
+            assert_eq!(read.ends_in_midline(), text.ends_with('b'));
+        }
+    }
+
+    #[test]
+    fn fields_are_those_of_a_bulk_load() {
+        let split = |line: &str| {
+            let mut row = Vec::new();
+            fields(line, &mut row);
+            row
+        };
+        let text = |text: &str| Datum::Text(text.to_owned().into());
+        assert_eq!(split("a,,b"), [text("a"), text(""), text("b")]);
+        assert_eq!(split("\\N,a\\,b,\\\\,x\\ty"), [Datum::Null, text("a,b"), text("\\"), text("x\ty")]);
+    }
+
+    #[test]
+    fn what_is_in_use_is_made_once() {
+        let shared: Shared<u8, String> = Shared::new();
+        let make = |text: &str| shared.get::<()>(1, || Ok(text.to_owned())).unwrap();
+        let first = make("a");
+        assert!(Arc::ptr_eq(&first, &make("b")));
+        drop(first);
+        assert_eq!(*make("c"), "c");
+    }
+}

@@ -1,0 +1,89 @@
+//! Tables: what their sections say, as tables of a data set.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::error::SmackError;
+use super::source::{Sources, fields, hash};
+use super::syntax::{Section, SectionKind, Written};
+use crate::dataset::{Dataset, Table};
+use load::datum::Datum;
+
+const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
+
+/// The tables of a script, with what it does once they are loaded.
+pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
+    let mut data = Dataset { afterwards, ..Dataset::default() };
+    let mut identity = String::new();
+    for section in sources.file.of_kind(SectionKind::Table) {
+        let client = section.need("client")?;
+        sources.file.need(SectionKind::Client, &client.text, client.spot)?;
+        let create = section.need("create")?;
+        makes(create, &section.name)?;
+        let lines = sources.lines(section.need("data_file")?)?;
+        enough(section, lines.len())?;
+        let mut first = Vec::new();
+        fields(lines.get(0), &mut first);
+        for number in 1..lines.len() {
+            let mut row = Vec::new();
+            fields(lines.get(number), &mut row);
+            if row.len() != first.len() {
+                let (have, number, want) = (row.len(), number + 1, first.len());
+                let message = format!("row {number} of the data has {have} fields, the first row {want}");
+                return Err(SmackError::new(section.need("data_file")?.spot, message));
+            }
+        }
+        data.size_bytes += lines.size_bytes() * DISK_BYTES_PER_FILE_BYTE;
+        // Writing to a string does not fail.
+        let _ = write!(identity, "{}\0{}\0{:x}\0", section.name.text, create.text, lines.hash);
+        data.tables.push(Table {
+            name: section.name.text.clone().into(),
+            columns: Vec::new(),
+            primary_key: None,
+            create: Some(create.text.trim().trim_end_matches(';').to_owned()),
+            rows: lines.len() as u64,
+            row: Arc::new(move |index, into: &mut Vec<Datum>| fields(lines.get(index as usize), into)),
+        });
+    }
+    data.afterwards.iter().for_each(|statement| identity.push_str(statement));
+    let names: Vec<&str> = data.tables.iter().map(|table| &*table.name).collect();
+    data.name = match names.as_slice() {
+        [] => "no tables".to_owned(),
+        names => format!("super-smack's tables {} ({:016x})", names.join(", "), hash(identity.as_bytes())),
+    };
+    Ok(data)
+}
+
+/// Refuses a statement that is not the one that makes this table: it goes to the server as it is.
+fn makes(create: &Written, table: &Written) -> Result<(), SmackError> {
+    let name = &table.text;
+    let mut letters = name.chars();
+    let first_is_fine = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if !first_is_fine || !letters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        let message = format!("\"{name}\" cannot be a table's name here: letters, digits and `_`");
+        return Err(SmackError::new(table.spot, message));
+    }
+    let spaced = create.text.replace('(', " ( ");
+    let mut words = spaced.split_whitespace().map(|word| word.trim_matches(['`', '"']));
+    let mut expect = |word: &str| words.next().is_some_and(|found| found.eq_ignore_ascii_case(word));
+    let named = expect("create") && expect("table") && expect(name);
+    if named && !create.text.trim().trim_end_matches(';').contains(';') {
+        return Ok(());
+    }
+    let message = format!("`create` must be the one statement `create table {name} (…)`");
+    Err(SmackError::new(create.spot, message).hint("étalon makes the table in a place of its own and touches no other"))
+}
+
+fn enough(section: &Section, rows: usize) -> Result<(), SmackError> {
+    let Some(least) = section.get("min_rows") else { return Ok(()) };
+    let wanted: usize =
+        least.text.trim().parse().map_err(|_| {
+            SmackError::new(least.spot, format!("`min_rows` is a whole number, not \"{}\"", least.text))
+        })?;
+    if rows >= wanted {
+        return Ok(());
+    }
+    let message = format!("the table \"{}\" needs {wanted} rows, and its data has {rows}", section.name.text);
+    Err(SmackError::new(least.spot, message)
+        .hint("give `gen-data` a larger `-n`, or remove a data file that is too short"))
+}

@@ -1,0 +1,80 @@
+//! How each engine is asked: tables, indexes and queries in its own words.
+//!
+//! A query gives the same columns on every engine, uses the spatial index as the engine's manual asks, and returns a
+//! small row of counts and sums, so that transferring a result set is not what is measured.
+
+use std::fmt::Write as _;
+
+use super::exact::Pt;
+use super::oracle::{FEW_ROADS, NEAR_QUARTERS, PROBES, RADIUS};
+use super::query::{Query, Rounding};
+
+pub trait SpatialDialect: Sync {
+    fn tables(&self) -> Vec<String>;
+
+    /// Text before and after a WKT literal that makes it a geometry.
+    fn geometry(&self) -> (&'static str, &'static str);
+
+    /// Statements before and after the load.
+    fn transaction(&self) -> (&'static str, &'static str);
+
+    /// Builds the indexes and refreshes the planner's statistics. `extent` is the side of the square that holds
+    /// everything.
+    fn indexes(&self, extent: i64) -> Vec<String>;
+
+    /// `Err` says why it cannot be asked. `window` is the side of a square around a point that surely holds its
+    /// nearest neighbour, for engines without such a search.
+    fn query(&self, query: Query, window: i64) -> Result<String, String>;
+
+    /// Statements around a query, outside the measured time.
+    fn around_query(&self) -> (&'static str, &'static str) {
+        ("", "")
+    }
+
+    /// How it rounds the corners of a buffer.
+    fn rounding(&self) -> Rounding {
+        Rounding::EightSegments
+    }
+}
+
+/// The query's text with its constants filled in.
+pub fn filled(text: &str, window: i64) -> String {
+    let near = format!("{}", NEAR_QUARTERS as f64 / 4.0);
+    // A row's text is written over several lines for its readers only.
+    let one_line: Vec<&str> = text.split_whitespace().collect();
+    one_line
+        .join(" ")
+        .replace("{roads}", &FEW_ROADS.to_string())
+        .replace("{probes}", &PROBES.to_string())
+        .replace("{radius}", &RADIUS.to_string())
+        .replace("{near}", &near)
+        .replace("{window}", &window.to_string())
+}
+
+/// A polygon in Well-Known Text (OGC 06-103r4, 7): its border, then its holes.
+pub(super) fn polygon(rings: &[Vec<Pt>], into: &mut String) {
+    into.push_str("POLYGON");
+    for (place, ring) in rings.iter().enumerate() {
+        into.push(if place == 0 { '(' } else { ',' });
+        points(ring, into);
+    }
+    into.push(')');
+}
+
+pub(super) fn line(path: &[Pt], into: &mut String) {
+    into.push_str("LINESTRING");
+    points(path, into);
+}
+
+pub(super) fn point(p: Pt, into: &mut String) {
+    into.push_str("POINT");
+    points(&[p], into);
+}
+
+fn points(points: &[Pt], into: &mut String) {
+    for (place, p) in points.iter().enumerate() {
+        // Writing to a `String` cannot fail.
+        let _ = write!(into, "{}{} {}", if place == 0 { '(' } else { ',' }, p.x, p.y);
+    }
+    into.push(')');
+}

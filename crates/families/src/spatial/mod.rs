@@ -1,0 +1,210 @@
+//! Spatial queries: a portable suite whose every answer is known before it is timed.
+//!
+//! The data are whole numbers (`data`), so answers follow from exact arithmetic (`oracle`) and not from trusting
+//! an engine. A wrong or missing answer is shown with its evidence and takes no part in ratios.
+
+mod buffer;
+mod data;
+pub mod dialect;
+mod exact;
+mod land;
+mod oracle;
+pub mod query;
+mod shapes;
+mod suite;
+mod tables;
+mod timing;
+
+use std::path::Path;
+
+use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+
+use crate::dataset::Dataset;
+use crate::workload::{Action, Grants, Task, Workload};
+use land::Land;
+use load::error::{Failure, FailureKind};
+use shapes::Shapes;
+use suite::Suite;
+
+pub use data::{Country, Spread};
+pub use query::{Expected, Query, Rounding, Value as ExpectedValue, judge};
+pub use suite::Cold;
+
+/// Exact answers to every query, for tests of engines.
+pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected>)> {
+    let oracle = oracle::Oracle::new(country);
+    queries.iter().map(|query| (*query, oracle.answer(*query))).collect()
+}
+
+/// Exact answers on the shapes of a file's text, for the queries where they can be known; for tests of the reader.
+pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
+    let drawn = Country { side: 2, seed: 1, spread: Spread::Uniform };
+    let shapes = Shapes::read("shapes", text, None, &drawn)?;
+    let queries: Vec<Query> = Query::all().filter(|query| query.is_known_of_shapes()).collect();
+    let answers = shapes.answers(&queries);
+    Ok(queries.into_iter().zip(answers.expected).collect())
+}
+
+model::keys! {
+    struct Keys {
+        side: i64 = KeySpec::new(
+            "side",
+            KeyKind::Int { min: 2, max: 1_000 },
+            Literal::Int(40),
+            "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
+             12.5 times as many points. With `shapes` only the points are étalon's",
+        ),
+        points: String = KeySpec::new("points", KeyKind::Choice(&["uniform", "clustered"]), Literal::Text("uniform"), "How the points lie"),
+        data_seed: u64 = KeySpec::new(
+            "data_seed",
+            KeyKind::Int { min: 0, max: i64::MAX },
+            Literal::Int(1),
+            "Seed of the data: the same data on every machine",
+        ),
+        shapes: Option<String> = KeySpec::optional(
+            "shapes",
+            KeyKind::Text,
+            "A file of real shapes in place of drawn ones, in GeoJSON or TopoJSON, such as Natural Earth's countries; of a \
+             topology with several objects one is named, as in `countries-110m.json#countries`",
+        ),
+        queries: String = KeySpec::new(
+            "queries",
+            KeyKind::Text,
+            Literal::Text("core"),
+            "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
+        ),
+        clients: u32 = KeySpec::new(
+            "clients",
+            KeyKind::Int { min: 1, max: 1_000 },
+            Literal::Int(1),
+            "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
+        ),
+        executions: u32 = KeySpec::new(
+            "executions",
+            KeyKind::Int { min: 1, max: 1_000 },
+            Literal::Int(10),
+            "How often each query is executed in a run, with warm caches; its figure is their mean",
+        ),
+        cold: bool = KeySpec::new(
+            "cold",
+            KeyKind::Bool,
+            Literal::Bool(true),
+            "Whether each query is also executed once after the caches were emptied, where that can be done",
+        ),
+    }
+}
+
+pub struct Spatial;
+
+impl Workload for Spatial {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "spatial",
+            family: "spatial",
+            about: "Twelve to fifteen spatial queries whose answers are checked before they are timed",
+            rate_unit: "queries/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+        let keys = Keys::read(point)?;
+        let spread = if keys.points == "clustered" { Spread::Clustered } else { Spread::Uniform };
+        let country = Country { side: keys.side, seed: keys.data_seed, spread };
+        let queries = queries(&keys.queries, keys.shapes.is_some())?;
+        let cold = if keys.cold { Cold::Measured } else { Cold::Skipped };
+        let (name, size_bytes, land): (String, u64, Box<dyn Land>) = match &keys.shapes {
+            Some(named) => {
+                let shapes = read(named, grants, &country)?;
+                (format!("shapes of {named}"), shapes.size_bytes(), Box::new(shapes))
+            }
+            None => {
+                let Country { side, seed, .. } = country;
+                let name = format!("spatial data of {side} × {side} cells, seed {seed}, {} points", keys.points);
+                (name, country.size_bytes(), Box::new(country))
+            }
+        };
+        let suite = Suite::new(land, queries, keys.clients as usize, keys.executions as usize, cold);
+        Ok(Task {
+            // The suite makes and loads its tables itself, since that is part of what it measures.
+            dataset: Dataset { name, size_bytes, ..Dataset::default() },
+            action: Action::Step(Box::new(suite)),
+        })
+    }
+}
+
+/// For shapes of a file, `core` and `all` leave out queries whose answer is not known.
+fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
+    let refuse = |cause: String| Failure::new(FailureKind::Plan, "read the key `queries`", cause);
+    let mut queries = Query::parse_list(words).map_err(|word| {
+        let known: Vec<&str> = Query::all().map(Query::number).collect();
+        refuse(format!("there is no query `{word}`")).hint(format!("`core`, `all`, or some of {}", known.join(", ")))
+    })?;
+    if of_shapes && ["core", "all"].contains(&words.trim()) {
+        queries.retain(|query| query.is_known_of_shapes());
+    }
+    match queries.iter().find(|query| of_shapes && !query.is_known_of_shapes()) {
+        Some(query) => {
+            let cause = format!("no answer to {} is known beforehand on shapes of a file", query.number());
+            Err(refuse(cause).hint("leave it out, or leave out `shapes`"))
+        }
+        None => Ok(queries),
+    }
+}
+
+/// Reads the file that a plan names.
+fn read(named: &str, grants: &Grants, drawn: &Country) -> Result<Shapes, Failure> {
+    let (file, object) = named.rsplit_once('#').map_or((named, None), |(file, object)| (file, Some(object)));
+    let refuse =
+        |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Plan, format!("read the shapes `{file}`"), cause);
+    let text = grants.texts.read(file).map_err(|error| {
+        refuse(&error).hint("`npm install world-atlas` brings Natural Earth's countries: node_modules/world-atlas/countries-110m.json#countries")
+    })?;
+    let stem = Path::new(file).file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy());
+    Shapes::read(&stem, &text, object, drawn).map_err(|cause| {
+        refuse(&cause).hint("GeoJSON or TopoJSON; of a shapefile `ogr2ogr shapes.json FILE.shp` makes GeoJSON")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(queries: &str) -> Point {
+        [("queries".to_owned(), model::Value::Text(queries.to_owned()))].into()
+    }
+
+    #[test]
+    fn the_defaults_are_a_task() {
+        let task = Spatial.task(&point("core"), &Grants::default()).unwrap();
+        assert_eq!(task.dataset.name, "spatial data of 40 × 40 cells, seed 1, uniform points");
+        assert!((1_000_000..20_000_000).contains(&task.dataset.size_bytes), "{}", task.dataset.size_bytes);
+        assert!(matches!(task.action, Action::Step(_)));
+    }
+
+    #[test]
+    fn shapes_are_read_when_the_plan_is_and_queries_without_a_known_answer_are_refused() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shapes/lands.json");
+        let task = |queries: &str, shapes: &str| {
+            let mut point = point(queries);
+            point.insert("shapes".to_owned(), model::Value::Text(shapes.to_owned()));
+            Spatial.task(&point, &Grants::default())
+        };
+        assert_eq!(task("core", file).unwrap().dataset.name, format!("shapes of {file}"));
+        assert_eq!(queries("all", true).unwrap().len(), 14);
+        let refused = task("S1, S9", file).unwrap_err();
+        assert!(refused.to_string().contains("no answer to S9 is known"), "{refused}");
+        let refused = task("core", &format!("{file}#land")).unwrap_err();
+        assert!(refused.to_string().contains("only a topology has objects such as `land`"), "{refused}");
+        let refused = task("core", "none.json").unwrap_err();
+        assert!(refused.hint.unwrap().contains("npm install world-atlas"));
+    }
+
+    #[test]
+    fn a_query_that_does_not_exist_is_named() {
+        let failure = Spatial.task(&point("S1, S99"), &Grants::default()).unwrap_err();
+        assert!(failure.to_string().contains("no query `S99`"), "{failure}");
+        assert!(failure.hint.unwrap().contains("S15"));
+    }
+}

@@ -1,0 +1,428 @@
+//! The procedure: load, index, then every query, verified before and after it is timed.
+
+use std::sync::OnceLock;
+
+use model::{Direction, Facts, Measurement, Reading, Role};
+
+use super::dialect::SpatialDialect;
+use super::land::{Answers, Land};
+use super::query::{Query, judge};
+use super::tables;
+use super::timing::{Question, Run};
+use crate::session::{Session, SessionKind};
+use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
+use crate::target::Target;
+use crate::workload::Procedure;
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+use load::rng::Rng;
+
+/// The published estimator drops the shortest and the longest run.
+const FEWEST_TO_TRIM: usize = 3;
+
+/// Whether queries are also run with empty caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cold {
+    /// They are, where caches can be emptied.
+    Measured,
+    Skipped,
+}
+
+pub(super) struct Suite {
+    land: Box<dyn Land>,
+    queries: Vec<Query>,
+    clients: usize,
+    executions: usize,
+    cold: Cold,
+    /// Computed when first needed: `etalon plan` does not need it.
+    answers: OnceLock<Answers>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Standing {
+    Right,
+    /// One was wrong: what was expected, and what came.
+    Wrong(String),
+    Unsupported(String),
+    /// The engine did not answer this time.
+    Failed(String),
+}
+
+struct Asked {
+    query: Query,
+    standing: Standing,
+    /// Seconds of each run with warm caches.
+    executions_s: Vec<f64>,
+    cpu_s: Reading,
+    /// CPU seconds of a run as the server reports them for the clients' own sessions, if it does.
+    told_cpu_s: Option<f64>,
+    cold_s: Reading,
+}
+
+impl Suite {
+    pub(super) fn new(
+        land: Box<dyn Land>,
+        queries: Vec<Query>,
+        clients: usize,
+        executions: usize,
+        cold: Cold,
+    ) -> Suite {
+        Suite { land, queries, clients, executions, cold, answers: OnceLock::new() }
+    }
+
+    fn answers(&self) -> &Answers {
+        self.answers.get_or_init(|| self.land.answers(&self.queries))
+    }
+
+    /// Indices in the order of this run. It differs by round, so that no query always profits from the one before
+    /// it.
+    fn order(&self, seed: u64) -> Vec<usize> {
+        let mut rng = Rng::new(seed);
+        let mut order: Vec<usize> = (0..self.queries.len()).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, rng.int_between(0, last as i64) as usize);
+        }
+        order
+    }
+}
+
+impl Procedure for Suite {
+    fn session_kind(&self) -> SessionKind {
+        SessionKind::Spatial
+    }
+
+    fn facts(&self, _target: &dyn Target) -> Facts {
+        self.land.facts()
+    }
+
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
+        let target = context.target;
+        let dialect = target.spatial().ok_or_else(|| {
+            let cause = "the suite is not written in this engine's SQL";
+            Failure::new(FailureKind::Unsupported, "ask spatial queries", cause)
+        })?;
+        let parts = self.queries.len() + 2;
+        context.progress("computing the answers", 0, parts);
+        let answers = self.answers();
+        context.progress("loading", 1, parts);
+        let mut first = target.session(SessionKind::Spatial)?;
+        let loaded = match tables::load(target, &mut *first, dialect, &*self.land) {
+            Err(failure) if failure.kind == FailureKind::Unsupported => {
+                return Ok(Stepped::Done(self.lacking(&failure.cause)));
+            }
+            loaded => loaded?,
+        };
+        drop(first);
+        target.settle()?;
+        let mut sessions = self.open(context)?;
+        let mut asked: Vec<Option<Asked>> = self.queries.iter().map(|_| None).collect();
+        for (done, place) in self.order(context.seed).into_iter().enumerate() {
+            context.progress(&self.queries[place].name(), done + 2, parts);
+            let round = Round { suite: self, dialect, answers, place };
+            match round.warm(context, &mut sessions)? {
+                Some(one) => asked[place] = Some(one),
+                None => return Ok(Stepped::Interrupted),
+            }
+        }
+        drop(sessions);
+        let mut asked: Vec<Asked> = asked.into_iter().flatten().collect();
+        for (place, one) in asked.iter_mut().enumerate() {
+            if context.interrupted() {
+                return Ok(Stepped::Interrupted);
+            }
+            Round { suite: self, dialect, answers, place }.cold(context, one)?;
+        }
+        Ok(Stepped::Done(self.outcome(&loaded, &asked)))
+    }
+}
+
+struct Round<'a> {
+    suite: &'a Suite,
+    dialect: &'a dyn SpatialDialect,
+    answers: &'a Answers,
+    place: usize,
+}
+
+/// Sum over sessions; nothing if the server reports nothing.
+fn told_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
+    sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
+}
+
+/// Separates a failure of the query from one of the system.
+fn standing_of(failure: Failure) -> Result<Standing, Failure> {
+    match failure.kind {
+        FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
+            Err(failure)
+        }
+        FailureKind::Unsupported | FailureKind::Missing => Ok(Standing::Unsupported(failure.cause)),
+        // Such as a timeout, or too little memory.
+        _ => Ok(Standing::Failed(failure.cause)),
+    }
+}
+
+impl Round<'_> {
+    fn judge(&self, answer: &Result<Vec<Vec<Datum>>, Failure>) -> Result<Standing, Failure> {
+        let rows = match answer {
+            Ok(rows) => rows,
+            Err(failure) => return standing_of(failure.clone()),
+        };
+        let expected = &self.answers.expected[self.place];
+        Ok(match judge(expected, rows, self.dialect.rounding()) {
+            Ok(()) => Standing::Right,
+            Err(evidence) => Standing::Wrong(evidence),
+        })
+    }
+
+    /// The worst verdict on the answers of a run.
+    fn judge_run(&self, run: &Run) -> Result<Standing, Failure> {
+        for answer in &run.answers {
+            match self.judge(answer)? {
+                Standing::Right => {}
+                other => return Ok(other),
+            }
+        }
+        Ok(Standing::Right)
+    }
+
+    /// Verifies the query, which warms the caches too, then times it if the answer was right. `None` if the user
+    /// interrupted.
+    fn warm(&self, context: &StepContext<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<Asked>, Failure> {
+        let query = self.suite.queries[self.place];
+        let mut asked = Asked {
+            query,
+            standing: Standing::Right,
+            executions_s: Vec::with_capacity(self.suite.executions),
+            cpu_s: Reading::Unavailable(String::new()),
+            told_cpu_s: None,
+            cold_s: Reading::Unavailable(String::new()),
+        };
+        let sql = match self.dialect.query(query, self.answers.window) {
+            Ok(sql) => sql,
+            Err(reason) => {
+                asked.standing = Standing::Unsupported(reason);
+                return Ok(Some(asked));
+            }
+        };
+        let question = Question { sql: &sql, around: self.dialect.around_query() };
+        // A single client first: what it cannot answer, many need not try.
+        let (one, _) = sessions.split_at_mut(1);
+        asked.standing = self.judge_run(&question.run(one))?;
+        if asked.standing == Standing::Right && sessions.len() > 1 {
+            asked.standing = self.judge_run(&question.run(sessions))?;
+        }
+        let told_before = told_cpu_s(sessions);
+        let watch = Stopwatch::start(context.target);
+        let mut executions = Vec::with_capacity(self.suite.executions);
+        while asked.standing == Standing::Right && executions.len() < self.suite.executions {
+            if context.interrupted() {
+                return Ok(None);
+            }
+            let run = question.run(sessions);
+            asked.standing = self.judge_run(&run)?;
+            executions.push(run.elapsed_s);
+        }
+        let Spent { cpu_s, .. } = watch.read(context.target);
+        asked.cpu_s = match cpu_s {
+            Reading::Value(all) => Reading::Value(all / executions.len().max(1) as f64),
+            unavailable => unavailable,
+        };
+        let told = told_cpu_s(sessions).map(|after| after - told_before.unwrap_or(0.0));
+        asked.told_cpu_s = told.map(|all| all / executions.len().max(1) as f64);
+        asked.executions_s = executions;
+        Ok(Some(asked))
+    }
+
+    /// Runs the query once, by one client, with empty caches.
+    fn cold(&self, context: &StepContext<'_>, asked: &mut Asked) -> Result<(), Failure> {
+        if self.suite.cold == Cold::Skipped {
+            asked.cold_s = Reading::Unavailable("the plan says `cold = false`".to_owned());
+            return Ok(());
+        }
+        let (Standing::Right, Ok(sql)) = (&asked.standing, self.dialect.query(asked.query, self.answers.window)) else {
+            return Ok(());
+        };
+        match context.target.empty_caches() {
+            Ok(()) => {}
+            Err(failure) if failure.kind == FailureKind::Unsupported => {
+                asked.cold_s = Reading::Unavailable(failure.cause);
+                return Ok(());
+            }
+            Err(failure) => return Err(failure),
+        }
+        let mut session = [context.target.session(SessionKind::Spatial)?];
+        let run = Question { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
+        asked.standing = self.judge_run(&run)?;
+        asked.cold_s = Reading::Value(run.elapsed_s);
+        Ok(())
+    }
+}
+
+impl Suite {
+    fn open(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
+        (0..self.clients).map(|_| context.target.session(SessionKind::Spatial)).collect()
+    }
+
+    /// Outcome for an engine without such tables.
+    fn lacking(&self, reason: &str) -> StepOutcome {
+        let standing = Standing::Unsupported(reason.to_owned());
+        let total = (self.queries.len() > 1).then(|| "suite".to_owned());
+        let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
+        let none = |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, standing.refuse(Reading::Value(0.0)));
+        StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
+    }
+
+    fn outcome(&self, loaded: &tables::Loaded, asked: &[Asked]) -> StepOutcome {
+        type Read = fn(&Asked) -> Reading;
+        let mut kinds: Vec<(&str, Role, Read)> = vec![
+            ("elapsed", Role::Primary, Asked::elapsed_s),
+            ("published", Role::Secondary, Asked::published_s),
+            ("cpu", Role::Secondary, |asked| asked.cpu_s.clone()),
+            ("cold", Role::Secondary, |asked| asked.cold_s.clone()),
+        ];
+        if asked.iter().any(|one| one.told_cpu_s.is_some()) {
+            kinds.push(("session_cpu", Role::Secondary, Asked::told_cpu_s));
+        }
+        let mut measurements = Vec::new();
+        for (kind, role, read) in kinds {
+            let readings: Vec<Reading> = asked.iter().map(|one| one.standing.refuse(read(one))).collect();
+            if asked.len() > 1 {
+                measurements.push(milliseconds(&format!("{kind}/suite"), role, total(asked, &readings)));
+            }
+            for (one, reading) in asked.iter().zip(readings) {
+                measurements.push(milliseconds(&format!("{kind}/{}", one.query.name()), role, reading));
+            }
+        }
+        for (phase, spent) in [("load", &loaded.load), ("index_build", &loaded.index)] {
+            measurements.push(milliseconds(phase, Role::Secondary, Reading::Value(spent.elapsed_s)));
+            measurements.push(milliseconds(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
+        }
+        let right = asked.iter().filter(|one| one.standing == Standing::Right).count() as f64;
+        let count = |id, count| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count);
+        measurements.push(count("answers_right", right));
+        measurements.push(count("answers_asked", asked.len() as f64));
+        StepOutcome {
+            elapsed_s: asked.iter().flat_map(|one| &one.executions_s).sum(),
+            measurements,
+            series: Vec::new(),
+            // What is not right is said by its readings, with the evidence.
+            marks: Vec::new(),
+        }
+    }
+}
+
+fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
+    let reading = match seconds {
+        Reading::Value(seconds) => Reading::Value(seconds * 1e3),
+        unavailable => unavailable,
+    };
+    Measurement::new(id, "ms", Direction::Lower, role, reading)
+}
+
+/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
+fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
+    let mut sum = 0.0;
+    for (one, reading) in asked.iter().zip(readings) {
+        match reading {
+            Reading::Value(value) => sum += value,
+            Reading::Unavailable(reason) => {
+                let number = one.query.number();
+                return Reading::Unavailable(format!("no total without {number}, {reason}"));
+            }
+        }
+    }
+    Reading::Value(sum)
+}
+
+impl Standing {
+    /// Withholds a figure whose answer is not right.
+    fn refuse(&self, reading: Reading) -> Reading {
+        match self {
+            Standing::Right => reading,
+            Standing::Wrong(evidence) => Reading::Unavailable(format!("wrong answer: {evidence}")),
+            Standing::Unsupported(reason) => Reading::Unavailable(format!("unsupported: {reason}")),
+            Standing::Failed(reason) => Reading::Unavailable(format!("failed: {reason}")),
+        }
+    }
+}
+
+impl Asked {
+    /// The mean of the executions.
+    fn elapsed_s(&self) -> Reading {
+        match self.executions_s.len() {
+            0 => Reading::Unavailable("it was not run".to_owned()),
+            executions => Reading::Value(self.executions_s.iter().sum::<f64>() / executions as f64),
+        }
+    }
+
+    fn told_cpu_s(&self) -> Reading {
+        let none = || Reading::Unavailable("the server told no CPU time of this query".to_owned());
+        self.told_cpu_s.map_or_else(none, Reading::Value)
+    }
+
+    /// Mean without the shortest and the longest run, as published.
+    fn published_s(&self) -> Reading {
+        if self.executions_s.len() < FEWEST_TO_TRIM {
+            return Reading::Unavailable(format!(
+                "it takes {FEWEST_TO_TRIM} executions to drop the shortest and the longest"
+            ));
+        }
+        let mut executions = self.executions_s.clone();
+        executions.sort_by(f64::total_cmp);
+        let kept = &executions[1..executions.len() - 1];
+        Reading::Value(kept.iter().sum::<f64>() / kept.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(standing: Standing, executions_s: &[f64]) -> Asked {
+        let none = || Reading::Unavailable("none".to_owned());
+        Asked {
+            query: Query::Nearest,
+            standing,
+            executions_s: executions_s.to_vec(),
+            cpu_s: none(),
+            told_cpu_s: None,
+            cold_s: none(),
+        }
+    }
+
+    #[test]
+    fn the_published_estimator_drops_one_run_at_each_end() {
+        let executions = [9.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0, 3.0, 0.1];
+        assert_eq!(asked(Standing::Right, &executions).published_s(), Reading::Value(20.0 / 8.0));
+        assert_eq!(asked(Standing::Right, &executions).elapsed_s(), Reading::Value(2.91));
+        assert!(matches!(asked(Standing::Right, &executions[..2]).published_s(), Reading::Unavailable(_)));
+    }
+
+    #[test]
+    fn what_is_not_right_has_no_figure_and_no_total() {
+        let wrong = Standing::Wrong("pairs: expected 360, got 342".to_owned());
+        let all = [asked(Standing::Right, &[1.0]), asked(wrong, &[1.0])];
+        let readings: Vec<Reading> = all.iter().map(|one| one.standing.refuse(one.elapsed_s())).collect();
+        let Reading::Unavailable(why) = total(&all, &readings) else { panic!("a total of half the queries") };
+        assert_eq!(why, "no total without S10, wrong answer: pairs: expected 360, got 342");
+        assert_eq!(readings[1], Reading::Unavailable("wrong answer: pairs: expected 360, got 342".to_owned()));
+    }
+
+    #[test]
+    fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
+        let failure = |kind| Failure::new(kind, "ask", "why");
+        assert!(standing_of(failure(FailureKind::ConnectionLost)).is_err());
+        assert_eq!(standing_of(failure(FailureKind::Unsupported)), Ok(Standing::Unsupported("why".to_owned())));
+        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Standing::Failed("why".to_owned())));
+    }
+
+    #[test]
+    fn every_round_has_an_order_of_its_own_that_its_systems_share() {
+        let country = super::super::Country { side: 2, seed: 1, spread: super::super::Spread::Uniform };
+        let suite = Suite::new(Box::new(country), Query::all().collect(), 1, 1, Cold::Skipped);
+        assert_eq!(suite.order(5), suite.order(5));
+        assert_ne!(suite.order(5), suite.order(6));
+        let mut sorted = suite.order(7);
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..15).collect::<Vec<_>>());
+    }
+}

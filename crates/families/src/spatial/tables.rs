@@ -1,0 +1,130 @@
+//! Makes the tables, loads them, builds the indexes: two phases, timed apart.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use model::Reading;
+
+use super::dialect::SpatialDialect;
+use super::land::{Land, Table};
+use crate::session::Session;
+use crate::step::{Spent, Stopwatch};
+use crate::target::Target;
+use load::error::Failure;
+
+/// Rows of one statement: SQL Server takes a thousand.
+const ROWS: usize = 500;
+/// Bytes of one statement, about: far below every engine's limit.
+const STATEMENT_BYTES: usize = 256 * 1024;
+
+pub(super) struct Loaded {
+    /// Inserting the rows, in one transaction, from its first statement to the end of its commit.
+    pub(super) load: Spent,
+    /// Building the spatial indexes and bringing the planner's statistics up to date.
+    pub(super) index: Spent,
+}
+
+/// Makes, loads and indexes the tables of a land.
+pub(super) fn load(
+    target: &dyn Target,
+    session: &mut dyn Session,
+    dialect: &dyn SpatialDialect,
+    land: &dyn Land,
+) -> Result<Loaded, Failure> {
+    for statement in dialect.tables() {
+        session.execute(&statement)?;
+    }
+    let load = insert_all(target, session, dialect, land)?;
+    let watch = Stopwatch::start(target);
+    for statement in dialect.indexes(land.extent()) {
+        session.execute(&statement)?;
+    }
+    Ok(Loaded { load, index: watch.read(target) })
+}
+
+/// The time étalon takes to write the statements is not counted.
+fn insert_all(
+    target: &dyn Target,
+    session: &mut dyn Session,
+    dialect: &dyn SpatialDialect,
+    land: &dyn Land,
+) -> Result<Spent, Failure> {
+    let (begin, commit) = dialect.transaction();
+    let watch = Stopwatch::start(target);
+    let mut elapsed = Duration::ZERO;
+    let mut send = |sql: &str| {
+        let started = Instant::now();
+        let sent = session.execute(sql);
+        elapsed += started.elapsed();
+        sent
+    };
+    let mut writing = Ok(Duration::ZERO);
+    send(begin)?;
+    for table in Table::ALL {
+        let mut id = 1;
+        while id <= land.rows(table) {
+            let before = host::cpu::thread_cpu();
+            let (statement, next) = statement_of(land, table, id, dialect.geometry());
+            let wrote = before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
+            writing = writing.and_then(|sum: Duration| Ok(sum + wrote?));
+            send(&statement)?;
+            id = next;
+        }
+    }
+    send(commit)?;
+    let cpu_s = match (watch.read(target).cpu_s, writing) {
+        (Reading::Value(all), Ok(own)) if all > own.as_secs_f64() => Reading::Value(all - own.as_secs_f64()),
+        (Reading::Value(_), Ok(_)) => Reading::Unavailable("too little to tell from étalon's own work".to_owned()),
+        (Reading::Value(_), Err(reason)) | (Reading::Unavailable(reason), _) => Reading::Unavailable(reason),
+    };
+    Ok(Spent { elapsed_s: elapsed.as_secs_f64(), cpu_s })
+}
+
+/// One insert statement, and the number of the first row after it.
+fn statement_of(land: &dyn Land, table: Table, first: i64, (before, after): (&str, &str)) -> (String, i64) {
+    let mut text = format!("INSERT INTO {} VALUES ", table.name());
+    let end = land.rows(table).min(first + ROWS as i64 - 1);
+    let mut id = first;
+    while id <= end && text.len() < STATEMENT_BYTES {
+        if id > first {
+            text.push(',');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, "({id},");
+        if let Some(group) = land.group(table, id) {
+            let _ = write!(text, "{group},");
+        }
+        text.push_str(before);
+        land.write(table, id, &mut text);
+        text.push_str(after);
+        text.push(')');
+        id += 1;
+    }
+    (text, id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::{Country, Spread};
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_exactly_one_statement() {
+        let country = Country { side: 12, seed: 1, spread: Spread::Uniform };
+        for table in Table::ALL {
+            let mut next = 1;
+            let mut rows = 0;
+            while next <= country.rows(table) {
+                let (text, after) = statement_of(&country, table, next, ("<", ">"));
+                assert!(text.starts_with(&format!("INSERT INTO {} VALUES ({next},", table.name())), "{text:.60}");
+                assert!(text.len() < STATEMENT_BYTES + 10_000 && after - next <= ROWS as i64);
+                rows += text.matches('<').count() as i64;
+                next = after;
+            }
+            assert_eq!(rows, country.rows(table));
+        }
+        let (text, _) = statement_of(&country, Table::Point, country.points(), ("f('", "')"));
+        let p = country.point(country.points());
+        assert_eq!(text, format!("INSERT INTO pt VALUES ({},f('POINT({} {})'))", country.points(), p.x, p.y));
+    }
+}

@@ -1,0 +1,69 @@
+//! A query asked by several clients at the same time, run after run.
+
+use std::sync::Barrier;
+use std::thread;
+use std::time::Instant;
+
+use crate::session::Session;
+use load::datum::Datum;
+use load::error::Failure;
+
+pub(super) struct Run {
+    /// From the first client's question to the last one's answer, in seconds.
+    pub(super) elapsed_s: f64,
+    pub(super) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub(super) sql: &'a str,
+    pub(super) around: (&'a str, &'a str),
+}
+
+/// One client's answer, with the instants between which it was made.
+struct Answer {
+    rows: Result<Vec<Vec<Datum>>, Failure>,
+    from: Instant,
+    to: Instant,
+}
+
+impl Question<'_> {
+    /// Asks it once by every session at the same time.
+    pub(super) fn run(self, sessions: &mut [Box<dyn Session>]) -> Run {
+        let answers: Vec<Answer> = match sessions {
+            [one] => vec![self.ask(&mut **one, || ())],
+            several => {
+                let start = Barrier::new(several.len());
+                let wait = || {
+                    start.wait();
+                };
+                let ask = |session: &mut Box<dyn Session>| self.ask(&mut **session, wait);
+                thread::scope(|scope| {
+                    let ask = &ask;
+                    let handles: Vec<_> = several.iter_mut().map(|session| scope.spawn(move || ask(session))).collect();
+                    let join = |handle: thread::ScopedJoinHandle<'_, Answer>| match handle.join() {
+                        Ok(answer) => answer,
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    };
+                    handles.into_iter().map(join).collect()
+                })
+            }
+        };
+        let from = answers.iter().map(|answer| answer.from).min();
+        let to = answers.iter().map(|answer| answer.to).max();
+        let elapsed = from.zip(to).map(|(from, to)| to - from).unwrap_or_default();
+        Run { elapsed_s: elapsed.as_secs_f64(), answers: answers.into_iter().map(|answer| answer.rows).collect() }
+    }
+
+    /// Asks it by one session; `wait` stands between the preparation and the clock.
+    fn ask(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
+        let (before, after) = self.around;
+        let begun = if before.is_empty() { Ok(()) } else { session.execute(before) };
+        wait();
+        let from = Instant::now();
+        let rows = session.query(self.sql);
+        let to = Instant::now();
+        let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
+        Answer { rows: begun.and(rows).and_then(|rows| ended.map(|()| rows)), from, to }
+    }
+}

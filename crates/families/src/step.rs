@@ -1,0 +1,105 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use model::{Mark, Measurement, Reading, RunRecord, RunState, Schedule, Series};
+
+use crate::target::Target;
+use crate::workload::Procedure;
+use load::counters::Placement;
+use load::error::Failure;
+use load::observer::{Observer, StepProgress};
+
+/// What a step works with.
+pub struct StepContext<'a> {
+    pub target: &'a dyn Target,
+    pub schedule: &'a Schedule,
+    /// Equal for all systems of a round.
+    pub seed: u64,
+    /// Set by the user's Ctrl-C.
+    pub interrupt: &'a AtomicBool,
+    pub observer: &'a mut dyn Observer,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct StepOutcome {
+    /// Of the measured part only.
+    pub elapsed_s: f64,
+    pub measurements: Vec<Measurement>,
+    pub series: Vec<Series>,
+    /// What a reader should know.
+    pub marks: Vec<Mark>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Stepped {
+    Done(StepOutcome),
+    Interrupted,
+}
+
+impl StepContext<'_> {
+    pub fn interrupted(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed)
+    }
+
+    /// Part `done` (from 0) of `of`.
+    pub fn progress(&mut self, what: &str, done: usize, of: usize) {
+        self.observer.step(StepProgress { what, done, of });
+    }
+}
+
+/// The data set must be prepared and settled.
+pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<RunRecord, Failure> {
+    Ok(match procedure.run(context)? {
+        Stepped::Interrupted => RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED),
+        Stepped::Done(outcome) => RunRecord {
+            state: RunState::Measured,
+            reason: None,
+            began_unix_ms: None,
+            elapsed_s: outcome.elapsed_s,
+            measurements: outcome.measurements,
+            series: outcome.series,
+            marks: outcome.marks,
+        },
+    })
+}
+
+/// Elapsed and CPU time of a part of a step: étalon's process, with embedded engines, and the server's processes.
+#[derive(Debug)]
+pub struct Stopwatch {
+    started: Instant,
+    cpu_s: Result<f64, String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spent {
+    pub elapsed_s: f64,
+    /// Of all processes together. Servers are counted in ticks (10 ms on Linux), so shorter parts have no figure.
+    pub cpu_s: Reading,
+}
+
+impl Stopwatch {
+    pub fn start(target: &dyn Target) -> Stopwatch {
+        let cpu_s = cpu_s(target);
+        Stopwatch { started: Instant::now(), cpu_s }
+    }
+
+    pub fn read(&self, target: &dyn Target) -> Spent {
+        let elapsed_s = self.started.elapsed().as_secs_f64();
+        let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(target)? - before));
+        let cpu_s = match used {
+            Ok(used) if used > 0.0 => Reading::Value(used),
+            Ok(_) => Reading::Unavailable("less CPU time than the operating system counts".to_owned()),
+            Err(reason) => Reading::Unavailable(reason),
+        };
+        Spent { elapsed_s, cpu_s }
+    }
+}
+
+/// Of étalon's process and the server.
+fn cpu_s(target: &dyn Target) -> Result<f64, String> {
+    let own = host::cpu::process_cpu()?.total().as_secs_f64();
+    match target.placement() {
+        Placement::InProcess | Placement::OwnThreads => Ok(own),
+        Placement::Server => Ok(own + target.server_cpu_s()?),
+    }
+}

@@ -1,0 +1,257 @@
+//! The control plane: everything outside the measured path. It may block, and uses ordinary drivers.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use host::disk::{DeviceCounters, ProcIo};
+use host::reactor::Choice;
+use host::sqlite_vfs::Traffic;
+use model::{EngineSpec, Facts, SystemPlan};
+use serde::{Deserialize, Serialize};
+
+use crate::backup::backups::Backups;
+use crate::dataset::{Dataset, Dialect, Tables};
+use crate::pages::dialect::PagesDialect;
+use crate::permits::Permits;
+use crate::session::{Session, SessionKind};
+use crate::spatial::dialect::SpatialDialect;
+use crate::work::{Load, LoadKind};
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::generator::{Threads, shares};
+use load::worker::{LoadCounts, WorkerContext};
+
+/// The user's permission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Consent {
+    /// Only étalon's own things.
+    OwnOnly,
+    /// `--yes`: foreign tables in the way may be dropped.
+    DropForeign,
+}
+
+#[derive(Clone, Debug)]
+pub struct OpenRequest<'a> {
+    pub system: &'a SystemPlan,
+    pub consent: Consent,
+    /// Overrides the folder for private servers.
+    pub scratch_base: Option<PathBuf>,
+    /// For the clients' I/O.
+    pub reactor: Choice,
+    /// Whether any load needs étalon's own tables.
+    pub tables: Tables,
+    /// Block devices whose data the user gave up by name.
+    pub forfeited: Vec<PathBuf>,
+    /// Stops long preparation.
+    pub interrupt: Arc<AtomicBool>,
+    pub part: Part,
+    /// Address for a private server's clients on other hosts; default: loopback.
+    pub listen: Option<String>,
+    pub permits: Permits,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// Prepare, count and remove.
+    #[default]
+    Whole,
+    /// Only load: nothing is claimed, made or removed.
+    Load,
+}
+
+impl<'a> OpenRequest<'a> {
+    pub fn new(system: &'a SystemPlan, consent: Consent) -> OpenRequest<'a> {
+        OpenRequest {
+            system,
+            consent,
+            scratch_base: None,
+            reactor: Choice::Auto,
+            tables: Tables::Own,
+            forfeited: Vec::new(),
+            interrupt: Arc::default(),
+            part: Part::Whole,
+            listen: None,
+            permits: Permits::All,
+        }
+    }
+}
+
+pub trait Engine: Sync {
+    fn spec(&self) -> EngineSpec;
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure>;
+
+    /// For `etalon plan`, without connecting.
+    fn would_drop(&self, system: &SystemPlan) -> String;
+
+    /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
+    fn needs(&self, _system: &SystemPlan) -> Option<String> {
+        None
+    }
+
+    /// If known without connecting.
+    fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
+        None
+    }
+}
+
+/// An engine's I/O by the operating system.
+#[derive(Clone, Debug)]
+pub struct OsIo {
+    /// Of étalon's process for an embedded engine.
+    pub processes: ProcIo,
+    /// Name and counters of the data's device, whoever used it.
+    pub device: Result<(String, DeviceCounters), String>,
+}
+
+impl OsIo {
+    pub fn of(processes: ProcIo, folder: &Path) -> OsIo {
+        let device = || {
+            let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
+            let name = filesystem.device?.name;
+            Ok((name.clone(), DeviceCounters::read(&name)?))
+        };
+        OsIo { processes, device: device() }
+    }
+}
+
+/// A CPU limit until released; dropping it hides errors.
+pub trait CpuHold {
+    fn release(self: Box<Self>) -> Result<(), Failure>;
+}
+
+impl CpuHold for host::process::Limit {
+    fn release(self: Box<Self>) -> Result<(), Failure> {
+        (*self).release().map_err(|error| Failure::new(FailureKind::Other, "end a limit", error))
+    }
+}
+
+pub trait Target: Send + Sync {
+    /// Product, version, settings, effective durability, data directory: read back, never assumed.
+    fn facts(&self) -> Result<Facts, Failure>;
+
+    fn carries(&self) -> LoadKind {
+        LoadKind::Statements
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect;
+
+    fn placement(&self) -> Placement;
+
+    /// Makes and loads the tables: always in the same state afterwards.
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
+
+    /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and told by
+    /// [`Target::facts`].
+    fn settle(&self) -> Result<(), Failure>;
+
+    fn counters(&self) -> Result<Counters, Failure>;
+
+    /// Result of a query.
+    fn scalar(&self, sql: &str) -> Result<i64, Failure>;
+
+    /// One host's clients by thread. An embedded engine blocks its thread, so one per client is best.
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        match threads {
+            Threads::Best => clients.map(|client| client..client + 1).collect(),
+            Threads::AtMost(count) => shares(clients, count),
+        }
+    }
+
+    /// 0 for none.
+    fn files_per_client(&self) -> u64 {
+        1
+    }
+
+    /// Runs a worker's part of a run on this thread, by [`load::worker::run`].
+    fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
+
+    /// For single statements, in étalon's schema with the plan's settings. What its kind needs is installed if missing
+    /// and permitted.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`], with how to install what is missing, or no connection.
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        let cause = format!("this engine has no sessions of the kind {kind:?} in this build");
+        Err(Failure::new(FailureKind::Unsupported, "open a session", cause))
+    }
+
+    /// Additional facts, such as an extension's version.
+    fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
+        Ok(Facts::default())
+    }
+
+    /// Empties the engine's caches and the operating system's of its files. All sessions must be closed.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] with the reason.
+    fn empty_caches(&self) -> Result<(), Failure> {
+        let cause = "étalon can empty the caches only of a server that it has started itself";
+        Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
+    }
+
+    /// `None` without page inserts.
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        None
+    }
+
+    /// `None` without the spatial suite.
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        None
+    }
+
+    /// [`FailureKind::Unsupported`] for engines without backups.
+    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
+        let cause = "étalon knows no way to back up this engine";
+        Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
+    }
+
+    /// Of the server's processes, where visible.
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        Err("the server's processes are not on this host, or are not étalon's own".to_owned())
+    }
+
+    /// An embedded engine's I/O by kind of file, since the process began.
+    fn own_files(&self) -> Result<Traffic, String> {
+        Err("the engine does not work in étalon's process".to_owned())
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        Err("the server's processes are not on this host, or are not étalon's own".to_owned())
+    }
+
+    /// Limits the server's processes to so many cores until released.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: the server is not étalon's own, or the operating system refuses.
+    /// [`FailureKind::Permission`]: the login may not.
+    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        let cause = "étalon can limit only a server that it has started itself";
+        Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
+    }
+
+    /// The system's plan for other hosts, without a user's password, which each host takes from its own environment.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: an embedded engine, or a server that listens on this host alone.
+    fn reach(&self, _system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        let cause = "the engine works in the process that loads it";
+        Err(Failure::new(FailureKind::Unsupported, "load the system from other hosts", cause)
+            .hint("leave out `clients_on`: the load is then made on the system's own host"))
+    }
+
+    /// Before a round other than the first: restarts a private server, so that accidental process state, such as
+    /// memory layout, does not look like a property of its settings.
+    fn begin_round(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Waits until the system is available after a lost connection; restarts a private server.
+    fn revive(&self) -> Result<(), Failure> {
+        self.counters().map(|_| ())
+    }
+
+    fn drop_all(&self) -> Result<(), Failure>;
+}

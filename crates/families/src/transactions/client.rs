@@ -1,0 +1,481 @@
+//! The client that walks through a program.
+//!
+//! Elsewhere in étalon transaction `index` of `client` draws the same values whatever came before. In pgbench a
+//! client's one generator runs on from transaction to transaction, and only a retry rewinds it to the transaction's
+//! beginning. Scripts follow pgbench, so the same seed gives pgbench's values: a begin with the number of the
+//! transaction under way restores the generator, any other begin runs on. Variables keep their values over
+//! transactions and retries. Shards need no coordination, since a client's seed depends only on the seed and its
+//! number.
+
+use std::ops::Range;
+
+use super::dictionary::Place;
+use super::expression::{Expression, Scope};
+use super::program::{Automatic, Command, DefaultSeedSlot, Keep, Program, Protocol, ShellWord, Step};
+use super::random::{DefaultSeed, Generator, Seeds};
+use super::shell;
+use super::slots::Slot;
+use super::tokens::{continues_name, is_name};
+use super::turns::{Draw, Form, Part};
+use super::value::{Fault, Value};
+use load::datum::Datum;
+use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
+use load::stream::{Asked, Next, Retry, Stream};
+
+/// What a script that ends in an open transaction is told.
+pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
+
+#[derive(Clone, Debug, Default)]
+pub struct StatementOp {
+    /// Index into [`Program::statements`].
+    pub statement: usize,
+    /// Empty under [`Protocol::Simple`].
+    pub parameters: Vec<Datum>,
+    /// Complete text under [`Protocol::Simple`]; empty otherwise.
+    pub text: String,
+    pub rows: Rows,
+    pub flow: Flow,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// Count them at most.
+    #[default]
+    Discard,
+    /// Keep the last row of every result until the next operation, for
+    /// [`Lane::kept_rows`](load::lane::Lane::kept_rows).
+    Keep,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    /// The next one comes when this one has ended.
+    #[default]
+    Wait,
+    /// Inside a pipeline: a lane may answer at once and report at the next [`SyncPoint::End`], or execute it like any
+    /// other.
+    Pipelined,
+}
+
+#[derive(Clone, Debug)]
+pub struct ScriptClient {
+    random: Generator,
+    /// Generator when the current transaction began.
+    random_at_begin: Generator,
+    choice: Generator,
+    /// The number of the transaction under way.
+    index: Option<u64>,
+    script: usize,
+    step: usize,
+    flow: Flow,
+    /// Under `pipeline`: runs of the script left in this pipeline.
+    left: u32,
+    /// Whether an explicit transaction is open.
+    explicit: bool,
+    /// What the current transaction has asked of the server.
+    work: Asked,
+    /// Under `pipeline`: whether what was sent must be committed separately.
+    sync_due: bool,
+    slots: Vec<Slot>,
+    stack: Vec<Value>,
+    /// The statement whose rows are wanted.
+    asked: Option<usize>,
+    failure: Option<OpError>,
+    place: Place,
+    /// Draws from each dictionary.
+    drawn: Vec<u64>,
+    /// Draws from each dictionary when the current transaction began.
+    drawn_at_begin: Vec<u64>,
+    pause_us: u64,
+}
+
+struct Variables<'a> {
+    program: &'a Program,
+    slots: &'a [Slot],
+    script: usize,
+    number: usize,
+}
+
+impl Scope for Variables<'_> {
+    fn load(&self, slot: usize) -> Result<Value, Fault> {
+        match &self.slots[slot] {
+            Slot::Value(value) => Ok(*value),
+            other => other.value(&self.program.names[slot]),
+        }
+    }
+
+    fn debug(&self, value: Value) {
+        if let Some(show) = self.program.debug {
+            let kind = value.type_name();
+            let text = if value == Value::Null { String::new() } else { format!(" {value}") };
+            show(&format!("debug(script={},command={}): {kind}{text}", self.script, self.number));
+        }
+    }
+}
+
+enum Went {
+    On,
+    To(Next),
+}
+
+impl Program {
+    fn evaluate(&self, client: &mut ScriptClient, step: &Step, expression: &Expression) -> Result<Value, OpError> {
+        let scope = Variables { program: self, slots: &client.slots, script: client.script, number: step.number };
+        let value = expression.value(&scope, &mut client.random, &mut client.stack);
+        value.map_err(|fault| script_error(step, fault))
+    }
+
+    fn drawn_default_seed(&self) -> DefaultSeed {
+        match self.automatic.default_seed {
+            DefaultSeedSlot::DefinedByUser => DefaultSeed::Defined,
+            DefaultSeedSlot::Unread | DefaultSeedSlot::Slot(_) => DefaultSeed::Drawn,
+        }
+    }
+
+    fn new_client(&self, seed: u64, client: u32, seeds: Seeds) -> ScriptClient {
+        let Automatic { client_id, random_seed, default_seed } = self.automatic;
+        let mut slots = self.initial.clone();
+        let mut set = |slot: Option<usize>, value: i64| {
+            if let Some(slot) = slot {
+                slots[slot] = Slot::Value(Value::Int(value));
+            }
+        };
+        set(client_id, i64::from(client));
+        set(random_seed, seed as i64);
+        if let DefaultSeedSlot::Slot(slot) = default_seed {
+            set(Some(slot), seeds.default_seed);
+        }
+        ScriptClient {
+            random: seeds.functions,
+            random_at_begin: seeds.functions,
+            choice: seeds.choice,
+            index: None,
+            script: 0,
+            step: 0,
+            flow: Flow::Wait,
+            left: 0,
+            explicit: false,
+            work: Asked::default(),
+            sync_due: false,
+            slots,
+            stack: Vec::with_capacity(16),
+            asked: None,
+            failure: None,
+            place: Place { client: u64::from(client), clients: u64::from(self.clients) },
+            drawn: vec![0; self.dictionaries.len()],
+            drawn_at_begin: vec![0; self.dictionaries.len()],
+            pause_us: 0,
+        }
+    }
+
+    fn choose(&self, random: &mut Generator) -> usize {
+        if self.scripts.len() == 1 {
+            return 0;
+        }
+        let total: u64 = self.scripts.iter().map(|script| u64::from(script.weight)).sum();
+        let mut draw = random.up_to(total.saturating_sub(1));
+        for (number, script) in self.scripts.iter().enumerate() {
+            match draw.checked_sub(u64::from(script.weight)) {
+                Some(rest) => draw = rest,
+                None => return number,
+            }
+        }
+        0
+    }
+
+    fn step(&self, client: &mut ScriptClient, step: &Step, op: &mut StatementOp) -> Result<Went, OpError> {
+        match &step.command {
+            Command::Set(slot, expression) => {
+                let value = self.evaluate(client, step, expression)?;
+                client.slots[*slot] = Slot::Value(value);
+            }
+            Command::Draw(draw) => self.draw(client, draw),
+            Command::JumpUnless(expression, target) => {
+                if !self.evaluate(client, step, expression)?.truth() {
+                    client.step = *target;
+                }
+            }
+            Command::Jump(target) => client.step = *target,
+            Command::Execute(number) => {
+                self.fill(client, step, *number, op)?;
+                return Ok(Went::To(Next::Op));
+            }
+            Command::SleepUs(time_us) => return Ok(Went::To(sleep(*time_us))),
+            Command::SleepFor { slot, unit_us } => {
+                let number = leading_int(&client.slots[*slot])
+                    .ok_or_else(|| script_error(step, format!("`:{}` is no time to sleep", self.names[*slot])))?;
+                return Ok(Went::To(sleep(number.saturating_mul(*unit_us))));
+            }
+            Command::Shell { into, words } => self.shell(client, step, *into, words)?,
+            Command::StartPipeline if self.protocol == Protocol::Simple => {
+                return Err(script_error(step, "a pipeline cannot be used where statements travel as text"));
+            }
+            Command::StartPipeline if client.flow == Flow::Pipelined => {
+                return Err(script_error(step, "the pipeline has been started already"));
+            }
+            Command::StartPipeline => client.flow = Flow::Pipelined,
+            Command::SyncPipeline | Command::EndPipeline if client.flow == Flow::Wait => {
+                return Err(script_error(step, "no pipeline has been started"));
+            }
+            Command::SyncPipeline => return Ok(Went::To(Next::Sync(SyncPoint::Sync))),
+            Command::EndPipeline => {
+                client.flow = Flow::Wait;
+                return Ok(Went::To(Next::Sync(SyncPoint::End)));
+            }
+            Command::End if client.flow == Flow::Pipelined && self.depth > 1 => return self.repeat(client, step),
+            Command::End if client.flow == Flow::Pipelined => {
+                return Err(script_error(step, "the script ends with its pipeline open"));
+            }
+            Command::End => return Ok(Went::To(Next::End)),
+        }
+        Ok(Went::On)
+    }
+
+    /// End of a script under `pipeline`: run it again or end the pipeline.
+    fn repeat(&self, client: &mut ScriptClient, step: &Step) -> Result<Went, OpError> {
+        if client.explicit {
+            return Err(script_error(step, OPEN_TRANSACTION));
+        }
+        client.left = client.left.saturating_sub(1);
+        if client.left > 0 {
+            client.script = self.choose(&mut client.choice);
+            client.step = self.scripts[client.script].start;
+            return Ok(Went::On);
+        }
+        client.flow = Flow::Wait;
+        // This step once more: then it is the end.
+        client.step -= 1;
+        Ok(Went::To(Next::Sync(SyncPoint::End)))
+    }
+
+    fn fill(&self, client: &mut ScriptClient, step: &Step, number: usize, op: &mut StatementOp) -> Result<(), OpError> {
+        let statement = &self.statements[number];
+        op.statement = number;
+        op.flow = client.flow;
+        op.rows = Rows::Discard;
+        if statement.keep != Keep::Nothing {
+            if client.flow == Flow::Pipelined {
+                return Err(script_error(step, "\\gset and \\aset are not allowed in a pipeline"));
+            }
+            op.rows = Rows::Keep;
+            client.asked = Some(number);
+        }
+        let after = statement.after[usize::from(client.explicit)];
+        client.explicit = after.explicit;
+        client.work += after.asked;
+        if self.depth > 1 {
+            client.sync_due = after.wrote;
+        }
+        match self.protocol {
+            Protocol::Prepared | Protocol::Extended => {
+                op.parameters.resize(statement.parameters.len(), Datum::Null);
+                for (parameter, slot) in op.parameters.iter_mut().zip(&statement.parameters) {
+                    client.slots[*slot].write_to(parameter);
+                }
+            }
+            Protocol::Simple => {
+                op.text.clear();
+                for (place, piece) in statement.pieces.iter().enumerate() {
+                    if let Some(slot) = place.checked_sub(1).map(|before| statement.parameters[before]) {
+                        client.slots[slot].append_to(&self.names[slot], &mut op.text);
+                    }
+                    op.text.push_str(piece);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds a text from words, reusing the slot's memory.
+    fn draw(&self, client: &mut ScriptClient, draw: &Draw) {
+        let mut text = match std::mem::take(&mut client.slots[draw.slot]) {
+            Slot::Text(text) => text,
+            _ => String::new(),
+        };
+        text.clear();
+        for part in &draw.parts {
+            match part {
+                Part::Text(own) => text.push_str(own),
+                Part::Word(number) => {
+                    let drawn = &mut client.drawn[*number];
+                    self.dictionaries[*number].draw(&mut client.random, drawn, client.place, &mut text);
+                }
+            }
+        }
+        if let Form::Between(quote) = draw.form
+            && text.contains(quote)
+        {
+            text = text.replace(quote, &format!("{quote}{quote}"));
+        }
+        client.slots[draw.slot] = if draw.form == Form::Bare { Slot::of_text(&text) } else { Slot::Text(text) };
+    }
+
+    fn shell(
+        &self,
+        client: &mut ScriptClient,
+        step: &Step,
+        into: Option<usize>,
+        words: &[ShellWord],
+    ) -> Result<(), OpError> {
+        let mut command = String::new();
+        for word in words {
+            if !command.is_empty() {
+                command.push(' ');
+            }
+            match word {
+                ShellWord::Text(text) => command.push_str(text),
+                ShellWord::Slot(slot) if client.slots[*slot] == Slot::Unset => {
+                    return Err(script_error(step, format!("the variable `:{}` has no value", self.names[*slot])));
+                }
+                ShellWord::Slot(slot) => client.slots[*slot].append_to(&self.names[*slot], &mut command),
+            }
+        }
+        match into {
+            None => shell::run(&command),
+            Some(slot) => shell::whole_number(&command).map(|n| client.slots[slot] = Slot::Value(Value::Int(n))),
+        }
+        .map_err(|message| script_error(step, message))
+    }
+
+    fn store(&self, client: &mut ScriptClient, step: &Step, prefix: &str, row: &KeptRow) -> Result<(), OpError> {
+        for (column, value) in row.columns.iter().zip(&row.values) {
+            let fits = if prefix.is_empty() { is_name(column) } else { column.chars().all(continues_name) };
+            if !fits {
+                return Err(script_error(step, format!("the column `{column}` cannot be the name of a variable")));
+            }
+            let named = |name: &String| name.strip_prefix(prefix) == Some(column.as_str());
+            // A column that no script reads needs no place.
+            if let Some(slot) = self.names.iter().position(named) {
+                client.slots[slot].set_datum(value);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn script_error(step: &Step, message: impl std::fmt::Display) -> OpError {
+    OpError { class: ErrorClass::Script, message: format!("line {}: {message}", step.line) }
+}
+
+/// A time that has passed already is no time at all.
+fn sleep(time_us: i64) -> Next {
+    Next::Sleep(u64::try_from(time_us).unwrap_or_default().saturating_mul(1_000))
+}
+
+/// Leading whole number, as C's `atoi` finds it; at least one digit.
+fn leading_int(slot: &Slot) -> Option<i64> {
+    if let Slot::Value(Value::Int(n)) = slot {
+        return Some(*n);
+    }
+    let text = slot.to_string();
+    let text = text.trim_start();
+    let sign = usize::from(text.starts_with(['+', '-']));
+    let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    text[..sign + digits].parse().ok()
+}
+
+impl Stream for Program {
+    type Op = StatementOp;
+    type Client = ScriptClient;
+
+    fn client(&self, seed: u64, client: u32) -> ScriptClient {
+        self.new_client(seed, client, Seeds::new(seed, client, self.clients, self.drawn_default_seed()))
+    }
+
+    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<ScriptClient> {
+        let seeds = Seeds::of_range(seed, clients.clone(), self.clients, self.drawn_default_seed());
+        clients.zip(seeds).map(|(client, seeds)| self.new_client(seed, client, seeds)).collect()
+    }
+
+    fn begin(&self, client: &mut ScriptClient, index: u64) {
+        if client.index == Some(index) {
+            client.random = client.random_at_begin;
+            client.drawn.copy_from_slice(&client.drawn_at_begin);
+        } else {
+            client.random_at_begin = client.random;
+            client.drawn_at_begin.copy_from_slice(&client.drawn);
+            client.index = Some(index);
+            match self.turn(client.place.client as u32, index) {
+                Some((turn, pause_us)) => (client.script, client.pause_us) = (turn.statement, pause_us),
+                None => client.script = self.choose(&mut client.choice),
+            }
+        }
+        client.step = self.scripts[client.script].start;
+        client.flow = if self.depth > 1 { Flow::Pipelined } else { Flow::Wait };
+        client.left = self.depth;
+        client.explicit = false;
+        client.work = Asked::default();
+        client.sync_due = false;
+        client.asked = None;
+    }
+
+    fn next(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
+        if client.pause_us > 0 {
+            return Next::Pause(std::mem::take(&mut client.pause_us).saturating_mul(1_000));
+        }
+        if std::mem::take(&mut client.sync_due) {
+            return Next::Sync(SyncPoint::Sync);
+        }
+        while let Some(step) = self.steps.get(client.step) {
+            client.step += 1;
+            match self.step(client, step, op) {
+                Ok(Went::On) => {}
+                Ok(Went::To(next)) => return next,
+                Err(error) => {
+                    client.failure = Some(error);
+                    return Next::Failed;
+                }
+            }
+        }
+        Next::End
+    }
+
+    fn receive(&self, client: &mut ScriptClient, results: &[KeptRow]) -> Result<(), OpError> {
+        let Some(number) = client.asked.take() else { return Ok(()) };
+        let step = &self.steps[client.step.saturating_sub(1)];
+        match &self.statements[number].keep {
+            Keep::Nothing => {}
+            Keep::Last(prefix) => match results.last() {
+                Some(row) if row.rows == 1 => self.store(client, step, prefix, row)?,
+                other => {
+                    let rows = other.map_or(0, |row| row.rows);
+                    return Err(script_error(step, format!("\\gset expects one row, and there were {rows}")));
+                }
+            },
+            Keep::Every(prefix) => {
+                for row in results.iter().filter(|row| row.rows > 0) {
+                    self.store(client, step, prefix, row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn failure(&self, client: &mut ScriptClient) -> OpError {
+        client
+            .failure
+            .take()
+            .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
+    }
+
+    fn asked(&self, client: &ScriptClient) -> Asked {
+        client.work
+    }
+
+    fn batch(&self) -> u64 {
+        self.depth().into()
+    }
+
+    fn retry(&self) -> Retry {
+        self.retry
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        // The transactions of one pipeline are of several kinds, and end as one.
+        if self.depth() > 1 { Vec::new() } else { self.kinds.clone() }
+    }
+
+    fn kind(&self, client: &ScriptClient) -> usize {
+        self.scripts[client.script].kind
+    }
+}

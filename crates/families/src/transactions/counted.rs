@@ -1,0 +1,263 @@
+//! Whether client and server agree on what a run did.
+//!
+//! The load's claims are verified by the server in the most precise way of each engine: rows left by a script, counts
+//! of the load's own sessions, counters of its database. A disagreement voids the run; partial checks are reported.
+
+use std::thread;
+use std::time::Duration;
+
+use model::{Mark, MarkKind};
+
+use super::{Countable, Program};
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+use load::lane::SessionCounts;
+use load::run::ServerCounters;
+use load::worker::LoadCounts;
+
+/// For server statistics to show commits.
+const STATISTICS_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Bounds of a count.
+struct Claim {
+    what: &'static str,
+    /// Certainly done.
+    least: u64,
+    /// Possibly done: a failed transaction may have been carried out unnoticed.
+    most: u64,
+}
+
+impl Claim {
+    /// Excess is no lie here: triggers, procedures and the server work in sessions, too. It is reported, since
+    /// something may have been done twice.
+    fn hold_least(&self, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
+        let Claim { what, most, .. } = *self;
+        if seen > most {
+            return Ok(Some(format!(
+                "the server counted {seen} {what}{where_seen}, the load knows of {most}: triggers, procedures or the server's own"
+            )));
+        }
+        self.hold(seen, where_seen).map(|()| None)
+    }
+
+    /// Fails if the server's count is outside.
+    fn hold(&self, seen: u64, where_seen: &str) -> Result<(), Failure> {
+        let Claim { what, least, most } = *self;
+        if (least..=most).contains(&seen) {
+            return Ok(());
+        }
+        let only = if seen < least { "only " } else { "" };
+        let up_to = match most {
+            u64::MAX => " or more".to_owned(),
+            most if most == least => String::new(),
+            most => format!(" to {most}"),
+        };
+        let cause = format!("the client counted {least}{up_to} {what}, the server {only}{seen}{where_seen}");
+        Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
+    }
+}
+
+/// Verifies the client's claims; a mark reports what could not be.
+pub(crate) fn check(
+    program: &Program,
+    server: &dyn ServerCounters,
+    before: &Counters,
+    counts: &LoadCounts,
+) -> Result<(Counters, Vec<Mark>), Failure> {
+    let mut counters = counters_after(program, server, before, counts)?;
+    let by_rows = check_rows(program, server, counts)?;
+    let by_sessions = check_sessions(program, counts, &mut counters)?;
+    let by_database = check_database(program, counts, &counters)?;
+    let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
+    if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
+        let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
+        marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
+    }
+    Ok((counters, marks))
+}
+
+/// Waits until they show everything committed; minus those before.
+fn counters_after(
+    program: &Program,
+    server: &dyn ServerCounters,
+    before: &Counters,
+    counts: &LoadCounts,
+) -> Result<Counters, Failure> {
+    let claimed = claimed_commits(program, counts) as f64;
+    let started_ns = host::clock::now_ns();
+    loop {
+        let since = server.counters()?.since(before);
+        let complete = seen_by_server(&since).is_none_or(|(_, seen)| seen >= claimed);
+        if complete || host::clock::now_ns() - started_ns > STATISTICS_PATIENCE.as_nanos() as u64 {
+            return Ok(since);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Rows of a built-in script. `Err`: why not, empty for scripts without such rows.
+fn check_rows(
+    program: &Program,
+    server: &dyn ServerCounters,
+    counts: &LoadCounts,
+) -> Result<Result<(), Option<String>>, Failure> {
+    let Some(check) = program.check else { return Ok(Err(None)) };
+    let claim = Claim { what: "transactions", least: counts.succeeded, most: counts.succeeded + counts.failures() };
+    match server.scalar(check.sql) {
+        Ok(seen) => {
+            claim.hold(u64::try_from(seen).unwrap_or_default(), &format!(" (`{}`)", check.sql))?;
+            Ok(Ok(()))
+        }
+        Err(failure) if failure.kind == FailureKind::Unsupported => Ok(Err(Some(failure.cause))),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Counts of the load's own sessions, added to its counters. The inner `Err` is a limitation.
+fn check_sessions(
+    program: &Program,
+    counts: &LoadCounts,
+    counters: &mut Counters,
+) -> Result<Result<(), String>, Failure> {
+    const WHERE: &str = " in the load's own sessions";
+    let seen = match &counts.sessions {
+        Some(Ok(seen)) => *seen,
+        Some(Err(reason)) => return Ok(Err(reason.clone())),
+        None => return Ok(Err("nobody asked what the engine has counted of the sessions".to_owned())),
+    };
+    let SessionCounts { transactions, statements, twice, commits } = seen;
+    let (sure, in_vain) = (counts.asked, counts.asked_in_vain);
+    let claim = |what, sure: u64, in_vain: u64| Claim { what, least: sure, most: sure + in_vain };
+    let mut more: Option<String> = None;
+    for (name, seen, claim) in [
+        ("session_statements", statements, claim("statements", sure.statements, in_vain.statements + twice)),
+        ("session_commits", commits, claim("COMMITs", sure.commits, in_vain.commits)),
+    ] {
+        if let Some(seen) = seen {
+            counters.set(name, "", seen as f64);
+            more = more.or(claim.hold_least(seen, WHERE)?);
+        }
+    }
+    let done = |more: Option<String>| Ok(more.map_or(Ok(()), Err));
+    let Some(seen) = transactions else { return done(more) };
+    counters.set("session_transactions", "", seen as f64);
+    let exact = claim("transactions of the server", sure.transactions, in_vain.transactions);
+    match program.countable() {
+        Countable::Exactly => done(more.or(exact.hold_least(seen, WHERE)?)),
+        Countable::AtLeast(why) => {
+            let least = sure.transactions.min(counts.succeeded * program.commits_per_transaction());
+            Claim { least, most: u64::MAX, ..exact }.hold(seen, WHERE)?;
+            Ok(Err(format!("{why}, and only that there were no fewer is known")))
+        }
+        Countable::No(why) => Ok(Err(why.to_owned())),
+    }
+}
+
+/// Database or server counters, which include other users and so can only be too small. Returns which, if any.
+fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -> Result<Option<String>, Failure> {
+    let Some((what, seen)) = seen_by_server(counters) else { return Ok(None) };
+    let claimed = claimed_commits(program, counts);
+    Claim { what: "commits", least: claimed, most: u64::MAX }.hold(seen as u64, what)?;
+    Ok(Some(format!(
+        "held against it: that {claimed} commits are no more than the {seen}{what} that the server counted in all"
+    )))
+}
+
+/// Rollbacks beyond the load's own: other users', or supposed commits, since a session does not distinguish.
+fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
+    let seen = counters.get("rollbacks")? as u64;
+    let known = counts.asked.rollbacks + counts.asked_in_vain.rollbacks;
+    let detail = format!(
+        "the database rolled back {seen} transactions, of which the load knows {known} at most: the others are other clients', \
+         or were not committed as the load claims"
+    );
+    (program.countable() == Countable::Exactly && seen > known).then_some(Mark { kind: MarkKind::Note, detail })
+}
+
+/// At least.
+fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
+    match program.countable() {
+        Countable::No(_) => 0,
+        Countable::Exactly | Countable::AtLeast(_) => counts.succeeded * program.commits_per_transaction(),
+    }
+}
+
+/// Commits, else statements, of which every commit takes at least one.
+fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
+    let statements = || counters.get("statements").map(|seen| (" statements", seen));
+    counters.get("commits").map(|seen| ("", seen)).or_else(statements)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::compile;
+    use super::*;
+    use load::stream::Asked;
+
+    fn held(script: &str, seen: SessionCounts, in_vain: u64) -> Result<Result<(), String>, String> {
+        let program = compile(script, &[]).unwrap();
+        let asked = Asked { transactions: 100, statements: 300, commits: 100, rollbacks: 0 };
+        let in_vain = Asked { transactions: in_vain, statements: 2 * in_vain, commits: in_vain, rollbacks: in_vain };
+        let counts = LoadCounts {
+            succeeded: 100,
+            asked,
+            asked_in_vain: in_vain,
+            sessions: Some(Ok(seen)),
+            ..LoadCounts::default()
+        };
+        check_sessions(&program, &counts, &mut Counters::default()).map_err(|failure| failure.cause)
+    }
+
+    #[test]
+    fn every_count_of_a_session_is_held_against_the_claim() {
+        let block = "BEGIN; SELECT 1; COMMIT;";
+        let all = |transactions, statements, commits| SessionCounts {
+            transactions: Some(transactions),
+            statements: Some(statements),
+            twice: 0,
+            commits: Some(commits),
+        };
+        assert_eq!(held(block, all(100, 300, 100), 0), Ok(Ok(())));
+        assert_eq!(held(block, all(101, 302, 100), 1), Ok(Ok(())), "a failure may have been carried out");
+        for (seen, said) in [
+            (all(99, 300, 100), "100 transactions of the server, the server only 99"),
+            (all(100, 299, 100), "300 statements, the server only 299"),
+            (all(100, 300, 99), "100 COMMITs, the server only 99"),
+        ] {
+            let cause = held(block, seen, 0).unwrap_err();
+            assert!(cause.contains(said), "{cause}");
+        }
+        // Triggers and procedures work in the session, too.
+        for (seen, said) in [
+            (all(101, 300, 100), "101 transactions of the server in the load's own sessions, the load knows of 100"),
+            (all(100, 600, 100), "600 statements"),
+            (all(100, 300, 200), "200 COMMITs"),
+        ] {
+            let note = held(block, seen, 0).unwrap().unwrap_err();
+            assert!(note.contains(said), "{note}");
+        }
+    }
+
+    #[test]
+    fn rollbacks_that_the_load_does_not_know_of_are_told() {
+        let program = compile("BEGIN; SELECT 1; COMMIT;", &[]).unwrap();
+        let rolled_back = |seen: f64, failures: u64| {
+            let mut counters = Counters::default();
+            counters.set("rollbacks", "", seen);
+            let asked_in_vain = Asked { rollbacks: failures, ..Asked::default() };
+            rolled_back(&program, &LoadCounts { asked_in_vain, ..LoadCounts::default() }, &counters)
+        };
+        assert_eq!((rolled_back(0.0, 0), rolled_back(3.0, 3)), (None, None));
+        assert!(rolled_back(3.0, 2).unwrap().detail.contains("rolled back 3 transactions, of which the load knows 2"));
+    }
+
+    #[test]
+    fn what_a_script_does_not_tell_is_not_claimed() {
+        let seen = |transactions| SessionCounts { transactions: Some(transactions), ..SessionCounts::default() };
+        assert!(held("CALL f();", seen(500), 0).unwrap().unwrap_err().contains("no fewer"));
+        assert!(held("CALL f();", seen(99), 0).unwrap_err().contains("100 or more"));
+        for script in ["BEGIN; SELECT 1; COMMIT AND CHAIN; COMMIT;", "BEGIN; SAVEPOINT a; ROLLBACK TO a; COMMIT;"] {
+            assert!(held(script, seen(7), 0).unwrap().unwrap_err().contains("does not tell"), "{script}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The keys of `transactions` that say how a script is run, read from a point of the sweep.
+
+use std::time::Duration;
+
+use model::{FromKey, KeyKind, KeySpec, Literal, Value};
+
+use super::SCRIPTS;
+use super::options::Options;
+use super::program::Protocol;
+use super::tokens::is_name;
+use crate::dataset::Tables;
+use crate::workload::Grants;
+use load::error::{Failure, FailureKind};
+use load::generator::Threads;
+use load::stream::Retry;
+
+model::keys! {
+    pub(super) struct Keys {
+        script: String = KeySpec::new(
+            "script",
+            KeyKind::Mix(SCRIPTS),
+            Literal::Text("tpcb-like"),
+            "What each transaction does: a built-in script, the path of a file in pgbench's language, or several \
+             with weights, as in `select-only@9, ./write.sql`",
+        ),
+        clients: u32 = KeySpec::new(
+            "clients",
+            KeyKind::Int { min: 1, max: 100_000 },
+            Literal::Int(1),
+            "Clients that run transactions at the same time, in each process; each has a connection of its own \
+             unless there is a pool",
+        ),
+        scale: u64 = KeySpec::new(
+            "scale",
+            KeyKind::Int { min: 1, max: 20_000 },
+            Literal::Int(1),
+            "Size of the tables: 100,000 accounts, 10 tellers and 1 branch for each step, as in pgbench",
+        ),
+        rate: f64 = KeySpec::new(
+            "rate",
+            KeyKind::Float { min: 0.0, max: 1e9 },
+            Literal::Float(0.0),
+            "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
+             as the system answers",
+        ),
+        arrivals: Option<String> = KeySpec::optional(
+            "arrivals",
+            KeyKind::Choice(&["constant", "poisson"]),
+            "How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`",
+        ),
+        ramp: Option<Duration> = KeySpec::optional(
+            "ramp",
+            KeyKind::Duration,
+            "The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin \
+             at once without it",
+        ),
+        think_time: Option<(Duration, Duration)> = KeySpec::optional(
+            "think_time",
+            KeyKind::DurationRange,
+            "What a client waits between two transactions, without a connection of the pool: a time, or a range such \
+             as `50ms..249ms`; nothing without it",
+        ),
+        pause: Option<(Duration, Duration)> = KeySpec::optional(
+            "pause",
+            KeyKind::DurationRange,
+            "What a client waits between two statements of a transaction, its connection kept: a time or a range; \
+             nothing without it",
+        ),
+        reconnect: Option<u32> = KeySpec::optional(
+            "reconnect",
+            KeyKind::Int { min: 0, max: 1_000_000_000 },
+            "After how many transactions a connection is made anew; never without it",
+        ),
+        latency_limit: Option<Duration> = KeySpec::optional(
+            "latency_limit",
+            KeyKind::Duration,
+            "Responses beyond it are counted as late, and so is what failed; under a `rate`, transactions that are later than that before \
+             they begin are skipped and counted",
+        ),
+        limits: Option<Vec<Duration>> = KeySpec::optional(
+            "limits",
+            KeyKind::Durations,
+            "Responses beyond each of these are counted, with what failed or was skipped; 100ms, 1s, 5s and 10s without it",
+        ),
+        pool_size: Option<u32> = KeySpec::optional(
+            "pool.size",
+            KeyKind::Int { min: 1, max: 100_000 },
+            "Connections that the clients or tasks of a process share, first come, first served; without it each \
+             client has its own",
+        ),
+        acquire_timeout: Option<Duration> = KeySpec::optional(
+            "pool.acquire_timeout",
+            KeyKind::Duration,
+            "How long a client waits for a connection of the pool before its transaction has failed; for ever \
+             without it",
+        ),
+        tasks: Option<u32> = KeySpec::optional(
+            "tasks",
+            KeyKind::Int { min: 1, max: 1_000_000 },
+            "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
+             transaction; the run ends when all have ended, whatever the schedule's warm-up and length",
+        ),
+        tasks_at_once: Option<u32> = KeySpec::optional(
+            "tasks_at_once",
+            KeyKind::Int { min: 1, max: 1_000_000 },
+            "At most so many tasks of a process are under way at a time, and each further one is due when one has \
+             ended; all at once without it",
+        ),
+        processes: Option<u32> = KeySpec::optional(
+            "processes",
+            KeyKind::Int { min: 1, max: 256 },
+            "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
+        ),
+        protocol: Option<Protocol> = KeySpec::optional(
+            "protocol",
+            KeyKind::Choice(Protocol::WORDS),
+            "How statements travel, as by pgbench's `-M`: prepared once, `extended` (with parameters, parsed each time), or \
+             `simple` (as one text)",
+        ),
+        pipeline: Option<u32> = KeySpec::optional(
+            "pipeline",
+            KeyKind::Int { min: 1, max: 10_000 },
+            "Transactions that a client sends before it waits for the first of them; latency is then that of all of them \
+             together",
+        ),
+        define: Option<String> = KeySpec::optional(
+            "define",
+            KeyKind::Text,
+            "Variables of the script, as in `\"naccounts=1000, x=2\"`: pgbench's `-D`",
+        ),
+        max_tries: Option<u32> = KeySpec::optional(
+            "max_tries",
+            KeyKind::Int { min: 0, max: 1_000_000 },
+            "How often a transaction is tried that fails by a serialization failure or a deadlock, the first time included; \
+             0 means until it succeeds",
+        ),
+        retry_within: Option<Duration> = KeySpec::optional(
+            "retry_within",
+            KeyKind::Duration,
+            "How long after its intended start a transaction may be tried again; `\"0s\"` means without limit",
+        ),
+        threads: Option<u32> = KeySpec::optional(
+            "threads",
+            KeyKind::Int { min: 0, max: 1_024 },
+            "Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for each \
+             client",
+        ),
+        tables: Option<String> = KeySpec::optional(
+            "tables",
+            KeyKind::Choice(&["own", "none"]),
+            "`own`: pgbench's tables, made by étalon before each run; `none`: the script works on tables that are there, \
+             and étalon makes and drops nothing",
+        ),
+    }
+}
+
+fn refuse(key: &str, value: &str, cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, format!("use `{key} = {value}`"), cause)
+}
+
+impl FromKey for Protocol {
+    fn from_key(value: Option<&Value>) -> Option<Protocol> {
+        Protocol::of_word(value?.as_text()?)
+    }
+}
+
+pub(super) fn options(keys: &Keys, grants: &Grants) -> Result<Options, Failure> {
+    let protocol = keys.protocol.unwrap_or_default();
+    let depth = keys.pipeline.unwrap_or(1);
+    let retry = retry(keys);
+    if depth > 1 {
+        refuse_with_pipeline(keys, depth, protocol, retry)?;
+    }
+    Ok(Options {
+        scale: keys.scale as i64,
+        clients: keys.clients,
+        definitions: definitions(keys.define.as_deref().unwrap_or_default())?,
+        protocol,
+        unset: protocol.unset(),
+        retry,
+        depth,
+        tables: if keys.tables.as_deref() == Some("none") { Tables::None } else { Tables::Own },
+        shell: grants.shell,
+        debug: grants.debug,
+    })
+}
+
+/// What cannot be had together with a pipeline.
+fn refuse_with_pipeline(keys: &Keys, depth: u32, protocol: Protocol, retry: Retry) -> Result<(), Failure> {
+    let refuse = |cause: &str| Err(refuse("pipeline", &depth.to_string(), cause));
+    if protocol == Protocol::Simple {
+        return refuse("the simple protocol has no pipeline; `protocol = \"prepared\"` and `\"extended\"` have one");
+    }
+    if retry.max_tries != 1 {
+        return refuse(
+            "of a pipeline a part may have been committed, so that it cannot be tried again: `max_tries` is 1",
+        );
+    }
+    if keys.rate > 0.0 {
+        return refuse("a pipeline is sent at once, so that its transactions cannot keep a `rate`");
+    }
+    let by_one = [("tasks", keys.tasks.is_some()), ("pause", keys.pause.is_some())];
+    if let Some((key, _)) = by_one.into_iter().find(|(_, is_set)| *is_set) {
+        return refuse(&format!("a pipeline is sent at once, and `{key}` is about transactions one by one"));
+    }
+    Ok(())
+}
+
+fn retry(keys: &Keys) -> Retry {
+    let within = keys.retry_within.filter(|within| *within > Duration::ZERO);
+    Retry { max_tries: keys.max_tries.unwrap_or(1), within_ns: within.map(|within| within.as_nanos() as u64) }
+}
+
+pub(super) fn threads(keys: &Keys) -> Threads {
+    match keys.threads {
+        Some(count @ 1..) => Threads::AtMost(count),
+        _ => Threads::Best,
+    }
+}
+
+/// Reads `name=value, name=value`. A value ends at the next comma; the last of a repeated name wins.
+fn definitions(text: &str) -> Result<Vec<(String, String)>, Failure> {
+    let mut definitions: Vec<(String, String)> = Vec::new();
+    for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+        let wrong =
+            |cause: String| refuse("define", text, cause).hint("write it as `define = \"naccounts=1000, x=2\"`");
+        let (name, value) = pair.split_once('=').ok_or_else(|| wrong(format!("`{pair}` has no `=`")))?;
+        let (name, value) = (name.trim(), value.trim());
+        if !is_name(name) {
+            return Err(wrong(format!("`{name}` cannot be the name of a variable")));
+        }
+        definitions.retain(|(known, _)| known != name);
+        definitions.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(definitions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transactions::Unset;
+
+    fn keys(pairs: &[(&str, Value)]) -> Keys {
+        Keys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
+    }
+
+    fn word(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    #[test]
+    fn definitions_are_pairs() {
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(definitions("").unwrap(), []);
+        assert_eq!(definitions(" a=1, b = x y ,c=").unwrap(), [pair("a", "1"), pair("b", "x y"), pair("c", "")]);
+        assert_eq!(definitions("a=1, a=2").unwrap(), [pair("a", "2")]);
+        assert_eq!(definitions("a=b=c").unwrap(), [pair("a", "b=c")]);
+        for wrong in ["a", "1a=1", "=1"] {
+            assert!(definitions(wrong).unwrap_err().hint.is_some(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn keys_become_options() {
+        let grants = Grants::default();
+        let all = keys(&[
+            ("protocol", word("extended")),
+            ("max_tries", Value::Int(3)),
+            ("retry_within", word("50ms")),
+            ("define", word("x=1")),
+            ("tables", word("none")),
+        ]);
+        let options = options(&all, &grants).unwrap();
+        assert_eq!((options.protocol, options.unset), (Protocol::Extended, Unset::Accepted));
+        assert_eq!(options.retry, Retry { max_tries: 3, within_ns: Some(50_000_000) });
+        assert_eq!((options.definitions.len(), options.tables, options.depth), (1, Tables::None, 1));
+        assert_eq!(super::options(&keys(&[]), &grants).unwrap().protocol, Protocol::Prepared);
+        assert_eq!(threads(&keys(&[("threads", Value::Int(0))])), Threads::Best);
+        assert_eq!(threads(&keys(&[("threads", Value::Int(2))])), Threads::AtMost(2));
+    }
+
+    #[test]
+    fn what_does_not_go_with_a_pipeline_is_refused() {
+        let refused = |key: &str, value: Value| {
+            let keys = keys(&[("pipeline", Value::Int(5)), (key, value)]);
+            options(&keys, &Grants::default()).unwrap_err().to_string()
+        };
+        assert!(refused("protocol", word("simple")).contains("`pipeline = 5`"));
+        assert!(refused("max_tries", Value::Int(2)).contains("tried again"));
+        assert!(refused("rate", Value::Float(10.0)).contains("rate"));
+        assert!(refused("pause", word("5ms")).contains("`pause`"));
+        assert!(refused("tasks", Value::Int(9)).contains("`tasks`"));
+    }
+}

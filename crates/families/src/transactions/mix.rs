@@ -1,0 +1,111 @@
+//! Several scripts in one program, each with a weight.
+
+use super::options::Options;
+use super::program::Program;
+use super::script::{Compiler, ScriptError};
+
+/// Most scripts of a mix, as in pgbench.
+const MAX_SCRIPTS: usize = 128;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub name: &'a str,
+    pub text: &'a str,
+    /// How often it is chosen, relative to the others: 0 to 2,147,483,647.
+    pub weight: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MixError {
+    #[error("{name}: {error}")]
+    Script { name: String, error: ScriptError },
+    #[error("{0} scripts; a mix has 1 to {MAX_SCRIPTS}")]
+    Count(usize),
+    #[error("all weights are 0: no script can be chosen")]
+    NoWeight,
+    #[error("`{0}` is not a weight: a whole number from 0 to 2147483647")]
+    Weight(String),
+}
+
+/// Splits `name@weight`; without a weight it is 1.
+pub fn weighted(text: &str) -> Result<(&str, u32), MixError> {
+    let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
+    let number = weight.parse().ok().filter(|weight| i32::try_from(*weight).is_ok());
+    number.map(|weight| (name, weight)).ok_or_else(|| MixError::Weight(weight.to_owned()))
+}
+
+/// Compiles scripts to one program that chooses among them by weight. They share their variables.
+pub fn compile_mix(sources: &[Source<'_>], options: &Options) -> Result<Program, MixError> {
+    if sources.is_empty() || sources.len() > MAX_SCRIPTS {
+        return Err(MixError::Count(sources.len()));
+    }
+    if sources.iter().all(|source| source.weight == 0) {
+        return Err(MixError::NoWeight);
+    }
+    let wrong = |number: usize, error| {
+        let name = sources.get(number).map_or("", |source| source.name).to_owned();
+        MixError::Script { name, error }
+    };
+    let mut compiler = Compiler::new(options);
+    for (number, source) in sources.iter().enumerate() {
+        compiler.script(source.text, source.weight).map_err(|error| wrong(number, error))?;
+    }
+    let mut program = compiler.finish().map_err(|(number, error)| wrong(number, error))?;
+    if sources.len() > 1 {
+        program.kinds = kind_names(sources);
+    }
+    Ok(program)
+}
+
+/// Names of scripts in metrics: a file without folder and ending, only letters, digits, `-` and `.`, numbered if
+/// repeated.
+fn kind_names(sources: &[Source<'_>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(sources.len());
+    for source in sources {
+        let file = source.name.rsplit(['/', '\\']).next().unwrap_or(source.name);
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| if stem.is_empty() { file } else { stem });
+        let fit = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
+        let name: String = stem.chars().map(fit).collect();
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_follow_the_last_at_sign() {
+        assert_eq!(weighted("a.sql"), Ok(("a.sql", 1)));
+        assert_eq!(weighted("a@b.sql@3"), Ok(("a@b.sql", 3)));
+        assert_eq!(weighted("a.sql@0"), Ok(("a.sql", 0)));
+        for wrong in ["a@", "a@x", "a@-1", "a@2147483648"] {
+            assert!(weighted(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn scripts_of_a_mix_have_names_of_their_own() {
+        let named = |name| Source { name, text: "SELECT 1", weight: 1 };
+        let sources = ["select-only", "a/re ad.sql", "b\\re_ad.sql", "select-only"].map(named);
+        assert_eq!(kind_names(&sources), ["select-only", "re-ad", "re-ad-2", "select-only-2"]);
+        let options = Options::default();
+        assert_eq!(load::stream::Stream::kinds(&compile_mix(&sources, &options).unwrap()).len(), 4);
+        assert!(load::stream::Stream::kinds(&compile_mix(&sources[..1], &options).unwrap()).is_empty());
+    }
+
+    #[test]
+    fn a_mix_names_the_script_that_is_wrong() {
+        let source = |name, text, weight| Source { name, text, weight };
+        let options = Options::default();
+        let good = source("a.sql", "SELECT 1", 1);
+        let error = compile_mix(&[good, source("b.sql", "\\set x :y\nSELECT :x", 1)], &options).unwrap_err();
+        assert_eq!(error.to_string(), "b.sql: line 1, column 8: the variable `:y` has not been set");
+        assert_eq!(compile_mix(&[], &options).unwrap_err(), MixError::Count(0));
+        assert_eq!(compile_mix(&[good; 129], &options).unwrap_err(), MixError::Count(129));
+        assert_eq!(compile_mix(&[Source { weight: 0, ..good }], &options).unwrap_err(), MixError::NoWeight);
+    }
+}

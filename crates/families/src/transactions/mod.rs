@@ -1,0 +1,173 @@
+//! Transactions: scripts of SQL statements in pgbench's language, run by many clients.
+
+mod client;
+pub(crate) mod counted;
+mod dataset;
+mod dictionary;
+mod expression;
+mod function;
+mod keys;
+mod meta;
+mod mix;
+mod options;
+mod program;
+mod random;
+mod scan;
+mod script;
+mod shell;
+mod slots;
+mod tokens;
+mod traffic;
+mod turns;
+mod value;
+
+use model::{Point, WorkloadSpec};
+
+use crate::dataset::{Dataset, Tables};
+use crate::texts::Texts;
+use crate::work::StreamTask;
+use crate::workload::{Action, Grants, Task, Workload};
+use keys::Keys;
+use load::error::{Failure, FailureKind};
+use load::generator::LoadShape;
+
+pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
+pub use dataset::pgbench as pgbench_tables;
+pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, Words};
+pub use mix::{MixError, Source, compile_mix, weighted};
+pub use options::{Debug, Options, Shell, Unset};
+pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, Statement, split};
+pub use script::{ScriptError, compile, compile_with};
+pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
+
+pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
+
+pub struct Transactions;
+
+impl Workload for Transactions {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: "transactions",
+            family: "transactions",
+            about: "Scripts of SQL statements on pgbench's tables, by many clients",
+            rate_unit: "tx/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+        let keys = Keys::read(point)?;
+        let (pace, traffic) = traffic::read(&keys)?;
+        let clients = traffic.tasks.unwrap_or(keys.clients) * traffic.processes;
+        let options = Options { clients, ..keys::options(&keys, grants)? };
+        let mut program = program(&keys.script, &options, &grants.texts)?;
+        // As with `pgbench -L`: beyond the limit it is too late to try again.
+        program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
+        let dataset = match options.tables {
+            Tables::Own => dataset_of(&keys.script, keys.scale),
+            Tables::None => {
+                // What the tables held before is not known.
+                program.check = None;
+                Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }
+            }
+        };
+        let threads = keys::threads(&keys);
+        Ok(Task {
+            dataset,
+            action: Action::Stream(StreamTask {
+                work: program.into(),
+                shape: LoadShape { clients: 0..clients, pace, threads, traffic },
+            }),
+        })
+    }
+}
+
+/// pgbench's tables for any script that is not built in.
+fn dataset_of(scripts: &str, scale: u64) -> Dataset {
+    if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { dataset::pgbench(scale) }
+}
+
+/// `scripts` is one script or several with weights, `a.sql@3, b.sql`.
+fn program(scripts: &str, options: &Options, files: &Texts) -> Result<Program, Failure> {
+    let refuse = |error: MixError| {
+        // The name of a single script has been said already.
+        let cause = match error {
+            MixError::Script { error, .. } if !scripts.contains(',') => error.to_string(),
+            other => other.to_string(),
+        };
+        Failure::new(FailureKind::Plan, format!("compile the script `{scripts}`"), cause)
+    };
+    let mut texts = Vec::new();
+    for script in scripts.split(',').map(str::trim) {
+        let (name, weight) = weighted(script).map_err(refuse)?;
+        let (text, check) = source(name, files)?;
+        texts.push((name, weight, text, check));
+    }
+    let sources: Vec<Source<'_>> =
+        texts.iter().map(|(name, weight, text, _)| Source { name, text, weight: *weight }).collect();
+    let mut program = compile_mix(&sources, options).map_err(refuse)?;
+    // A count says something of a mix only if each of its scripts adds one to it.
+    let first = texts.first().and_then(|(.., check)| *check);
+    program.check = first.filter(|_| texts.iter().all(|(.., check)| *check == first));
+    Ok(program)
+}
+
+/// A script's text, and the query that counts its work on the server.
+fn source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
+    let history = || Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" });
+    let built_in = match script {
+        // Its update leaves the row as it is, so nothing in the table tells of it.
+        "postgresql-tasks" => Some((include_str!("scripts/postgresql-tasks.sql"), None)),
+        "select-only" => Some((include_str!("scripts/select-only.sql"), None)),
+        "select-update" => Some((
+            include_str!("scripts/select-update.sql"),
+            Some(CountCheck { sql: "SELECT sum(abalance) FROM pgbench_accounts" }),
+        )),
+        "simple-update" => Some((include_str!("scripts/simple-update.sql"), history())),
+        "tpcb-like" => Some((include_str!("scripts/tpcb-like.sql"), history())),
+        _ => None,
+    };
+    if let Some((text, check)) = built_in {
+        return Ok((text.to_owned(), check));
+    }
+    let text = files.read(script).map_err(|error| {
+        Failure::new(FailureKind::Plan, format!("read the script `{script}`"), error)
+            .hint(format!("built-in scripts: {}", SCRIPTS.join(", ")))
+    })?;
+    Ok((text, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_script_compiles() {
+        for script in SCRIPTS {
+            let (text, check) = source(script, &Texts::Files).unwrap();
+            let program = compile(&text, &[("scale", 1)]).unwrap();
+            let leaves_no_trace = *script == "postgresql-tasks";
+            let is_counted = program.writes() && !leaves_no_trace;
+            assert_eq!(check.is_some(), is_counted, "{script}: what writes must be counted at the server");
+        }
+    }
+
+    #[test]
+    fn a_list_of_scripts_is_a_mix() {
+        let options = Options::default();
+        let mix = program("simple-update@2, tpcb-like", &options, &Texts::Files).unwrap();
+        assert_eq!(mix.check, source("tpcb-like", &Texts::Files).unwrap().1);
+        assert_eq!(mix.commits_per_transaction(), 1);
+        assert_eq!(program("select-only@2, tpcb-like", &options, &Texts::Files).unwrap().check, None);
+        let refused = program("select-only@x", &options, &Texts::Files).unwrap_err();
+        assert!(refused.to_string().contains("`x` is not a weight"), "{refused}");
+        assert!(program("select-only, nothing.sql", &options, &Texts::Files).is_err());
+    }
+
+    #[test]
+    fn an_unknown_script_names_those_that_exist() {
+        let failure = source("tpcc.sql", &Texts::Files).unwrap_err();
+        assert!(failure.hint.unwrap().contains("tpcb-like"));
+    }
+}

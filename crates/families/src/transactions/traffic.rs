@@ -1,0 +1,139 @@
+//! The keys that say how transactions come.
+
+use std::time::Duration;
+
+use super::keys::Keys;
+use load::error::{Failure, FailureKind};
+use load::traffic::{Arrivals, PoolSize, Span, Traffic};
+use load::worker::Pace;
+
+fn refuse(cause: &str, hint: &str) -> Failure {
+    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
+}
+
+pub(super) fn read(keys: &Keys) -> Result<(Pace, Traffic), Failure> {
+    let length = |length: Option<Duration>| length.map(nanoseconds).filter(|ns| *ns > 0);
+    let default = Traffic::default();
+    let mut limits_ns = match &keys.limits {
+        Some(limits) => limits.iter().copied().map(nanoseconds).collect(),
+        None => default.limits_ns,
+    };
+    limits_ns.sort_unstable();
+    limits_ns.dedup();
+    let acquire_timeout_ns = length(keys.acquire_timeout);
+    let traffic = Traffic {
+        arrivals: if keys.arrivals.as_deref() == Some("poisson") { Arrivals::Poisson } else { Arrivals::Constant },
+        ramp_ns: length(keys.ramp).unwrap_or_default(),
+        think: keys.think_time.and_then(span),
+        pause: keys.pause.and_then(span),
+        reconnect_every: keys.reconnect.unwrap_or_default(),
+        latency_limit_ns: length(keys.latency_limit),
+        limits_ns,
+        pool: keys.pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns }),
+        transactions: None,
+        tasks: keys.tasks,
+        tasks_at_once: keys.tasks_at_once,
+        processes: keys.processes.unwrap_or(default.processes),
+    };
+    let pace = if keys.rate > 0.0 { Pace::Rate(keys.rate) } else { Pace::Closed };
+    if acquire_timeout_ns.is_some() && traffic.pool.is_none() {
+        return Err(refuse("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
+    }
+    if pace == Pace::Closed && traffic.arrivals == Arrivals::Poisson {
+        return Err(refuse("Poisson arrivals are those of a rate, and there is none", "set `rate`"));
+    }
+    if pace != Pace::Closed && traffic.think.is_some() {
+        let hint = "leave out `think_time`, or `rate`; `pause` is for the time between the statements of a transaction";
+        return Err(refuse("under a `rate` the schedule says when a transaction begins, not a think time", hint));
+    }
+    check_tasks(keys, pace, &traffic)?;
+    Ok((pace, traffic))
+}
+
+fn check_tasks(keys: &Keys, pace: Pace, traffic: &Traffic) -> Result<(), Failure> {
+    if traffic.tasks.is_none() {
+        return match traffic.tasks_at_once {
+            Some(_) => Err(refuse("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
+            None => Ok(()),
+        };
+    }
+    if traffic.pool.is_none() {
+        return Err(refuse("`tasks` share the connections of a pool, and there is none", "set `pool = { size = … }`"));
+    }
+    if pace != Pace::Closed || traffic.think.is_some() || keys.clients != 1 {
+        let cause = "each of the `tasks` is one transaction, due at the start: `clients`, `rate` and `think_time` say \
+                     nothing of them";
+        return Err(refuse(cause, "leave them out; `ramp` spreads the starts of tasks over a time"));
+    }
+    Ok(())
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// `None` if it is all zero.
+fn span((least, most): (Duration, Duration)) -> Option<Span> {
+    let span = Span { least_ns: nanoseconds(least), most_ns: nanoseconds(most) };
+    (span.most_ns > 0).then_some(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Value;
+
+    use super::*;
+
+    fn keys(pairs: &[(&str, Value)]) -> Keys {
+        Keys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
+    }
+
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    #[test]
+    fn what_is_not_written_changes_nothing() {
+        let (pace, traffic) = read(&keys(&[("clients", Value::Int(4)), ("rate", Value::Float(0.0))])).unwrap();
+        assert_eq!((pace, traffic), (Pace::Closed, Traffic::default()));
+    }
+
+    #[test]
+    fn keys_are_read_with_their_units() {
+        let (pace, traffic) = read(&keys(&[
+            ("rate", Value::Float(50.0)),
+            ("arrivals", text("poisson")),
+            ("ramp", text("2s")),
+            ("pause", text("50ms..249ms")),
+            ("reconnect", Value::Int(3)),
+            ("latency_limit", text("5ms")),
+            ("limits", text("1s, 10ms, 1000ms")),
+            ("pool.size", Value::Int(10)),
+            ("pool.acquire_timeout", text("60s")),
+            ("processes", Value::Int(3)),
+        ]))
+        .unwrap();
+        assert_eq!(pace, Pace::Rate(50.0));
+        assert_eq!((traffic.arrivals, traffic.ramp_ns, traffic.reconnect_every), (Arrivals::Poisson, 2_000_000_000, 3));
+        assert_eq!(traffic.pause, Some(Span { least_ns: 50_000_000, most_ns: 249_000_000 }));
+        assert_eq!((traffic.latency_limit_ns, traffic.think), (Some(5_000_000), None));
+        assert_eq!(traffic.limits_ns, [10_000_000, 1_000_000_000]);
+        let pool = PoolSize { connections: 10, acquire_timeout_ns: Some(60_000_000_000) };
+        assert_eq!((traffic.pool, traffic.tasks, traffic.processes), (Some(pool), None, 3));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        let refused = |pairs: &[(&str, Value)]| read(&keys(pairs)).unwrap_err().to_string();
+        assert!(refused(&[("pool.acquire_timeout", text("1s"))]).contains("there is no pool"));
+        assert!(refused(&[("arrivals", text("poisson"))]).contains("Poisson"));
+        assert!(refused(&[("rate", Value::Float(1.0)), ("think_time", text("1s"))]).contains("schedule"));
+        assert!(refused(&[("tasks", Value::Int(5))]).contains("pool"));
+        assert!(refused(&[("tasks_at_once", Value::Int(5))]).contains("there are no tasks"));
+        let tasks = [("tasks", Value::Int(5)), ("pool.size", Value::Int(1))];
+        assert!(read(&keys(&tasks)).is_ok());
+        for more in [("clients", Value::Int(2)), ("rate", Value::Float(1.0)), ("think_time", text("1s"))] {
+            assert!(refused(&[&tasks[..], &[more]].concat()).contains("due at the start"));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Typed values of the script language, and how they turn into one another.
+
+use std::fmt::{self, Write};
+
+use load::datum::Datum;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Double(f64),
+}
+
+/// Why an expression has no value. The words are pgbench's where it has them.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("cannot coerce {from} to {to}")]
+    Coercion { from: &'static str, to: &'static str },
+    #[error("double to int overflow for {0}")]
+    TooLarge(f64),
+    #[error("bigint {0} out of range")]
+    OutOfRange(&'static str),
+    #[error("division by zero")]
+    DivisionByZero,
+    #[error("empty range given to random")]
+    EmptyRange,
+    #[error("random range is too large")]
+    WideRange,
+    #[error("{0}")]
+    Parameter(String),
+    #[error("the variable `:{0}` has no value")]
+    Undefined(String),
+    #[error("the variable `:{name}` holds `{text}`, which is no value")]
+    Malformed { name: String, text: String },
+}
+
+impl Value {
+    pub(super) fn type_name(self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Int(_) => "int",
+            Value::Double(_) => "double",
+        }
+    }
+
+    fn refuse<T>(self, to: &'static str) -> Result<T, Fault> {
+        Err(Fault::Coercion { from: self.type_name(), to })
+    }
+
+    pub(super) fn to_bool(self) -> Result<bool, Fault> {
+        match self {
+            Value::Bool(b) => Ok(b),
+            _ => self.refuse("boolean"),
+        }
+    }
+
+    /// The nearest whole number, halves to the even one.
+    pub(super) fn to_int(self) -> Result<i64, Fault> {
+        match self {
+            Value::Int(n) => Ok(n),
+            Value::Double(x) => {
+                let whole = x.round_ties_even();
+                // 2^63 is the first double that does not fit; -2^63 fits.
+                let fits = whole >= i64::MIN as f64 && whole < -(i64::MIN as f64);
+                if fits { Ok(whole as i64) } else { Err(Fault::TooLarge(whole)) }
+            }
+            _ => self.refuse("int"),
+        }
+    }
+
+    pub(super) fn to_double(self) -> Result<f64, Fault> {
+        match self {
+            Value::Double(x) => Ok(x),
+            Value::Int(n) => Ok(n as f64),
+            _ => self.refuse("double"),
+        }
+    }
+
+    /// As `\if` and `WHEN` see it: NULL and zero are false.
+    pub(super) fn truth(self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(b) => b,
+            Value::Int(n) => n != 0,
+            Value::Double(x) => x != 0.0,
+        }
+    }
+
+    /// pgbench sends doubles with 15 digits, so étalon does too.
+    pub(super) fn write_to(self, datum: &mut Datum) {
+        *datum = match self {
+            Value::Null => Datum::Null,
+            Value::Bool(true) => Datum::Text("true".into()),
+            Value::Bool(false) => Datum::Text("false".into()),
+            Value::Int(n) => Datum::Int(n),
+            Value::Double(x) => Datum::Double(with_15_digits(x)),
+        };
+    }
+}
+
+/// As pgbench writes a value into a statement.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("NULL"),
+            Value::Bool(b) => b.fmt(f),
+            Value::Int(n) => n.fmt(f),
+            Value::Double(x) => write_general(f, *x),
+        }
+    }
+}
+
+/// A few dozen bytes on the stack: enough for any number with 15 digits.
+#[derive(Default)]
+struct Small {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl Small {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+}
+
+impl Write for Small {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+/// The digits and the decimal exponent of a finite number with 15 significant digits, `d.dddddddddddddde±x`.
+fn scientific(x: f64) -> Small {
+    let mut small = Small::default();
+    // At most 1 + 1 + 1 + 14 + 1 + 4 characters.
+    let _ = write!(small, "{x:.14e}");
+    small
+}
+
+fn with_15_digits(x: f64) -> f64 {
+    if x.is_finite() && x.fract() != 0.0 || x.abs() >= 1e15 { scientific(x).as_str().parse().unwrap_or(x) } else { x }
+}
+
+/// C's `%.15g`, with PostgreSQL's words for what is no number.
+fn write_general(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
+    if x.is_nan() {
+        return f.write_str("NaN");
+    }
+    if x.is_infinite() {
+        return f.write_str(if x < 0.0 { "-Infinity" } else { "Infinity" });
+    }
+    let text = scientific(x);
+    let (mantissa, exponent) = text.as_str().split_once('e').unwrap_or((text.as_str(), "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if !(-4..15).contains(&exponent) {
+        let mantissa = trim_fraction(mantissa);
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return write!(f, "{mantissa}e{sign}{:02}", exponent.abs());
+    }
+    let mut fixed = Small::default();
+    let _ = write!(fixed, "{x:.*}", (14 - exponent) as usize);
+    f.write_str(trim_fraction(fixed.as_str()))
+}
+
+fn trim_fraction(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
+/// [`None`] if the text is no value.
+pub(super) fn value_of_text(text: &str) -> Option<Value> {
+    let is_prefix_of = |word: &str| text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text);
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    if text.is_empty() {
+        None
+    } else if is("null") {
+        Some(Value::Null)
+    } else if !text.is_ascii() {
+        None
+    } else if is_prefix_of("true") || is_prefix_of("yes") || is("on") {
+        Some(Value::Bool(true))
+    } else if is_prefix_of("false") || is_prefix_of("no") || is("off") || is("of") {
+        Some(Value::Bool(false))
+    } else if looks_whole(text) {
+        text.trim_start_matches(C_SPACE).parse().ok().map(Value::Int)
+    } else {
+        double_of_text(text.trim_start_matches(C_SPACE)).map(Value::Double)
+    }
+}
+
+/// What C's `isspace` takes.
+const C_SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
+
+fn looks_whole(text: &str) -> bool {
+    let digits = text.trim_start_matches(C_SPACE);
+    let digits = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Refuses what is too large or too small to be told from infinity or zero.
+pub(super) fn double_of_text(text: &str) -> Option<f64> {
+    let x: f64 = text.parse().ok()?;
+    let digits = text.split(['e', 'E']).next().unwrap_or_default();
+    let is_zero = !digits.bytes().any(|b| (b'1'..=b'9').contains(&b));
+    let spelt_out = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_alphabetic());
+    let in_range = spelt_out || (x.is_finite() && (is_zero || x.is_normal()));
+    in_range.then_some(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_are_written_as_c_writes_them() {
+        let text = |x: f64| Value::Double(x).to_string();
+        assert_eq!(text(0.1 + 0.2), "0.3");
+        assert_eq!(text(1e15), "1e+15");
+        assert_eq!(text(999_999_999_999_999.0), "999999999999999");
+        assert_eq!(text(0.0001), "0.0001");
+        assert_eq!(text(0.000_012_5), "1.25e-05");
+        assert_eq!(text(std::f64::consts::PI), "3.14159265358979");
+        assert_eq!(text(-2.5), "-2.5");
+        assert_eq!(text(100.0), "100");
+        assert_eq!(text(-0.0), "-0");
+        assert_eq!(text(f64::NEG_INFINITY), "-Infinity");
+        assert_eq!(text(f64::NAN), "NaN");
+        assert_eq!(text(1e300), "1e+300");
+        assert_eq!(text(-0.000_123_456_789_012_345_67), "-0.000123456789012346");
+    }
+
+    #[test]
+    fn parameters_have_the_15_digits_that_pgbench_sends() {
+        let datum = |value: Value| {
+            let mut datum = Datum::Null;
+            value.write_to(&mut datum);
+            datum
+        };
+        assert_eq!(datum(Value::Double(0.1 + 0.2)), Datum::Double(0.3));
+        assert_eq!(datum(Value::Double(3.0)), Datum::Double(3.0));
+        assert_eq!(datum(Value::Bool(true)), Datum::Text("true".into()));
+        assert_eq!(datum(Value::Null), Datum::Null);
+    }
+
+    #[test]
+    fn texts_are_typed_as_pgbench_types_them() {
+        assert_eq!(value_of_text("NuLL"), Some(Value::Null));
+        for yes in ["t", "TR", "true", "y", "yes", "on"] {
+            assert_eq!(value_of_text(yes), Some(Value::Bool(true)), "{yes}");
+        }
+        for no in ["f", "FALSE", "n", "no", "of", "off"] {
+            assert_eq!(value_of_text(no), Some(Value::Bool(false)), "{no}");
+        }
+        for nothing in ["", "o", "trueish", "1x", "1 ", "9223372036854775808", "1e999", "1e-400", "é"] {
+            assert_eq!(value_of_text(nothing), None, "{nothing}");
+        }
+        assert_eq!(value_of_text(" -12"), Some(Value::Int(-12)));
+        assert_eq!(value_of_text("+7"), Some(Value::Int(7)));
+        assert_eq!(value_of_text("1.5e3"), Some(Value::Double(1500.0)));
+        assert_eq!(value_of_text(".5"), Some(Value::Double(0.5)));
+        assert_eq!(value_of_text("0.0"), Some(Value::Double(0.0)));
+    }
+
+    #[test]
+    fn whole_numbers_are_the_nearest_and_in_range() {
+        let int = |x: f64| Value::Double(x).to_int();
+        assert_eq!((int(2.5), int(3.5), int(-0.5)), (Ok(2), Ok(4), Ok(0)));
+        assert_eq!(int(-9_223_372_036_854_775_808.0), Ok(i64::MIN));
+        assert!(int(9_223_372_036_854_775_808.0).is_err());
+        assert!(int(f64::NAN).is_err());
+        assert!(Value::Bool(true).to_int().is_err());
+    }
+}

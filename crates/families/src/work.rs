@@ -1,0 +1,184 @@
+//! What a stream asks of a system, and a run of it.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use model::{Mark, RunRecord, Schedule};
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{self, BlockLoad, Cursors};
+use crate::target::Target;
+use crate::transactions::{Program, counted};
+use load::beside::Beside;
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::generator::{Driver, LoadGenerator, LoadShape, LoadSpec, Local, Threads};
+use load::measure::{self, Evidence};
+use load::observer::Observer;
+use load::run::{Account, Run, ServerCounters};
+use load::worker::{LoadCounts, WorkerContext};
+
+/// A load for a target.
+#[derive(Clone, Copy, Debug)]
+pub enum Load<'a> {
+    Statements(&'a Program),
+    Blocks {
+        load: &'a BlockLoad,
+        /// Progress shared by the run's threads.
+        cursors: &'a Cursors,
+    },
+}
+
+impl<'a> Load<'a> {
+    pub fn statements(self) -> Result<&'a Program, Failure> {
+        match self {
+            Load::Statements(program) => Ok(program),
+            Load::Blocks { .. } => {
+                let cause = "this engine answers statements, and has no blocks to read and write";
+                let hint = "name a folder or a file: `url = \"disk:DIR\"`";
+                Err(Failure::new(FailureKind::Unsupported, "carry the load", cause).hint(hint))
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LoadKind {
+    Statements,
+    Blocks,
+}
+
+/// What a stream asks.
+#[derive(Debug)]
+pub enum Work {
+    Statements(Program),
+    Blocks(BlockLoad),
+}
+
+impl From<Program> for Work {
+    fn from(program: Program) -> Work {
+        Work::Statements(program)
+    }
+}
+
+impl Work {
+    pub fn kind(&self) -> LoadKind {
+        match self {
+            Work::Statements(_) => LoadKind::Statements,
+            Work::Blocks(_) => LoadKind::Blocks,
+        }
+    }
+
+    /// For one run.
+    pub fn on<'a>(&'a self, target: &'a dyn Target) -> WorkOn<'a> {
+        WorkOn { target, work: self, cursors: Cursors::of(self) }
+    }
+}
+
+impl Account for Work {
+    fn check(
+        &self,
+        server: &dyn ServerCounters,
+        before: &Counters,
+        counts: &LoadCounts,
+    ) -> Result<(Counters, Vec<Mark>), Failure> {
+        match self {
+            Work::Statements(program) => counted::check(program, server, before, counts),
+            Work::Blocks(_) => Ok((server.counters()?.since(before), Vec::new())),
+        }
+    }
+
+    fn record(&self, evidence: Evidence<'_>, before: &Counters) -> RunRecord {
+        match self {
+            Work::Statements(_) => measure::record(evidence),
+            Work::Blocks(load) => disk::record(evidence, load, before.devices.as_ref()),
+        }
+    }
+}
+
+/// A system with its work.
+pub struct WorkOn<'a> {
+    target: &'a dyn Target,
+    work: &'a Work,
+    /// Progress shared by the run's threads.
+    cursors: Cursors,
+}
+
+impl Driver for WorkOn<'_> {
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        self.target.workers(clients, threads)
+    }
+
+    fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let load = match self.work {
+            Work::Statements(program) => Load::Statements(program),
+            Work::Blocks(load) => Load::Blocks { load, cursors: &self.cursors },
+        };
+        self.target.drive(load, context)
+    }
+}
+
+#[derive(Debug)]
+pub struct StreamTask {
+    pub work: Work,
+    pub shape: LoadShape,
+}
+
+pub struct RunTask<'a> {
+    pub target: &'a dyn Target,
+    pub task: &'a StreamTask,
+    pub schedule: &'a Schedule,
+    pub seed: u64,
+    /// By the user.
+    pub interrupt: &'a AtomicBool,
+}
+
+impl RunTask<'_> {
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        self.run_by(&Local::new(&self.task.work.on(self.target)), observer)
+    }
+
+    /// Lasts as long as `beside`, instead of the schedule's length.
+    pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        let _end_of_load = EndOfLoad(beside);
+        self.run_by(&Local::new(&self.task.work.on(self.target)).beside(beside), observer)
+    }
+
+    fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        let RunTask { target, task, schedule, seed, interrupt } = *self;
+        let spec = LoadSpec { shape: &task.shape, schedule, seed, interrupt };
+        Run { server: &OfTarget(target), generator, account: &task.work, spec }.run(observer)
+    }
+}
+
+/// Tells the other side that the load has ended.
+struct EndOfLoad<'a>(&'a Beside);
+
+impl Drop for EndOfLoad<'_> {
+    fn drop(&mut self) {
+        self.0.load_has_ended();
+    }
+}
+
+pub struct OfTarget<'a>(pub &'a dyn Target);
+
+impl ServerCounters for OfTarget<'_> {
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.0.counters()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        match self.0.placement() {
+            Placement::OwnThreads => Ok(host::cpu::process_cpu()?.total().as_secs_f64()),
+            Placement::InProcess | Placement::Server => self.0.server_cpu_s(),
+        }
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        self.0.scalar(sql)
+    }
+
+    fn placement(&self) -> Placement {
+        self.0.placement()
+    }
+}

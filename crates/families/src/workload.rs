@@ -1,0 +1,105 @@
+//! What can be asked of a system.
+
+use model::{Facts, Point, Schedule, WorkloadSpec};
+
+use crate::dataset::{Dataset, Tables};
+use crate::permits::Permits;
+use crate::session::SessionKind;
+use crate::step::{StepContext, Stepped};
+use crate::target::Target;
+use crate::texts::Texts;
+use crate::transactions::{Debug, Shell};
+use crate::work::{LoadKind, StreamTask, Work};
+use load::error::Failure;
+
+pub trait Workload: Sync {
+    /// What plans and lists say of it.
+    fn spec(&self) -> WorkloadSpec;
+
+    /// `point` holds a value for every key of the specification.
+    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
+}
+
+/// What the user grants on the command line; a plan cannot grant it to itself.
+#[derive(Clone, Debug, Default)]
+pub struct Grants {
+    /// What `\shell` and `\setshell` may do.
+    pub shell: Shell,
+    /// Where the lines of `debug(x)` go.
+    pub debug: Debug,
+    /// Where the files that a task names are read from.
+    pub texts: Texts,
+    /// What else of this host a task may reach.
+    pub permits: Permits,
+}
+
+#[derive(Debug)]
+pub struct Task {
+    /// The tables and rows that it works on.
+    pub dataset: Dataset,
+    pub action: Action,
+}
+
+impl Task {
+    pub fn tables(&self) -> Tables {
+        match &self.action {
+            Action::Stream(StreamTask { work: Work::Statements(program), .. }) => program.tables,
+            Action::Stream(StreamTask { work: Work::Blocks(_), .. }) | Action::Step(_) => Tables::Own,
+        }
+    }
+
+    pub fn load_kind(&self) -> LoadKind {
+        match &self.action {
+            Action::Stream(stream) => stream.work.kind(),
+            Action::Step(_) => LoadKind::Statements,
+        }
+    }
+
+    /// Holds the task against the plan's schedule.
+    pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
+        match &self.action {
+            Action::Stream(stream) => stream.shape.check(schedule),
+            Action::Step(_) => Ok(()),
+        }
+    }
+}
+
+#[allow(clippy::large_enum_variant, reason = "there is one for each run")]
+pub enum Action {
+    /// A stream of transactions, paced, by many clients.
+    Stream(StreamTask),
+    Step(Box<dyn Procedure>),
+}
+
+impl std::fmt::Debug for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Action::Stream(task) => task.fmt(f),
+            Action::Step(_) => f.write_str("Step"),
+        }
+    }
+}
+
+/// A single long step, run once a run.
+pub trait Procedure: Send + Sync {
+    /// # Errors
+    ///
+    /// The system failed or its answer was wrong, so the run has no result. A feature that an engine lacks is not an
+    /// error but a [`model::Reading::Unavailable`] with the reason.
+    fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
+
+    /// What these sessions need is checked, and recorded as facts, before the first run.
+    fn session_kind(&self) -> SessionKind {
+        SessionKind::Plain
+    }
+
+    /// At a time, not counting the one or two that it asks by.
+    fn connections(&self) -> u64 {
+        0
+    }
+
+    /// Facts beyond the system's own, such as the versions of programs that the procedure calls.
+    fn facts(&self, _target: &dyn Target) -> Facts {
+        Facts::default()
+    }
+}

@@ -1,0 +1,174 @@
+//! One run of a load: what the generator counts, held against what the system counts.
+
+use std::time::Duration;
+
+use model::{Mark, RunRecord, RunState};
+
+use crate::counters::{Counters, Placement};
+use crate::error::{Failure, FailureKind};
+use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, MachineShare};
+use crate::lane::ErrorClass;
+use crate::measure::{Evidence, HostFigures};
+use crate::observer::Observer;
+use crate::series::Latencies;
+use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
+
+/// A system's own counts, asked before and after a run, maybe on another host.
+pub trait ServerCounters {
+    fn counters(&self) -> Result<Counters, Failure>;
+
+    /// Of the server's processes.
+    fn server_cpu_s(&self) -> Result<f64, String>;
+
+    /// Result of a query.
+    fn scalar(&self, sql: &str) -> Result<i64, Failure>;
+
+    fn placement(&self) -> Placement;
+}
+
+/// A family's part in a run: what its counts are held against, and what is measured.
+pub trait Account: Sync {
+    /// Holds the client's counts against the server's. Returns the server's since `before`, and what could not be held.
+    fn check(
+        &self,
+        server: &dyn ServerCounters,
+        before: &Counters,
+        counts: &LoadCounts,
+    ) -> Result<(Counters, Vec<Mark>), Failure>;
+
+    fn record(&self, evidence: Evidence<'_>, before: &Counters) -> RunRecord;
+}
+
+pub struct Run<'a> {
+    pub server: &'a dyn ServerCounters,
+    pub generator: &'a dyn LoadGenerator,
+    pub account: &'a dyn Account,
+    pub spec: LoadSpec<'a>,
+}
+
+impl Run<'_> {
+    pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        let before = self.server.counters()?;
+        let server_cpu_before = self.server.server_cpu_s();
+        let own_cpu_before = host::cpu::thread_cpu();
+        let shares = match self.generator.load(&self.spec, observer)? {
+            Loaded::Done(shares) => shares,
+            Loaded::Interrupted(tasks) => {
+                tell_tasks(&tasks, observer);
+                return Ok(RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED));
+            }
+        };
+        let server_cpu_s = server_cpu_before.and_then(|before| Ok(self.server.server_cpu_s()? - before));
+        let own_cpu = own_cpu_before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
+        let whole = Whole::of(shares)?;
+        let server_cpu_s = match self.server.placement() {
+            Placement::OwnThreads => beside_the_generator(server_cpu_s, &whole.counts, own_cpu),
+            Placement::InProcess | Placement::Server => server_cpu_s,
+        };
+        tell_tasks(&whole.counts.tasks, observer);
+        refuse_broken(&whole.counts)?;
+        let (counters, marks) = self.account.check(self.server, &before, &whole.counts)?;
+        let evidence = Evidence {
+            counts: whole.counts,
+            latencies: whole.latencies,
+            workers: whole.workers,
+            cores: whole.cores,
+            hosts: whole.hosts,
+            placement: self.server.placement(),
+            counters,
+            server_cpu_s,
+            machine: whole.machine,
+            start_skew_ns: whole.start_skew_ns,
+            start_time_ns: whole.start_time_ns,
+            pace: self.spec.shape.pace,
+            traffic: &self.spec.shape.traffic,
+            marks,
+        };
+        Ok(self.account.record(evidence, &before))
+    }
+}
+
+/// What of the process's CPU time an engine with threads of its own has used: all but the workers' and this thread's.
+fn beside_the_generator(
+    process: Result<f64, String>,
+    counts: &LoadCounts,
+    own: Result<Duration, String>,
+) -> Result<f64, String> {
+    let workers_ns = counts.generator_cpu_ns.ok_or("the operating system does not tell what the workers have used")?;
+    Ok((process? - own?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
+}
+
+/// All hosts together.
+struct Whole {
+    counts: LoadCounts,
+    latencies: Latencies,
+    workers: usize,
+    cores: usize,
+    hosts: Vec<HostFigures>,
+    machine: Result<MachineShare, String>,
+    start_skew_ns: Option<u64>,
+    start_time_ns: Option<u64>,
+}
+
+impl Whole {
+    /// Sums counts and merges histograms; nothing is averaged.
+    fn of(shares: Vec<HostLoad>) -> Result<Whole, Failure> {
+        let hosts = HostFigures::of(&shares);
+        let machine = match &shares[..] {
+            [one] => one.machine.clone(),
+            _ => Err("the clients are on several hosts".to_owned()),
+        };
+        let start_skew_ns = shares.iter().filter_map(|share| share.start_skew_ns).max();
+        let start_time_ns = shares.iter().filter_map(|share| share.start_time_ns).max();
+        let mut shares = shares.into_iter();
+        let Some(HostLoad { mut counts, mut latencies, mut workers, mut cores, .. }) = shares.next() else {
+            return Err(Failure::new(FailureKind::Plan, "make the load", "no host takes part"));
+        };
+        for share in shares {
+            counts.merge(share.counts)?;
+            latencies.merge(share.latencies);
+            workers = workers.saturating_add(share.workers);
+            cores = cores.saturating_add(share.cores);
+        }
+        Ok(Whole { counts, latencies, workers, cores, hosts, machine, start_skew_ns, start_time_ns })
+    }
+}
+
+fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
+    if !tasks.is_empty() {
+        observer.tasks_ended(tasks);
+    }
+}
+
+/// Refuses unusable figures.
+pub fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
+    let said = |class: ErrorClass| counts.messages.iter().find(|e| e.class == class).map(|e| e.message.as_str());
+    let refuse = |kind, cause: String| Err(Failure::new(kind, "finish the run", cause));
+    if let Some(message) = said(ErrorClass::Unresponsive) {
+        let given_up = counts.failures_of(ErrorClass::Unresponsive);
+        return refuse(FailureKind::ConnectionLost, format!("{message}; {given_up} operations were given up"));
+    }
+    if counts.connection_lost {
+        let message = said(ErrorClass::ConnectionLost).unwrap_or("it did not say why");
+        return refuse(FailureKind::ConnectionLost, format!("a connection was lost: {message}"));
+    }
+    if let Some(message) = said(ErrorClass::DiskFull) {
+        return refuse(FailureKind::DiskFull, format!("the system's device is full: {message}"));
+    }
+    if let Some(message) = said(ErrorClass::Script) {
+        return refuse(FailureKind::Other, format!("the script failed: {message}"));
+    }
+    if counts.hopeless || (counts.succeeded_in_window == 0 && counts.failures() > 0) {
+        let message = counts.messages.first().map_or("no message", |error| error.message.as_str());
+        let who = match counts.hopeless && counts.succeeded > 0 {
+            true => format!("of one thread's transactions the first {HOPELESS_FAILURES} failed"),
+            false => "no transaction succeeded".to_owned(),
+        };
+        return refuse(FailureKind::Other, format!("{who}: {message}"));
+    }
+    if counts.succeeded_in_window == 0 {
+        let failed = refuse(FailureKind::NothingEnded, "nothing ended within the measured part".to_owned());
+        return failed.map_err(|failure| failure.hint("write a longer `duration` under `[schedule]`"));
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! Connects a worker before the start.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{LoadCounts, WorkerContext};
+use crate::error::{Failure, FailureKind};
+
+/// Concurrent logins of a worker, for distant servers and process-per-connection ones.
+pub const LOGINS_AT_ONCE: usize = 32;
+
+/// How long a pool keeps trying after its first refusal.
+const REFUSALS_PATIENCE: Duration = Duration::from_secs(3);
+
+impl WorkerContext<'_> {
+    /// One per client, or the pool's.
+    pub fn connections(&self) -> u32 {
+        match self.traffic.pool {
+            Some(pool) => pool.connections,
+            None => self.clients.len() as u32,
+        }
+    }
+
+    /// Connects by `open`, numbered from the worker's first client, with `at_once` calls in parallel, and times each.
+    /// A pool accepts fewer; otherwise the first failure is an error.
+    pub fn connect<T: Send>(
+        &mut self,
+        at_once: usize,
+        open: impl Fn(u32) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        let wanted = self.connections();
+        let first = self.clients.start;
+        let opening =
+            Opening::new(wanted, if self.traffic.pool.is_some() { REFUSALS_PATIENCE } else { Duration::ZERO });
+        let work = || {
+            while let Some(number) = opening.next() {
+                let began_ns = host::clock::now_ns();
+                let result = open(first + number);
+                opening.note(result, host::clock::now_ns().saturating_sub(began_ns));
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..at_once.min(wanted as usize) {
+                // Fewer threads are only slower: this one works, too.
+                let _ = thread::Builder::new().name("etalon-login".to_owned()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        let Ended { made, refused, .. } = opening.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let count = made.len();
+        self.opened.missing = u64::from(wanted) - count as u64;
+        made.iter().for_each(|(_, took_ns)| self.opened.count(*took_ns));
+        refused.iter().for_each(|failure| self.opened.refuse(failure.kind, 1, failure.cause.clone()));
+        let failed = refused.len();
+        match refused.into_iter().next() {
+            Some(mut failure) if count == 0 || self.traffic.pool.is_none() => {
+                if wanted > 1 {
+                    let counts =
+                        format!("{count} of {wanted} connections were made, {failed} refused, then no more tried");
+                    failure.cause = format!("{} ({counts})", failure.cause);
+                }
+                Err(failure)
+            }
+            _ => Ok(made.into_iter().map(|(connection, _)| connection).collect()),
+        }
+    }
+
+    pub fn open_connections(&self) -> usize {
+        (u64::from(self.connections()) - self.opened.missing) as usize
+    }
+}
+
+struct Opening<T> {
+    wanted: u32,
+    taken: AtomicU32,
+    /// After the first refusal.
+    patience: Duration,
+    ended: Mutex<Ended<T>>,
+}
+
+struct Ended<T> {
+    /// With nanoseconds.
+    made: Vec<(T, u64)>,
+    refused: Vec<Failure>,
+    first_refusal: Option<Instant>,
+}
+
+impl<T> Opening<T> {
+    fn new(wanted: u32, patience: Duration) -> Opening<T> {
+        let ended = Ended { made: Vec::with_capacity(wanted as usize), refused: Vec::new(), first_refusal: None };
+        Opening { wanted, taken: AtomicU32::new(0), patience, ended: Mutex::new(ended) }
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Ended<T>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<u32> {
+        let given_up = self.ended().first_refusal.is_some_and(|since| since.elapsed() >= self.patience);
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        (!given_up && number < self.wanted).then_some(number)
+    }
+
+    fn note(&self, result: Result<T, Failure>, took_ns: u64) {
+        let mut ended = self.ended();
+        match result {
+            Ok(connection) => ended.made.push((connection, took_ns)),
+            Err(failure) => {
+                ended.refused.push(failure);
+                ended.first_refusal.get_or_insert_with(Instant::now);
+            }
+        }
+    }
+}
+
+/// Of a pool, with counts by kind.
+pub fn shortfall(counts: &LoadCounts) -> Option<String> {
+    let connections = &counts.connections;
+    if connections.missing == 0 {
+        return None;
+    }
+    let tried: u64 = connections.refused.iter().map(|(_, count, _)| count).sum();
+    let mut text = format!(
+        "{} of {} connections of the pool were refused",
+        connections.missing,
+        connections.missing + connections.made - connections.made_again
+    );
+    if tried < connections.missing {
+        text.push_str(&format!(" ({} of them not asked for any more)", connections.missing - tried));
+    }
+    for (kind, count, message) in &connections.refused {
+        text.push_str(&format!("; {count} × {}: {message}", words(*kind)));
+    }
+    Some(text)
+}
+
+fn words(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Unreachable => "unreachable",
+        FailureKind::Login => "login refused",
+        FailureKind::Permission => "not permitted",
+        FailureKind::ConnectionLost => "connection lost",
+        FailureKind::DiskFull => "disk full",
+        FailureKind::Missing => "missing",
+        FailureKind::Unsupported => "unsupported",
+        FailureKind::NotOurs
+        | FailureKind::Plan
+        | FailureKind::Verification
+        | FailureKind::NothingEnded
+        | FailureKind::Other => "refused",
+    }
+}

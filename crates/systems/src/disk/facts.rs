@@ -1,0 +1,81 @@
+use std::path::Path;
+
+use host::disk::LayerKind;
+use model::{Durability, DurabilityTier, Facts, Nature};
+
+use super::lock;
+use super::place::Place;
+use crate::data_place::Keeping;
+
+pub(super) fn read(place: &Place, folder: &Path) -> Facts {
+    let mut facts = Facts::default();
+    facts.identity("server.product", "blocks");
+    let (kind, version) = match place {
+        Place::Device(_) => ("device".to_owned(), Err("a device has no filesystem".to_owned())),
+        _ => match host::disk::filesystem_of(folder) {
+            Ok(filesystem) => {
+                let unit = filesystem.block_size_bytes.map(|bytes| format!("{}, blocks of {bytes}", filesystem.kind));
+                ("files".to_owned(), unit)
+            }
+            Err(error) => ("files".to_owned(), Err(error.to_string())),
+        },
+    };
+    facts.identity("target.kind", kind);
+    facts.insert("server.version", Ok(version.unwrap_or_else(|reason| reason)), Nature::Identity);
+    // A made volume has another mount point and loop device each time.
+    facts.passing("data_directory.path", folder.display().to_string());
+    for (name, fact) in host::facts::path_facts(folder).entries {
+        // A loop device's model is its image's name.
+        let is_place = matches!(name.as_str(), "mount_point" | "source" | "device" | "device.model");
+        let nature = match place {
+            Place::Volume { .. } if is_place => Nature::Passing,
+            _ => fact.nature,
+        };
+        facts.insert(format!("data_directory.{name}"), fact.reading, nature);
+    }
+    devices(&mut facts, place, folder);
+    volume(&mut facts, place);
+    let because = "what a write promises is each benchmark's `cache` and `fsync_every`".to_owned();
+    let promised = Durability { tier: DurabilityTier::Durable, because, except: None };
+    let durability = Keeping::of(folder, &mut facts).through(Some(std::process::id())).durability(promised);
+    facts.set_durability(&durability);
+    facts
+}
+
+/// From the filesystem down to the disks, and the first one's sectors.
+fn devices(facts: &mut Facts, place: &Place, folder: &Path) {
+    let nature = if matches!(place, Place::Volume { .. }) { Nature::Passing } else { Nature::Identity };
+    let words = |kind: LayerKind| match kind {
+        LayerKind::Disk => "disk",
+        LayerKind::Partition => "partition",
+        LayerKind::Loop => "loop",
+        LayerKind::Composed => "composed",
+    };
+    let layers = host::disk::layers_of(folder).map_err(|error| error.to_string());
+    let shown = layers.map(|layers| {
+        let each: Vec<String> = layers.iter().map(|layer| format!("{} ({})", layer.name, words(layer.kind))).collect();
+        each.join(" on ")
+    });
+    facts.insert("device.layers", shown, nature);
+    let (logical, physical) = match host::disk::sector_bytes(folder) {
+        Ok((logical, physical)) => (Ok(logical.to_string()), Ok(physical.to_string())),
+        Err(reason) => (Err(reason.clone()), Err(reason)),
+    };
+    facts.insert("device.sector", logical, Nature::Identity);
+    facts.insert("device.physical_sector", physical, Nature::Identity);
+}
+
+/// If étalon made one.
+fn volume(facts: &mut Facts, place: &Place) {
+    let Place::Volume { volume, .. } = place else { return };
+    let volume = lock(volume);
+    let Some((volume, _)) = volume.as_deref() else { return };
+    let spec = volume.spec();
+    facts.identity("volume.filesystem", spec.fs.as_str());
+    facts.identity("volume.size", spec.size_bytes.to_string());
+    facts.identity("volume.block", spec.block_bytes.to_string());
+    facts.identity("volume.cluster", volume.cluster_bytes().to_string());
+    facts.passing("volume.image", spec.image.display().to_string());
+    let extents = volume.image_extents().as_ref().map(|extents| extents.count.to_string()).map_err(Clone::clone);
+    facts.insert("volume.image_extents", extents, Nature::Passing);
+}

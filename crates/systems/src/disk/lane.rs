@@ -1,0 +1,77 @@
+use host::affinity;
+use host::blocks::{Access, BlockFile, OpenError};
+
+use super::files::File;
+use super::{DiskTarget, of_words};
+use crate::disk::blocks::BlockLane;
+use families::disk::{Affinity, BlockLoad, BlockStream, Cursors};
+use load::clock::RealClock;
+use load::error::{Failure, FailureKind};
+use load::lane::Helpers;
+use load::rng::Rng;
+use load::worker::{self, LoadCounts, WorkerContext};
+
+/// Separates written bytes from the load's random draws.
+const CONTENT_SALT: u64 = 0x636f_6e74_656e_7473;
+
+pub(super) fn drive(
+    target: &DiskTarget,
+    load: &BlockLoad,
+    cursors: &Cursors,
+    files: &[File],
+    context: WorkerContext<'_>,
+) -> Result<LoadCounts, Failure> {
+    let thread = context.clients.start / load.clients_per_thread().max(1);
+    bind(load, thread)?;
+    let opened = files.iter().map(|file| open(file, load)).collect::<Result<Vec<_>, _>>()?;
+    let sizes: Vec<u64> = opened.iter().map(|file| file.size_bytes).collect();
+    let stream = BlockStream::new(load, cursors, &sizes).ok_or_else(|| {
+        Failure::new(
+            FailureKind::Plan,
+            "work on the files",
+            "the span reaches beyond the end of one, or holds no block",
+        )
+        .hint("lower `span_mb` or `offset_kb`, or raise `size_mb`")
+    })?;
+    let depth = context.clients.len() as u32;
+    let ring = target.ring(depth, load.block_bytes, opened.into_iter().map(|file| file.file).collect())?;
+    let helpers = if ring.kind().starts_with("blocking calls on") { Helpers::Threads } else { Helpers::None };
+    // Fresh for every worker of every run: no block is written twice.
+    let seed = Rng::of_transaction(context.seed ^ CONTENT_SALT, thread, host::clock::now_ns()).next_u64();
+    let lane = BlockLane::new(ring, load.block_bytes, seed, helpers);
+    worker::run(lane, &stream, &RealClock, context)
+}
+
+fn open(file: &File, load: &BlockLoad) -> Result<BlockFile, Failure> {
+    let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
+    let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
+    let explain = |error: OpenError| {
+        let failure = of_words(&tried, error.to_string());
+        match failure.kind {
+            FailureKind::Unsupported => failure.hint(
+                "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \
+                 cache; nothing is rounded up",
+            ),
+            _ => failure,
+        }
+    };
+    let opened = BlockFile::open(&file.path, access, load.cache).map_err(explain)?;
+    opened.demand(u64::from(load.block_bytes), load.offset_bytes).map_err(explain)?;
+    Ok(opened)
+}
+
+fn bind(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
+    let refused = |cause: String| {
+        Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)
+            .hint("leave `affinity` out, or name processors that this process may use")
+    };
+    let in_turn = |cores: &[usize]| cores.get(thread as usize % cores.len().max(1)).copied().into_iter().collect();
+    let cores: Vec<usize> = match &load.affinity {
+        Affinity::Free => Vec::new(),
+        Affinity::Spread => in_turn(&affinity::allowed_cores().map_err(refused)?),
+        Affinity::InTurn(cores) => in_turn(cores),
+        Affinity::Among(cores) => cores.clone(),
+        Affinity::ByPool(pools) => pools.get(load.pool(thread) as usize).cloned().unwrap_or_default(),
+    };
+    if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(refused) }
+}

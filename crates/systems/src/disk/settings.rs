@@ -1,0 +1,61 @@
+//! How operations run, by the system's settings and the command line.
+
+use host::blocks::{Form, Polling};
+use host::reactor::Choice;
+use model::Value;
+
+use families::target::OpenRequest;
+use load::error::{Failure, FailureKind};
+
+/// Of a system of blocks.
+const NAMES: [&str; 3] = ["io", "polling", "batch"];
+const FORMS: [(&str, Form); 4] =
+    [("auto", Form::Auto), ("ring", Form::Ring), ("blocking", Form::Blocking), ("null", Form::Null)];
+const POLLINGS: [(&str, Polling); 3] =
+    [("interrupts", Polling::Interrupts), ("device", Polling::Device), ("kernel-thread", Polling::KernelThread)];
+
+/// How operations run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub(super) form: Form,
+    pub(super) polling: Polling,
+    pub(super) batch: u32,
+}
+
+impl Settings {
+    pub(super) fn of(request: &OpenRequest) -> Result<Settings, Failure> {
+        let form = match request.reactor {
+            Choice::Auto => Form::Auto,
+            Choice::Ring => Form::Ring,
+            Choice::Poller => Form::Blocking,
+        };
+        let mut settings = Settings { form, polling: Polling::Interrupts, batch: 1 };
+        for (name, value) in &request.system.settings {
+            match (name.as_str(), value) {
+                ("io", value) => settings.form = word(name, value, &FORMS)?,
+                ("polling", value) => settings.polling = word(name, value, &POLLINGS)?,
+                ("batch", Value::Int(count @ 1..=4096)) => settings.batch = *count as u32,
+                ("batch", _) => return Err(refuse(name, value, "a whole number from 1 to 4096 is expected")),
+                _ => {
+                    let failure = refuse(name, value, "a system of blocks has no setting of that name");
+                    let near = model::nearest(name, NAMES);
+                    return Err(match near {
+                        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                        None => failure.hint(format!("its settings are {}", NAMES.join(", "))),
+                    });
+                }
+            }
+        }
+        Ok(settings)
+    }
+}
+
+fn word<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, Failure> {
+    let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    let found = words.iter().find(|(word, _)| value.as_text() == Some(word)).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| refuse(name, value, format!("it is one of {}", known())))
+}
+
+fn refuse(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Plan, format!("set `{name}` to `{value}`"), cause)
+}

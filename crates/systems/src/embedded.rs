@@ -1,0 +1,405 @@
+//! The database file of an engine inside étalon's process: whose it is, the claim on it, the copy that each run begins
+//! with, its removal, and what such an engine refuses.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use host::claim::Claim;
+use host::disk::ProcIo;
+use model::{Durability, Facts, SystemPlan};
+
+use super::data_place::DataPlace;
+use super::kept::claim_file;
+use super::owner::MARKER;
+use families::dataset::{Dataset, Dialect, Table, Tables};
+use families::target::{OpenRequest, OsIo};
+use families::transactions::Program;
+use load::error::{Failure, FailureKind};
+use load::traffic::Traffic;
+
+/// How a database of an engine lies on the disk.
+#[derive(Clone, Copy, Debug)]
+pub struct FileShape {
+    /// What the engine puts beside the file, under its name and these suffixes.
+    pub companions: &'static [&'static str],
+    /// How the file says that étalon made it.
+    pub marker: Marker,
+}
+
+/// How a database file says that étalon made it.
+#[derive(Clone, Copy, Debug)]
+pub enum Marker {
+    /// In its first 100 bytes, which this function is given. The engine must write it before there is a companion.
+    Within(fn(&[u8]) -> bool),
+    /// In a file beside it, `NAME.etalon-made`, since its own has no room for one. It is written before the database and
+    /// removed before the database. An étalon that was killed in between leaves the mark alone, or the database without one;
+    /// what somebody puts beside a mark that was left is taken for étalon's. An engine that can mark its own file does so.
+    Beside,
+}
+
+/// A database file that étalon makes, fills, measures and removes; or one that is there and stays (`tables = "none"`).
+pub struct EmbeddedFile {
+    shape: FileShape,
+    tables: Tables,
+    path: PathBuf,
+    /// The database's folder, if it did not exist: made with the database, and removed with it.
+    folder_to_make: Option<PathBuf>,
+    /// A copy of the tables as they were loaded; copied back before each run.
+    pristine: PathBuf,
+    /// The data set that the pristine copy holds.
+    prepared: Mutex<Option<String>>,
+    /// Keeps other étalons away from the database, until it is removed.
+    claim: Mutex<Option<Claim>>,
+}
+
+impl Drop for EmbeddedFile {
+    /// A folder that another system had its database in when this one's was removed is empty by now.
+    fn drop(&mut self) {
+        *lock(&self.claim) = None;
+        self.remove_folder();
+    }
+}
+
+impl EmbeddedFile {
+    /// Takes the path of a system's URL, `scheme:PATH`: refuses what is not étalon's, keeps other étalons away, and removes
+    /// what one that was killed has left.
+    ///
+    /// # Errors
+    /// The URL names no file, the file is somebody else's, or is not there where its tables are wanted.
+    pub fn open(request: &OpenRequest, shape: FileShape) -> Result<EmbeddedFile, Failure> {
+        let path = request.permits.path(&path_of(request.system)?)?;
+        let file = EmbeddedFile {
+            shape,
+            tables: request.tables,
+            folder_to_make: path.parent().filter(|folder| !folder.exists()).map(Path::to_owned),
+            pristine: request.permits.path(&path.with_added_extension("pristine"))?,
+            path,
+            prepared: Mutex::new(None),
+            claim: Mutex::new(None),
+        };
+        match request.tables {
+            Tables::Own => file.refuse_foreign()?,
+            Tables::None => refuse_missing(&file.path)?,
+        }
+        file.claim()?;
+        if request.tables == Tables::Own {
+            // What an étalon that was killed has left may be half a file.
+            file.remove(&file.path)?;
+            file.remove(&file.pristine)?;
+        }
+        Ok(file)
+    }
+
+    /// Where the database is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether étalon makes the tables, and the file with them.
+    pub fn tables(&self) -> Tables {
+        self.tables
+    }
+
+    /// Makes the folder, if étalon is to: to be called before whatever makes the database.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn make_folder(&self) -> Result<(), Failure> {
+        let Some(folder) = &self.folder_to_make else { return Ok(()) };
+        let tried = format!("make the folder {}", folder.display());
+        fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))
+    }
+
+    /// Gives the run the tables of a data set: `build` makes them once, in a new file at the path that it is given, and
+    /// closes it; each run gets a copy. Nothing of the engine may have the database open meanwhile.
+    ///
+    /// # Errors
+    /// As `build`, or the files cannot be removed or written.
+    pub fn prepare(&self, data: &Dataset, build: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
+        self.claim()?;
+        let mut prepared = lock(&self.prepared);
+        if prepared.as_deref() != Some(&data.name) {
+            *prepared = None;
+            self.remove(&self.pristine)?;
+            build(&self.pristine)?;
+            *prepared = Some(data.name.clone());
+        }
+        self.remove(&self.path)?;
+        let tried = format!("copy {} to {}", self.pristine.display(), self.path.display());
+        // It must be on the device before the run, or its write-back would be part of what is measured.
+        copy(&self.pristine, &self.path).map_err(|error| io_failure(&tried, &error))
+    }
+
+    /// Removes all that étalon made; nothing where the tables were there.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn drop_all(&self) -> Result<(), Failure> {
+        if self.tables == Tables::None {
+            return Ok(());
+        }
+        for path in [&self.path, &self.pristine] {
+            if let Some(marker) = self.marker_beside(path) {
+                remove_files([marker])?;
+            }
+            self.remove(path)?;
+        }
+        *lock(&self.prepared) = None;
+        *lock(&self.claim) = None;
+        self.remove_folder();
+        Ok(())
+    }
+
+    /// Removes a database with what the engine put beside it.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn remove(&self, path: &Path) -> Result<(), Failure> {
+        let companions = self.shape.companions.iter().map(|suffix| companion(path, suffix));
+        remove_files(companions.chain([path.to_owned()]))
+    }
+
+    /// Adds to the facts where the data is, and what is left there of what the engine's commits promise.
+    pub fn add_facts(&self, facts: &mut Facts, promised: Durability) {
+        let place = DataPlace::here(folder_of(&self.path).to_owned());
+        let keeping = place.add_to(facts, |_| None).through(Some(std::process::id()));
+        facts.passing("data_directory.path", self.path.display().to_string());
+        facts.set_durability(&place.durability(promised, &keeping));
+    }
+
+    /// Has the operating system forget what it holds of the database. The engine must have closed it.
+    ///
+    /// # Errors
+    /// The operating system does not do so.
+    pub fn empty_caches(&self) -> Result<(), Failure> {
+        let companions = self.shape.companions.iter().map(|suffix| companion(&self.path, suffix));
+        for path in companions.chain([self.path.clone()]) {
+            match host::disk::evict(&path) {
+                Err(host::HostError::Path { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
+                other => other.map_err(|e| Failure::new(FailureKind::Unsupported, "empty the caches", e))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What the operating system has counted of this process's I/O.
+    ///
+    /// # Errors
+    /// Why it does not tell.
+    pub fn os_io(&self) -> Result<OsIo, String> {
+        Ok(OsIo::of(ProcIo::of(std::process::id())?, &self.path))
+    }
+
+    /// Keeps other étalons away.
+    fn claim(&self) -> Result<(), Failure> {
+        self.make_folder()?;
+        let mut claim = lock(&self.claim);
+        if claim.is_some() {
+            return Ok(());
+        }
+        *claim = match claim_file(&self.path) {
+            // Who may write nothing beside somebody's tables can do them no harm either.
+            Err(failure) if self.tables == Tables::None && failure.kind == FailureKind::Permission => None,
+            claimed => Some(claimed?),
+        };
+        if self.tables == Tables::Own {
+            // Another étalon may have ended, and somebody else have come, before the claim was had.
+            self.refuse_foreign()?;
+            for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
+                let tried = format!("mark {} as étalon's", self.path.display());
+                fs::write(&marker, MARKER).map_err(|error| io_failure(&tried, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn marker_beside(&self, path: &Path) -> Option<PathBuf> {
+        matches!(self.shape.marker, Marker::Beside).then(|| companion(path, ".etalon-made"))
+    }
+
+    fn refuse_foreign(&self) -> Result<(), Failure> {
+        refuse_foreign(&self.path, self.shape).and_then(|()| refuse_foreign(&self.pristine, self.shape))
+    }
+
+    fn remove_folder(&self) {
+        if let Some(folder) = &self.folder_to_make {
+            // Another system may still have its database there, or the user a file.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Makes the tables of a data set by statements and by `insert`, which loads the rows of one, in the order that they need.
+///
+/// # Errors
+/// The first of `execute` or `insert`.
+pub fn load<E>(
+    data: &Dataset,
+    dialect: &dyn Dialect,
+    execute: impl Fn(&str) -> Result<(), E>,
+    insert: impl Fn(&Table) -> Result<(), E>,
+) -> Result<(), E> {
+    for table in &data.tables {
+        execute(&dialect.create_table(table))?;
+        insert(table)?;
+    }
+    data.indexes.iter().try_for_each(|index| execute(&dialect.create_index(index)))?;
+    data.afterwards.iter().try_for_each(|statement| execute(statement))
+}
+
+/// What `etalon plan` says would be removed: for `Engine::would_drop`.
+pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
+    match path_of(system).and_then(|path| refuse_foreign(&path, shape).map(|()| path)) {
+        Ok(path) if path.exists() => format!("the file {}, which étalon made", path.display()),
+        Ok(path) => format!("nothing: {} does not exist yet", path.display()),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+/// The folder of a system's database: for `Engine::data_directory`.
+pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
+    Some(folder_of(&path_of(system).ok()?).to_owned())
+}
+
+/// Refuses what there is nothing for in an engine that works within the call. `product` is what a person calls it.
+///
+/// # Errors
+/// The plan asks for a pipeline or for connections that are made anew.
+pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &Traffic) -> Result<(), Failure> {
+    let (key, value, cause, hint) = match (program.depth(), traffic.reconnect_every) {
+        (2.., _) => {
+            let cause = "answers within the call: there is nothing to be sent ahead";
+            ("pipeline", program.depth(), cause, format!("leave `pipeline` at 1 on {product}"))
+        }
+        (_, 1..) => {
+            let cause = "has no server that would let a client in anew: its connections stay open";
+            let hint = format!("leave `reconnect` out on {product}, or at 0");
+            ("reconnect", traffic.reconnect_every, cause, hint)
+        }
+        _ => return Ok(()),
+    };
+    let tried = format!("use `{key} = {value}`");
+    Err(Failure::new(FailureKind::Unsupported, tried, format!("{product} {cause}")).hint(hint))
+}
+
+/// A failure of the file system's.
+pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
+    let kind = match error.kind() {
+        io::ErrorKind::NotFound => FailureKind::Missing,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => FailureKind::Permission,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+        _ => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+}
+
+/// The file that an engine puts beside a database under its name and a suffix.
+pub(crate) fn companion(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Removes files of which some may not be there.
+///
+/// # Errors
+/// One is there and stays.
+pub(crate) fn remove_files(files: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
+    for file in files {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_failure(&format!("remove {}", file.display()), &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
+    let (scheme, path) = system.url.split_once(':').unwrap_or((&system.engine, &system.url));
+    let path = path.strip_prefix("//").unwrap_or(path);
+    if path.is_empty() || path.starts_with(":memory:") || path.contains('?') {
+        return Err(Failure::new(
+            FailureKind::Plan,
+            format!("open the database `{}`", system.url),
+            "étalon needs the path of a file: each client has a connection of its own, and what is in memory is not \
+             shared between them",
+        )
+        .hint(format!("write `{scheme}:some/folder/name.db`")));
+    }
+    Ok(PathBuf::from(path))
+}
+
+/// Refuses a file that étalon did not make, and what the engine left beside one: it may be all that is left of a transaction.
+fn refuse_foreign(path: &Path, shape: FileShape) -> Result<(), Failure> {
+    let tried = || format!("use the database file {}", path.display());
+    let bytes = match read_header(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(io_failure(&tried(), &error)),
+    };
+    let is_ours = match shape.marker {
+        Marker::Within(says) => says(&bytes),
+        Marker::Beside => {
+            fs::read(companion(path, ".etalon-made")).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
+        }
+    };
+    if is_ours {
+        return Ok(());
+    }
+    let refused = |cause: String| {
+        Err(Failure::new(FailureKind::NotOurs, tried(), cause)
+            .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
+    };
+    if !bytes.is_empty() {
+        return refused("it exists already, and étalon did not make it".to_owned());
+    }
+    // Étalon marks a database before the engine puts anything beside it.
+    let mut companions = shape.companions.iter().map(|suffix| companion(path, suffix));
+    match companions.find(|file| fs::symlink_metadata(file).is_ok()) {
+        Some(file) => refused(format!("{} is there already, and belongs to no database of étalon's", file.display())),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a file that is not there, where the tables are to be.
+fn refuse_missing(path: &Path) -> Result<(), Failure> {
+    let tried = format!("use the tables in {}", path.display());
+    fs::metadata(path).map(drop).map_err(|error| {
+        io_failure(&tried, &error)
+            .hint("with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it")
+    })
+}
+
+fn read_header(path: &Path) -> io::Result<Vec<u8>> {
+    let mut header = Vec::new();
+    fs::File::open(path)?.take(100).read_to_end(&mut header)?;
+    Ok(header)
+}
+
+/// Copies a file byte by byte and brings it to the device. A system's own copy may share the blocks of both files (XFS,
+/// btrfs, ZFS and APFS do), and whoever writes to one of them then pays for parting them: a run would, and one journal
+/// more than the other.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut from = fs::File::open(from)?;
+    let mut to = fs::File::create(to)?;
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match from.read(&mut piece)? {
+            0 => break,
+            bytes => to.write_all(piece.get(..bytes).unwrap_or_default())?,
+        }
+    }
+    to.sync_all()
+}

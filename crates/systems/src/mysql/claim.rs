@@ -1,0 +1,92 @@
+//! The control session's limits, and étalon's claim.
+
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::connect::Endpoint;
+use crate::kept::outwait;
+use crate::mysql::lane::{AskError, Client, Spoken};
+use crate::server::refusal::failure;
+use crate::server::target;
+use crate::server::url::Address as _;
+use load::error::{Failure, FailureKind};
+
+/// Settings of the control session: no time-outs, and a bounded wait for other sessions' locks. Unknown ones are
+/// skipped.
+const SETTINGS: [&str; 6] = [
+    "SET SESSION lock_wait_timeout = 30",
+    "SET SESSION innodb_lock_wait_timeout = 30",
+    "SET SESSION wait_timeout = 2147483",
+    "SET SESSION max_statement_time = 0",
+    "SET SESSION max_execution_time = 0",
+    "SET SESSION net_write_timeout = 600",
+];
+/// Lock name of étalon's claim on its database.
+const LOCK: &str = "etalon";
+
+/// This process's sessions with a claim. Several systems of a plan may be one server with other settings or paths: the
+/// first holds the lock for all.
+static OWN: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
+
+fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Holds the lock, or shares another session's.
+pub(crate) struct Claim {
+    server: String,
+    session: u32,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        own().retain(|(server, session)| (server, *session) != (&self.server, self.session));
+    }
+}
+
+const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
+
+impl target::Claim for Claim {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+
+    fn set_limits(client: &mut Client) -> Result<(), AskError> {
+        for setting in SETTINGS {
+            match client.execute(setting) {
+                Ok(()) | Err(AskError::Server(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+        let tried = format!("claim étalon's database at {}", endpoint.address.shown());
+        let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
+        let claim = Claim { server: ask(client, IDENTITY)?, session: client.protocol.session.thread_id() };
+        outwait(|| {
+            if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
+                own().push((claim.server.clone(), claim.session));
+                return Ok(ControlFlow::Break(()));
+            }
+            let holder = ask(client, &format!("SELECT IS_USED_LOCK('{LOCK}')"))?;
+            if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
+                return Ok(ControlFlow::Break(()));
+            }
+            // Without the privilege PROCESS a user sees his own sessions.
+            let who = "SELECT CONCAT(' of ', user, '@', host) FROM information_schema.processlist WHERE id = ";
+            let who = ask(client, &format!("{who}{}", holder.parse().unwrap_or(0_u64)))?;
+            let cause = format!("another étalon is using it, in session {holder}{who}");
+            let hint = format!(
+                "wait until it has ended or use another server; if it is a remnant, `KILL CONNECTION {holder}`"
+            );
+            Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))
+        })?;
+        Ok(claim)
+    }
+
+    /// The server releases a session's locks only a moment after closing.
+    fn release(client: &mut Client) {
+        let _ = client.execute(&format!("DO RELEASE_LOCK('{LOCK}')"));
+    }
+}

@@ -1,0 +1,227 @@
+//! Counters, privileges, and settling background work.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wire::mysql::Flavor;
+
+use super::SCHEMA;
+use super::connect::Endpoint;
+use super::dialect::quoted;
+use super::session::variables;
+use crate::mysql::lane::{AskError, Client};
+use crate::server::counted::{Counting, Question};
+use crate::server::refusal::failure;
+use crate::server::url::Address as _;
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+
+/// Our name and unit, and the server's names, of which the first existing one counts.
+struct Source {
+    name: &'static str,
+    unit: &'static str,
+    variables: &'static [&'static str],
+}
+
+const fn source(name: &'static str, unit: &'static str, variables: &'static [&'static str]) -> Source {
+    Source { name, unit, variables }
+}
+
+const COUNTERS: &[Source] = &[
+    source("statements", "", &["questions"]),
+    source("commit_statements", "", &["com_commit"]),
+    source("rollback_statements", "", &["com_rollback"]),
+    source("deadlocks", "", &["innodb_deadlocks"]),
+    source("lock_waits", "", &["innodb_row_lock_waits"]),
+    source("rows_read", "rows", &["innodb_rows_read"]),
+    source("rows_inserted", "rows", &["innodb_rows_inserted"]),
+    source("rows_updated", "rows", &["innodb_rows_updated"]),
+    source("pages_read", "pages", &["innodb_pages_read", "innodb_buffer_pool_reads"]),
+    source("pages_requested", "pages", &["innodb_buffer_pool_read_requests"]),
+    source("pages_written", "pages", &["innodb_pages_written"]),
+    source("log_bytes", "bytes", &["innodb_os_log_written"]),
+    source("log_syncs", "", &["innodb_os_log_fsyncs"]),
+    source("data_syncs", "", &["innodb_data_fsyncs"]),
+    source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
+];
+
+/// A session's own counts, which both products show to every account.
+///
+/// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
+/// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
+pub(super) fn of_session(flavor: Flavor) -> Question {
+    macro_rules! asked_of {
+        ($table:literal) => {
+            concat!(
+                "SELECT CONNECTION_ID(), CAST(SUM(IF(variable_name = 'Questions', variable_value, 0)) AS SIGNED), \
+                 CAST(SUM(IF(variable_name = 'Com_commit', variable_value, 0)) AS SIGNED) FROM ",
+                $table,
+                " WHERE variable_name IN ('Questions', 'Com_commit')"
+            )
+        };
+    }
+    let sql = match flavor {
+        Flavor::MariaDb => asked_of!("information_schema.SESSION_STATUS"),
+        Flavor::MySql => asked_of!("performance_schema.session_status"),
+    };
+    Question { sql, columns: &[Counting::Statements, Counting::Commits] }
+}
+
+const NO_COMMITS: &str = "the server counts the statement COMMIT (`commit_statements`), and nothing for a statement that \
+                          commits by itself; what its sessions executed is counted in `session_statements`";
+
+pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
+    let known = variables(client, "SHOW GLOBAL STATUS")?;
+    let mut counters = Counters::default();
+    counters.unavailable("commits", "", NO_COMMITS);
+    for source in COUNTERS {
+        let value = source.variables.iter().find_map(|name| known.get(*name)?.parse().ok());
+        match value {
+            Some(value) => counters.set(source.name, source.unit, value),
+            None => {
+                let reason = format!("this server has no status variable {}", source.variables.join(" or "));
+                counters.unavailable(source.name, source.unit, reason);
+            }
+        }
+    }
+    Ok(counters)
+}
+
+/// How dirty pages are written before a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Checkpoint {
+    /// All, by `innodb_log_checkpoint_now`, which waits.
+    Sharp,
+    /// Étalon's own tables, by `FLUSH TABLES … FOR EXPORT`.
+    Tables,
+    None(String),
+}
+
+impl Checkpoint {
+    pub(super) fn fact(&self) -> Result<String, String> {
+        match self {
+            Checkpoint::Sharp => Ok("yes: innodb_log_checkpoint_now".to_owned()),
+            Checkpoint::Tables => Ok("only étalon's own tables: FLUSH TABLES … FOR EXPORT".to_owned()),
+            Checkpoint::None(reason) => Err(reason.clone()),
+        }
+    }
+}
+
+const SHARP: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
+
+/// Whether and how the login may checkpoint.
+pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
+    match client.execute(SHARP) {
+        Ok(()) => return Ok(Checkpoint::Sharp),
+        Err(AskError::Server(_)) => {}
+        Err(error) => return Err(failure("ask whether étalon may checkpoint", &error)),
+    }
+    Ok(match has_privilege(client, &["RELOAD", "FLUSH_TABLES"])? {
+        true => Checkpoint::Tables,
+        false => Checkpoint::None(
+            "the account has neither SUPER nor RELOAD, and may neither checkpoint nor flush tables; `GRANT RELOAD ON *.* TO \
+             …` lets it"
+                .to_owned(),
+        ),
+    })
+}
+
+/// Writes dirty pages.
+pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), Failure> {
+    let tried = "write what the server still holds in memory";
+    let run = |client: &mut Client, sql: &str| client.execute(sql).map_err(|error| failure(tried, &error));
+    match checkpoint {
+        Checkpoint::Sharp => run(client, SHARP),
+        Checkpoint::Tables => {
+            let tables = format!(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND engine = 'InnoDB' AND \
+                 table_type = 'BASE TABLE'"
+            );
+            let rows = client.rows(&tables).map_err(|error| failure(tried, &error))?;
+            let names: Vec<String> = rows
+                .into_iter()
+                .filter_map(|row| row.into_iter().next().flatten())
+                .map(|name| format!("{SCHEMA}.{}", quoted(&name)))
+                .collect();
+            if names.is_empty() {
+                return Ok(());
+            }
+            run(client, &format!("FLUSH TABLES {} FOR EXPORT", names.join(", ")))?;
+            run(client, "UNLOCK TABLES")
+        }
+        Checkpoint::None(_) => Ok(()),
+    }
+}
+
+/// Row versions left unpurged; housekeeping makes a few all the time.
+const HISTORY_AT_REST: u64 = 32;
+/// For purging.
+const PURGE_PATIENCE: Duration = Duration::from_secs(10);
+const PURGE_POLL: Duration = Duration::from_millis(50);
+
+/// Until invisible row versions are purged, where the server tells.
+pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_history_list_length'")?;
+        let left = known.values().next().and_then(|text| text.parse::<u64>().ok());
+        if left.is_none_or(|left| left <= HISTORY_AT_REST) || started.elapsed() > PURGE_PATIENCE {
+            return Ok(());
+        }
+        thread::sleep(PURGE_POLL);
+    }
+}
+
+/// `'user'@'host'`, as in `information_schema`.
+pub(super) const GRANTEE: &str = "CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - \
+                       CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \
+                       SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
+
+/// Global privileges of the login, without its roles.
+pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<bool, Failure> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee = {GRANTEE} AND privilege_type IN ('{}')",
+        privileges.join("', '")
+    );
+    let count = client.one(&sql).map_err(|error| failure("ask what the account may do", &error))?;
+    Ok(count != "0")
+}
+
+/// Refuses a read-only server, and an account that may not make étalon's database.
+pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool) -> Result<(), Failure> {
+    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
+    let refuse = |kind, cause: String, hint: String| {
+        Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
+    };
+    let read_only = client.one("SELECT @@GLOBAL.read_only").map_err(asked)?;
+    if read_only != "0" && !has_privilege(client, &["SUPER", "READ_ONLY ADMIN", "CONNECTION_ADMIN"])? {
+        let cause = "the server is read-only: it is a replica, or was made so".to_owned();
+        return refuse(FailureKind::Unsupported, cause, "name the primary server in the URL".to_owned());
+    }
+    if there || has_privilege(client, &["CREATE"])? || has_role(client) {
+        return Ok(());
+    }
+    let on_database = format!(
+        "SELECT COUNT(*) FROM information_schema.schema_privileges WHERE grantee = {GRANTEE} AND privilege_type = 'CREATE' \
+         AND '{SCHEMA}' LIKE table_schema"
+    );
+    if client.one(&on_database).map_err(asked)? != "0" {
+        return Ok(());
+    }
+    let account = client.one(&format!("SELECT {GRANTEE}")).map_err(asked)?;
+    let cause = format!(
+        "the account {account} may not make the database `{SCHEMA}`, the only one that étalon works in, whatever the URL names"
+    );
+    refuse(FailureKind::Permission, cause, format!("`GRANT ALL ON {SCHEMA}.* TO {account}`"))
+}
+
+/// `information_schema` does not list roles' privileges as the login's.
+fn has_role(client: &mut Client) -> bool {
+    // Old servers have no roles.
+    client.one("SELECT CURRENT_ROLE()").is_ok_and(|role| !role.is_empty() && !role.eq_ignore_ascii_case("none"))
+}
+
+pub(super) fn settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
+    variables(client, "SHOW SESSION VARIABLES")
+}

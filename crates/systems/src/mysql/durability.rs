@@ -1,0 +1,99 @@
+//! What the commits of MySQL and MariaDB promise: <https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html>,
+//! <https://dev.mysql.com/doc/refman/8.4/en/innodb-redo-log.html#innodb-disable-redo-logging>,
+//! <https://dev.mysql.com/doc/refman/8.4/en/replication-options-binary-log.html#sysvar_sync_binlog>,
+//! <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables>, and of the value `fast`
+//! <https://github.com/MariaDB/server/pull/3091>.
+
+use model::DurabilityTier::{Delayed, Durable, Memory, Unsafe};
+
+use crate::durability::Is::{NoneOf, OneOf};
+use crate::durability::Rule;
+
+/// Settings behind the durability.
+pub(super) const LISTED: &[&str] = &[
+    "engine",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_doublewrite",
+    "innodb_flush_method",
+    "log_bin",
+    "sync_binlog",
+];
+
+/// The first matching row counts. `engine` is the tables'; `innodb_redo_log_enabled` is a status variable.
+pub(super) const TABLE: &[Rule] = &[
+    Rule { when: &[("engine", OneOf(&["memory"]))], tier: Memory, why: "the tables are in memory" },
+    Rule {
+        when: &[("engine", OneOf(&["aria", "csv", "myisam"]))],
+        tier: Unsafe,
+        why: "it has no transactions: a crash of the server can leave a half of one",
+    },
+    Rule {
+        when: &[("engine", NoneOf(&["innodb"]))],
+        tier: Unsafe,
+        why: "the engine's tables promise nothing that étalon knows of",
+    },
+    Rule {
+        when: &[("innodb_redo_log_enabled", OneOf(&["off"]))],
+        tier: Unsafe,
+        why: "there is no redo log (`ALTER INSTANCE DISABLE INNODB REDO_LOG`): after a crash the server does not start",
+    },
+    Rule {
+        when: &[("innodb_flush_method", OneOf(&["nosync", "littlesync"]))],
+        tier: Unsafe,
+        why: "files are not synced, or not always: a power cut can corrupt the database",
+    },
+    Rule {
+        when: &[("innodb_doublewrite", OneOf(&["off", "0", "false", "detect_only"]))],
+        tier: Unsafe,
+        why: "a page that a power cut tears cannot be mended from the log",
+    },
+    Rule {
+        when: &[("innodb_flush_log_at_trx_commit", OneOf(&["0"]))],
+        tier: Delayed,
+        why: "the log is written and synced once a second: even a crash of the server loses commits",
+    },
+    Rule {
+        when: &[("innodb_flush_log_at_trx_commit", OneOf(&["2"]))],
+        tier: Delayed,
+        why: "the log is written at each commit, and synced once a second",
+    },
+    Rule {
+        when: &[
+            ("log_bin", OneOf(&["on", "1"])),
+            ("sql_log_bin", NoneOf(&["off", "0"])),
+            ("sync_binlog", NoneOf(&["1"])),
+        ],
+        tier: Delayed,
+        why: "a commit that the binary log lost is rolled back by the recovery",
+    },
+    Rule {
+        when: &[("innodb_flush_method", OneOf(&["o_direct_no_fsync"]))],
+        tier: Durable,
+        why: "data files are not always synced, and a power cut loses what is in a volatile cache of a device other than the log's",
+    },
+    Rule {
+        when: &[("innodb_doublewrite", OneOf(&["fast"]))],
+        tier: Durable,
+        why: "data files are not synced, and a power cut loses what is in a volatile cache of a device other than the log's",
+    },
+    Rule { when: &[], tier: Durable, why: "" },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_shows_the_table_and_every_row_is_reached() {
+        let best = [
+            ("engine", "InnoDB"),
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("innodb_doublewrite", "ON"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("log_bin", "OFF"),
+            ("sql_log_bin", "ON"),
+            ("sync_binlog", "0"),
+        ];
+        crate::durability::tests::walk(TABLE, &best);
+    }
+}

@@ -1,0 +1,79 @@
+//! The key file of MariaDB's plugin `file_key_management`, for private servers whose settings ask for the plugin and name
+//! no file. It lies where only the server comes to, and goes with it; no key reaches plan, store or log.
+//!
+//! <https://mariadb.com/docs/server/security/encryption/data-at-rest-encryption/key-management-and-encryption-plugins/file-key-management-encryption-plugin>
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use host::process::User;
+use model::Value;
+
+use super::session;
+use crate::server::private::give;
+use crate::server::random_password;
+use load::error::{Failure, FailureKind};
+
+const PLUGIN: &str = "file_key_management";
+/// The setting that names the key file.
+pub(super) const SETTING: &str = "file_key_management_filename";
+
+/// Settings ask for the plugin without naming a file.
+pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
+    let loads = |(name, value): (&String, &Value)| {
+        session::plain(name).starts_with("plugin_load") && session::text_of(value).contains(PLUGIN)
+    };
+    settings.iter().any(loads) && !settings.keys().any(|name| session::plain(name) == SETTING)
+}
+
+/// 256 bits.
+pub(super) fn make(file: &Path, user: Option<&User>) -> Result<(), Failure> {
+    write(file, &format!("1;{}{}\n", random_password(), random_password()), user)
+}
+
+/// For a server that is to read the first one's data.
+pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
+    let keys = fs::read_to_string(from).map_err(|error| {
+        Failure::new(FailureKind::Missing, format!("read the key file {}", from.display()), error)
+            .hint("without it neither the encrypted data nor a backup of them can be read again")
+    })?;
+    write(to, &keys, user)
+}
+
+fn write(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "write the server's key file", error);
+    // Made private before the key is written.
+    fs::write(file, "").map_err(|error| failed(&error))?;
+    host::identity::close_to_others(file).map_err(|error| failed(&error))?;
+    fs::write(file, keys).map_err(|error| failed(&error))?;
+    give(file, user).map_err(|error| failed(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_only_where_it_is_asked_for_and_not_there() {
+        let settings = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
+        };
+        assert!(!are_wanted(&settings(&[("innodb_encrypt_tables", "ON")])));
+        assert!(are_wanted(&settings(&[("plugin-load-add", "file_key_management")])));
+        let own = [("plugin_load_add", "file_key_management"), (SETTING, "/keys")];
+        assert!(!are_wanted(&settings(&own)));
+    }
+
+    #[test]
+    fn a_lost_key_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (lost, new) = (folder.path().join("lost"), folder.path().join("new"));
+        let failure = copy(&lost, &new, None).unwrap_err();
+        assert!(failure.to_string().contains("read the key file") && failure.to_string().contains("lost"), "{failure}");
+        make(&lost, None).unwrap();
+        copy(&lost, &new, None).unwrap();
+        let text = fs::read_to_string(&new).unwrap();
+        assert_eq!((text.len(), &text[..2]), (2 + 64 + 1, "1;"));
+    }
+}

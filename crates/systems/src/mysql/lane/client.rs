@@ -1,0 +1,188 @@
+//! A blocking connection: login, control plane, start of a lane.
+
+use std::io;
+use std::time::Duration;
+
+use host::reactor::Socket;
+use wire::WireError;
+use wire::mysql::{
+    Command, Config, ErrorPacket, Event, Handshake, Progress, Reply, Rows, Scanner, ServerStatus, Session, command,
+};
+
+use super::connection::Connection;
+use super::statement::{Binary, Columns, Form};
+use super::{AskError, Client, Opened, own_words};
+use crate::server::dialogue::{Asker, Pieces, Protocol, TextRows, Tls};
+
+const NOT_PREPARED: u16 = 1295;
+
+/// Of a session.
+pub(crate) struct Spoken {
+    /// From the handshake.
+    pub(crate) session: Session,
+    scanner: Scanner,
+}
+
+/// Within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
+pub(crate) fn log_in(
+    socket: Socket,
+    config: Config,
+    tls: Option<&Tls>,
+    patience: Duration,
+) -> Result<Client, AskError> {
+    let mut asker = Asker::new(socket, patience);
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    let mut progress = Progress::Receive;
+    loop {
+        asker.write(&mut out)?;
+        progress = match progress {
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
+            },
+            Progress::StartTls => {
+                let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
+                asker.link = asker.link.start_tls(tls).map_err(AskError::Tls)?;
+                handshake.tls_started(&mut out)?
+            }
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                let mut early = session.leftover();
+                while scanner.next(&mut early)?.is_some() {}
+                asker.link.set_deadline(None)?;
+                return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
+            }
+        };
+    }
+}
+
+impl Protocol for Spoken {
+    type Error = ErrorPacket;
+    type Connection = Connection;
+    type Statements = Vec<String>;
+
+    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+        command::query(sql, &mut client.out)?;
+        client.protocol.scanner.expect(Command::Query);
+        client.protocol.scanner.set_rows(Rows::Keep);
+        let mut rows = Vec::new();
+        let heard = client.hear(|event| {
+            if let Event::TextRow(row) = event {
+                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                rows.push(row.iter().map(text).collect());
+            }
+            Ok(())
+        })?;
+        client.finish(heard)?;
+        Ok(rows)
+    }
+
+    fn into_opened(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
+        let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
+        client.lift_limit()?;
+        let (status, thread_id) = (client.status(), client.protocol.session.thread_id());
+        client.protocol.scanner.set_rows(Rows::Skip);
+        Ok(Opened {
+            link: client.asker.link,
+            connection: Connection::new(client.protocol.scanner, status, forms, thread_id),
+        })
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        command::quit(out);
+    }
+}
+
+impl Client {
+    /// Session state.
+    fn status(&self) -> ServerStatus {
+        match self.protocol.scanner.reply().status {
+            status if status == ServerStatus::default() => self.protocol.session.status(),
+            status => status,
+        }
+    }
+
+    /// Sends `out`, and reads to the end of the answer or a request for a file, whose number it returns.
+    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
+        self.asker.ask(&mut self.out)?;
+        let mut refusal = None;
+        let mut answer_bytes = 0;
+        while self.protocol.scanner.pending() > 0 {
+            let mut input = match self.asker.hear::<ErrorPacket>(&mut answer_bytes)? {
+                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
+                input => input,
+            };
+            while let Some(event) = self.protocol.scanner.next(&mut input)? {
+                match event {
+                    Event::Error(error) => refusal = refusal.or(Some(error)),
+                    Event::LocalFile { sequence, .. } => return Ok(Some(sequence)),
+                    event => on_event(event)?,
+                }
+            }
+        }
+        refusal.map_or(Ok(None), |error| Err(AskError::Server(error)))
+    }
+
+    fn finish(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
+        match heard {
+            None => Ok(self.protocol.scanner.reply()),
+            Some(sequence) => {
+                command::refuse_local_file(sequence, &mut self.out);
+                self.hear(|_| Ok(()))?;
+                Err(WireError::Protocol("it asked for a file that nobody offered").into())
+            }
+        }
+    }
+
+    /// Runs `LOAD DATA LOCAL` and sends the pieces. The login must allow it.
+    pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
+        command::query(sql, &mut self.out)?;
+        self.protocol.scanner.expect(Command::Query);
+        let Some(mut sequence) = self.hear(|_| Ok(()))? else {
+            return Err(WireError::Protocol("it did not ask for the file").into());
+        };
+        let mut piece = String::new();
+        loop {
+            piece.clear();
+            let more = pieces(&mut piece);
+            sequence = command::local_file_piece(sequence, piece.as_bytes(), &mut self.out)?;
+            if !more {
+                break;
+            }
+            // The server may refuse midway, and says so only at the end.
+            self.asker.ask(&mut self.out)?;
+        }
+        command::refuse_local_file(sequence, &mut self.out);
+        let heard = self.hear(|_| Ok(()))?;
+        self.finish(heard)
+    }
+
+    /// Statements that the server cannot prepare, without parameters, stay text.
+    fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
+        command::prepare(sql, &mut self.out)?;
+        self.protocol.scanner.expect(Command::Prepare);
+        let mut columns = Columns::default();
+        let heard = self.hear(|event| {
+            if let Event::Column(column) = event {
+                columns.push(&column);
+            }
+            Ok(())
+        });
+        match heard {
+            Err(AskError::Server(error)) if error.code == NOT_PREPARED && !sql.contains('?') => {
+                let mut text = Vec::new();
+                command::query(own_words(sql), &mut text)?;
+                return Ok(Form::Text(text));
+            }
+            other => self.finish(other?)?,
+        };
+        match self.protocol.scanner.reply().prepared {
+            Some(prepared) => Ok(Form::Binary(Box::new(Binary::new(prepared, columns)))),
+            None => Err(WireError::Protocol("it prepared nothing").into()),
+        }
+    }
+}

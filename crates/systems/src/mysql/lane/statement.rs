@@ -1,0 +1,65 @@
+use wire::WireError;
+use wire::mysql::{Column, ColumnType, Prepared, Request, Template};
+
+use crate::server::dialogue::with_values;
+use load::datum::Datum;
+
+/// As last described.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Columns {
+    pub(super) names: Vec<String>,
+    pub(super) types: Vec<ColumnType>,
+}
+
+impl Columns {
+    pub(super) fn push(&mut self, column: &Column<'_>) {
+        self.names.push(String::from_utf8_lossy(column.name).into_owned());
+        self.types.push(column.column_type);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.names.clear();
+        self.types.clear();
+    }
+}
+
+pub(super) enum Form {
+    Binary(Box<Binary>),
+    /// The server does not prepare its kind, such as MySQL's `BEGIN`.
+    Text(Vec<u8>),
+}
+
+/// Prepared on one connection.
+pub(super) struct Binary {
+    template: Template,
+    request: Request,
+    /// MariaDB sends them on prepare, then only when they change.
+    pub(super) columns: Columns,
+}
+
+impl Binary {
+    pub(super) fn new(prepared: Prepared, columns: Columns) -> Binary {
+        let template = Template::new(prepared.statement_id, prepared.parameters);
+        Binary { request: template.request(), template, columns }
+    }
+
+    pub(super) fn request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
+        with_values(parameters, |values| self.request.patch(&self.template, values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_parameters_are_written_alike() {
+        let binary = |parameters| Binary::new(Prepared { statement_id: 1, parameters, columns: 0 }, Columns::default());
+        let parameters = vec![Datum::Int(7); 20];
+        let value = [7, 0, 0, 0, 0, 0, 0, 0];
+        let count = |bytes: &[u8]| bytes.windows(8).filter(|window| *window == value).count();
+        assert_eq!(count(binary(20).request(&parameters).unwrap()), 20);
+        assert_eq!(count(binary(16).request(&parameters[..16]).unwrap()), 16);
+        assert!(binary(16).request(&parameters).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! MySQL and MariaDB: an existing server, or a private one.
+//!
+//! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
+//! comparable.
+
+mod backup;
+mod claim;
+mod confine;
+mod connect;
+mod counters;
+mod dialect;
+mod durability;
+mod facts;
+mod keys;
+pub mod lane;
+mod option_file;
+pub mod pages;
+mod private;
+mod programs;
+mod session;
+pub mod spatial;
+mod tables;
+mod tls;
+mod url;
+
+use std::path::PathBuf;
+
+use model::catalog::Visibility;
+use model::{EngineSpec, Facts, Nature, SystemPlan};
+
+use crate::mysql::lane::{Client, Spoken};
+use crate::owner::Owner;
+use crate::server;
+use crate::server::counted::Question;
+use crate::server::target::{self, Purpose, Server, ServerTarget};
+use claim::Claim;
+use connect::Endpoint;
+use counters::Checkpoint;
+use families::backup::backups::Backups;
+use families::dataset::{Dataset, Dialect};
+use families::pages::dialect::PagesDialect;
+use families::spatial::dialect::SpatialDialect;
+use families::target::{Consent, Engine, OpenRequest, Target};
+use families::transactions::{Program, Protocol};
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+use private::MySqlRecipe;
+use programs::Product;
+use session::Session;
+pub(crate) use url::Address;
+
+/// Étalon's database.
+const SCHEMA: &str = "etalon";
+
+pub struct MySql;
+
+impl Engine for MySql {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "mysql",
+            schemes: &["mysql", "mariadb"],
+            about: "MySQL and MariaDB: `mysql://user@host:port/` is a server that is there, where settings are those of \
+                    étalon's sessions; `server = { engine = \"mariadb\" }`, or `\"mysql\"`, is one that étalon makes and \
+                    removes, where they are the server's",
+            private_servers: Product::WORDS,
+            visibility: Visibility::Public,
+            cautions: &[],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        target::open::<MySqlServer>(request)
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let Address { user, .. } = target::address::<MySqlServer>(system)?;
+        Some(format!(
+            "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
+        ))
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        target::would_drop::<MySqlServer>(system)
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        server::private::data_directory(system)
+    }
+}
+
+type MySqlTarget = ServerTarget<MySqlServer>;
+
+pub(crate) struct MySqlServer {
+    checkpoint: Checkpoint,
+}
+
+impl Server for MySqlServer {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+    type Session = Session;
+    type Claim = Claim;
+    type Recipe = MySqlRecipe;
+
+    const DIALECT: &'static dyn Dialect = &dialect::MySqlDialect;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the database `etalon`";
+
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+        let settings = &request.system.settings;
+        request.permits.settings(settings, confine::SETTINGS)?;
+        let endpoint = Endpoint::new(address)?;
+        let mut client = endpoint.connect(Purpose::Control)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        let session = Session::with_settings(&mut client, settings)?;
+        client.close();
+        Ok((endpoint, session))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            let owner = tables::refuse_foreign(client, consent)?;
+            counters::refuse_unfit(client, endpoint, owner != Owner::Nobody)?;
+        }
+        Ok(MySqlServer { checkpoint: counters::checkpoint(client)? })
+    }
+
+    fn statements(target: &MySqlTarget, program: &Program) -> Result<(Vec<String>, Option<Question>), Failure> {
+        server::dialogue::refuse_pipeline("MySQL", program)?;
+        let flavor = target.ask(|client| Ok(client.protocol.session.flavor()))?;
+        let question = counters::of_session(flavor);
+        let mut statements = Vec::new();
+        match program.protocol() {
+            Protocol::Prepared => {
+                statements = target.texts(program);
+                statements.push(question.sql.to_owned());
+            }
+            Protocol::Simple => {}
+            Protocol::Extended => {
+                let cause = "MySQL's protocol takes parameters only with statements that were prepared before";
+                return Err(Failure::new(FailureKind::Unsupported, "use `protocol = \"extended\"`", cause)
+                    .hint("choose `prepared` or `simple`"));
+            }
+        }
+        Ok((statements, Some(question)))
+    }
+
+    fn facts(target: &MySqlTarget, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &target.endpoint, target.tables)?;
+        facts.insert("checkpoint_before_run", target.server.checkpoint.fact(), Nature::Identity);
+        Ok(facts)
+    }
+
+    fn prepare(target: &MySqlTarget, data: &Dataset) -> Result<(), Failure> {
+        target.ask(|client| {
+            let owner = tables::refuse_foreign(client, target.consent)?;
+            tables::load(client, data, owner)
+        })
+    }
+
+    fn settle(target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
+        if target.private().is_some() {
+            counters::await_purge(client)?;
+        }
+        counters::flush(client, &target.server.checkpoint)
+    }
+
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read(client)
+    }
+
+    fn remove(_target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
+        tables::remove(client)
+    }
+
+    fn backups(target: &MySqlTarget) -> Box<dyn Backups + '_> {
+        Box::new(backup::MySqlBackups { target })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+use std::collections::BTreeMap;
+
+use model::Reading;
+
+use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
+use families::pages::dialect::{PagesDialect, WrittenBy, filler, number, one, readable, refused, text};
+use families::session::Session;
+use families::target::Target;
+use load::datum::Datum;
+use load::error::Failure;
+
+/// InnoDB puts at least two rows into a page. A longer value goes to a page of its own, with a 20-byte pointer in the
+/// row: so a long value fills the page here.
+pub struct Pages;
+
+/// In picoseconds. <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
+const FILES: &str = "SELECT EVENT_NAME, SUBSTRING_INDEX(REPLACE(FILE_NAME, '\\\\', '/'), '/', -1), SUM(COUNT_READ), \
+                     SUM(SUM_NUMBER_OF_BYTES_READ), SUM(SUM_TIMER_READ), SUM(COUNT_WRITE), SUM(SUM_NUMBER_OF_BYTES_WRITE), \
+                     SUM(SUM_TIMER_WRITE) FROM performance_schema.file_summary_by_instance WHERE EVENT_NAME LIKE \
+                     'wait/io/file/innodb/%' GROUP BY 1, 2 ORDER BY 1, 2";
+const PS_PER_MS: f64 = 1e9;
+const OFF: &str = "performance_schema is off, and nothing is timed or counted by file; it is switched on when the server \
+                   starts: `performance_schema = ON` in its option file, or `settings = { performance_schema = \"ON\" }` for \
+                   a private server";
+const NOT_ALLOWED: &str =
+    "the account may not read performance_schema; `GRANT SELECT ON performance_schema.* TO …` lets it";
+const NO_LOG_INSTRUMENT: &str = "MariaDB does not time its log: the instrument innodb_log_file was removed (MDEV-27848); the \
+                                 response times of the commits are the nearest there is";
+const NO_LOG_READS: &str = "the server does not count what it reads of its log";
+const NO_SYNC_TIME: &str = "the server counts syncs together with the opening and closing of files (COUNT_MISC)";
+const NO_SYNC_COUNT: &str = "the server counts the syncs of all files together";
+
+/// Names in lower case.
+fn status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
+    let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb%'")?;
+    let pair = |row: &Vec<Datum>| Some((text(row.first()).to_ascii_lowercase(), number(row.get(1))?));
+    Ok(rows.iter().filter_map(pair).collect())
+}
+
+fn class_of(event: &str) -> FileClass {
+    match event.rsplit('/').next().unwrap_or_default() {
+        "innodb_log_file" => FileClass::Log,
+        "innodb_temp_file" => FileClass::Temporary,
+        _ => FileClass::Data,
+    }
+}
+
+fn file(row: &[Datum]) -> IoPlace {
+    let class = class_of(&text(row.first()));
+    let unknown = IoPlace::unknown(class, text(row.get(1)), NO_SYNC_COUNT)
+        .with_reading(Figure::SyncStall, Reading::Unavailable(NO_SYNC_TIME.to_owned()));
+    Figure::ALL[..6].iter().enumerate().fold(unknown, |place, (index, figure)| match number(row.get(index + 2)) {
+        Some(value) if figure.unit() == "ms" => place.with(*figure, value / PS_PER_MS),
+        Some(value) => place.with(*figure, value),
+        None => place,
+    })
+}
+
+/// MariaDB dropped it together with its log's instrument.
+const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
+
+/// For lack of a privilege.
+fn is_permission(reading: &Reading) -> bool {
+    matches!(reading, Reading::Unavailable(reason) if reason.contains("Access denied"))
+}
+
+/// From status variables.
+fn counted(
+    class: FileClass,
+    name: &str,
+    reason: &str,
+    known: &BTreeMap<String, f64>,
+    from: &[(Figure, &str)],
+) -> IoPlace {
+    let unknown = IoPlace::unknown(class, name, reason);
+    from.iter().fold(unknown, |place, (figure, variable)| match known.get(*variable) {
+        Some(value) => place.with(*figure, *value),
+        None => {
+            let reason = format!("this server has no status variable {variable}");
+            place.with_reading(*figure, Reading::Unavailable(reason))
+        }
+    })
+}
+
+/// From status variables, which have no times.
+fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
+    let from = [
+        (Figure::Writes, "innodb_log_writes"),
+        (Figure::WriteBytes, "innodb_os_log_written"),
+        (Figure::Syncs, LOG_SYNCS),
+    ];
+    let place = counted(FileClass::Log, "redo-log", reason, known, &from);
+    [Figure::Reads, Figure::ReadBytes, Figure::ReadStall]
+        .into_iter()
+        .fold(place, |place, figure| place.with_reading(figure, Reading::Unavailable(NO_LOG_READS.to_owned())))
+}
+
+/// All together, where performance_schema does not separate them.
+fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
+    let from = [
+        (Figure::Reads, "innodb_data_reads"),
+        (Figure::ReadBytes, "innodb_data_read"),
+        (Figure::Writes, "innodb_data_writes"),
+        (Figure::WriteBytes, "innodb_data_written"),
+        (Figure::Syncs, "innodb_data_fsyncs"),
+    ];
+    counted(FileClass::Data, "innodb", reason, known, &from)
+}
+
+/// By file, or why not.
+fn by_file(session: &mut dyn Session) -> Result<Result<Vec<IoPlace>, &'static str>, Failure> {
+    // 0 on MariaDB by default.
+    if refused(one(session, "SELECT @@performance_schema"))? != Ok(1.0) {
+        return Ok(Err(OFF));
+    }
+    Ok(match refused(session.query(FILES))? {
+        Ok(rows) => Ok(rows.iter().map(|row| file(row)).collect()),
+        Err(_) => Err(NOT_ALLOWED),
+    })
+}
+
+impl PagesDialect for Pages {
+    fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
+        Ok(one(session, "SELECT @@innodb_page_size")? as u64)
+    }
+
+    fn tables(&self, _page_bytes: u64) -> Vec<String> {
+        let table = "CREATE TABLE tio (tio_id INT AUTO_INCREMENT PRIMARY KEY, tio_data LONGTEXT CHARACTER SET ascii) \
+                     ENGINE = InnoDB ROW_FORMAT = DYNAMIC";
+        vec![table.to_owned()]
+    }
+
+    fn insert(&self, page_bytes: u64, rows: u64) -> String {
+        let row = format!("(SPACE({}))", filler(page_bytes));
+        format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
+    }
+
+    /// Values are outside the tree, so this reads few pages.
+    fn rows(&self) -> &'static str {
+        "SELECT COUNT(*) FROM tio"
+    }
+
+    fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
+        let page = one(session, "SELECT @@innodb_page_size")?;
+        // Of the whole server: a table's size has steps of a megabyte.
+        Ok(status(session)?.get("innodb_pages_created").copied().unwrap_or_default() * page)
+    }
+
+    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        // Waits for the checkpoint; only some versions of MariaDB and debug builds of MySQL have it.
+        if refused(session.execute("SET GLOBAL innodb_log_checkpoint_now = ON"))?.is_ok() {
+            return Ok(Ok(()));
+        }
+        let hint = "`GRANT RELOAD ON *.* TO …` lets the account";
+        match refused(session.execute("FLUSH TABLES tio FOR EXPORT"))? {
+            Ok(()) => session.execute("UNLOCK TABLES").map(Ok),
+            Err(reason) => Ok(Err(format!("{reason}; {hint}"))),
+        }
+    }
+
+    fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let known = status(session)?;
+        let mut account = IoAccount::default();
+        match by_file(session)? {
+            Ok(files) => {
+                let timed_log = files.iter().any(|place| place.class == FileClass::Log);
+                account.places = files;
+                if !timed_log {
+                    account.places.push(log(&known, NO_LOG_INSTRUMENT));
+                    account.notes.push(NO_LOG_INSTRUMENT.to_owned());
+                }
+            }
+            Err(reason) => {
+                // Instruments help only a log that has one; without it syncs are not counted.
+                let of_log = if known.contains_key(LOG_SYNCS) { reason } else { NO_LOG_INSTRUMENT };
+                account.places = vec![data(&known, reason), log(&known, of_log)];
+                account.notes.push(reason.to_owned());
+            }
+        }
+        let unknown = || Reading::Unavailable("this server has no status variable innodb_lsn_current".to_owned());
+        let made = known.get("innodb_lsn_current").or_else(|| known.get("innodb_os_log_written"));
+        account.log_bytes = Some(made.copied().map_or_else(unknown, Reading::Value));
+        Ok(account)
+    }
+
+    /// Data files are written asynchronously and, with `innodb_flush_method = O_DIRECT`, past the page cache.
+    fn written_by(&self) -> WrittenBy {
+        WrittenBy::Device
+    }
+
+    fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
+        match class {
+            FileClass::Data => {
+                // MariaDB's view, then MySQL 8's.
+                let size = |view: &str| {
+                    format!(
+                        "SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')"
+                    )
+                };
+                let older = readable(session, &size("INNODB_SYS_TABLESPACES"))?;
+                if matches!(older, Reading::Value(_)) {
+                    return Ok(older);
+                }
+                // Without either, the older one's error says which privilege is missing.
+                let newer = readable(session, &size("INNODB_TABLESPACES"))?;
+                Ok(if matches!(newer, Reading::Value(_)) || !is_permission(&older) { newer } else { older })
+            }
+            FileClass::Log => readable(session, "SELECT @@innodb_log_file_size"),
+            FileClass::Temporary => Ok(Reading::Unavailable("temporary files are gone with their session".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+use std::env::consts::EXE_SUFFIX;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use wire::mysql::Flavor;
+
+use load::error::{Failure, FailureKind};
+
+/// Packages' folders beside `PATH`, which often lacks the administrator's.
+const FOLDERS: [&str; 9] = [
+    "/usr/sbin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/local/mysql/bin",
+    "/opt/homebrew/opt/mariadb/bin",
+    "/opt/homebrew/opt/mysql/bin",
+    "/usr/local/opt/mariadb/bin",
+    "/usr/local/opt/mysql/bin",
+];
+/// Folders with one folder per version, and its name prefix.
+const VERSIONED: [(&str, &str); 2] = [("C:\\Program Files", "MariaDB "), ("C:\\Program Files\\MySQL", "MySQL Server ")];
+
+/// MariaDB first: where both fit, Debian packages it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Product {
+    /// `mariadbd`, or `mysqld` of older versions.
+    MariaDb,
+    /// MySQL's `mysqld`.
+    MySql,
+}
+
+impl Product {
+    pub(super) const WORDS: &'static [&'static str] = &["mariadb", "mysql"];
+
+    pub(super) fn of_word(word: &str) -> Product {
+        if word == Product::MySql.word() { Product::MySql } else { Product::MariaDb }
+    }
+
+    pub(super) fn of(flavor: Flavor) -> Product {
+        match flavor {
+            Flavor::MariaDb => Product::MariaDb,
+            Flavor::MySql => Product::MySql,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        Product::WORDS[self as usize]
+    }
+
+    fn other(self) -> Product {
+        match self {
+            Product::MariaDb => Product::MySql,
+            Product::MySql => Product::MariaDb,
+        }
+    }
+
+    /// For messages.
+    fn programs(self) -> &'static str {
+        match self {
+            Product::MariaDb => "MariaDB's programs, mariadbd and mariadb-install-db",
+            Product::MySql => "MySQL's program, mysqld",
+        }
+    }
+
+    fn how_to_install(self) -> &'static str {
+        match self {
+            Product::MariaDb => "`apt install mariadb-server`, `brew install mariadb`",
+            Product::MySql => {
+                "`brew install mysql`, or the package or archive of https://dev.mysql.com/downloads/mysql/; Debian has none"
+            }
+        }
+    }
+}
+
+/// Makes a data folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Installer {
+    Script(PathBuf),
+    Server,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Programs {
+    pub(super) server: PathBuf,
+    /// Makes the data folder.
+    pub(super) installer: Installer,
+    /// The server's installation, if the plan names its programs.
+    pub(super) base: Option<PathBuf>,
+}
+
+impl Programs {
+    pub(super) fn find(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
+        let tried = format!("find {}", product.programs());
+        let other = product.other();
+        let named = |of: &str| format!("`server = {{ engine = \"{}\"{of} }}`", other.word());
+        if let Some(folder) = bin_dir {
+            let folder = Path::new(folder);
+            let base = folder.parent().map(Path::to_path_buf);
+            let inside =
+                [folder.to_path_buf(), folder.join("../bin"), folder.join("../scripts"), folder.join("../sbin")];
+            let found = find_in(product, &inside[..1], &inside);
+            return found.map(|programs| Programs { base, ..programs }).ok_or_else(|| {
+                let cause = format!("they are not in `bin_dir`, {}", folder.display());
+                let failure = Failure::new(FailureKind::Missing, tried, cause);
+                match find_in(other, &inside[..1], &inside) {
+                    Some(there) => failure.hint(format!(
+                        "{} is the other product; to measure it, {}",
+                        there.server.display(),
+                        named(", bin_dir = …")
+                    )),
+                    None => failure,
+                }
+            });
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        folders.extend(FOLDERS.iter().map(PathBuf::from));
+        folders.extend(versioned_folders());
+        find_in(product, &folders, &folders).ok_or_else(|| {
+            let cause = "they are neither on PATH nor in the places where packages put them";
+            let own = format!("`server = {{ engine = \"{}\", bin_dir = \"/path/to/bin\" }}`", product.word());
+            let install = format!("install it ({}), or name its folder: {own}", product.how_to_install());
+            let hint = match find_in(other, &folders, &folders) {
+                Some(there) => {
+                    format!(
+                        "{} is there, the other product: {} starts it; or {install}",
+                        there.server.display(),
+                        named("")
+                    )
+                }
+                None => install,
+            };
+            Failure::new(FailureKind::Missing, tried, cause).hint(hint)
+        })
+    }
+
+    /// For the facts.
+    pub(super) fn made_by(&self) -> &'static str {
+        match self.installer {
+            Installer::Script(_) => "mariadb-install-db --auth-root-authentication-method=normal --skip-test-db",
+            Installer::Server => "mysqld --initialize-insecure",
+        }
+    }
+
+    /// As the server lists them; empty if it does not.
+    pub(super) fn setting_names(&self) -> Vec<String> {
+        let output =
+            Command::new(&self.server).args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null()).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        // The value table after the options; names in column one.
+        let table = text.split("\n---").nth(1).unwrap_or_default();
+        let names = table.lines().skip(1).map_while(|line| line.split_whitespace().next());
+        names.map(|name| name.replace('-', "_")).collect()
+    }
+}
+
+fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Option<Programs> {
+    let files = |folders: &[PathBuf], name: &str| -> Vec<PathBuf> {
+        let file = |folder: &PathBuf| folder.join(format!("{name}{EXE_SUFFIX}"));
+        folders.iter().map(file).filter(|file| file.is_file()).collect()
+    };
+    // MariaDB may link this name to its own.
+    let of_either = |wanted: Product| {
+        let is_wanted = |server: &PathBuf| is_mariadb(server) == (wanted == Product::MariaDb);
+        files(servers, "mysqld").into_iter().find(is_wanted)
+    };
+    let (server, installer) = match product {
+        Product::MariaDb => {
+            let server = files(servers, "mariadbd").into_iter().next().or_else(|| of_either(product))?;
+            let scripts = ["mariadb-install-db", "mysql_install_db"];
+            let script = scripts.iter().find_map(|name| files(installers, name).into_iter().next())?;
+            (server, Installer::Script(script))
+        }
+        Product::MySql => (of_either(product)?, Installer::Server),
+    };
+    Some(Programs { server, installer, base: None })
+}
+
+/// MariaDB under its old name.
+fn is_mariadb(server: &Path) -> bool {
+    let output = Command::new(server).args(["--no-defaults", "--version"]).stdin(Stdio::null()).output();
+    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("MariaDB"))
+}
+
+fn versioned_folders() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (base, prefix) in VERSIONED {
+        for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(prefix) {
+                found.push(entry.path().join("bin"));
+            }
+        }
+    }
+    found.sort();
+    found.reverse();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_them_is_named() {
+        for product in [Product::MariaDb, Product::MySql] {
+            assert_eq!(Product::of_word(product.word()), product);
+            let failure = Programs::find(product, Some("/no/such/folder")).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Missing);
+            assert!(failure.cause.contains("/no/such/folder"));
+        }
+    }
+
+    /// Claims MariaDB's version under that name.
+    fn mysqld(folder: &Path, version: &str) {
+        let file = folder.join("mysqld");
+        fs::write(&file, format!("#!/bin/sh\necho 'mysqld  Ver {version}'\n")).unwrap();
+        assert!(Command::new("chmod").arg("+x").arg(&file).status().unwrap().success());
+    }
+
+    #[test]
+    fn the_product_that_is_named_is_the_one_that_is_started() {
+        // No scripts as programs there.
+        if !EXE_SUFFIX.is_empty() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let bin_dir = folder.path().to_str();
+        mysqld(folder.path(), "8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)");
+        assert_eq!(Programs::find(Product::MySql, bin_dir).unwrap().installer, Installer::Server);
+        let refused = Programs::find(Product::MariaDb, bin_dir).unwrap_err();
+        assert!(refused.hint.unwrap().contains("`server = { engine = \"mysql\", bin_dir = … }`"));
+        mysqld(folder.path(), "10.11.6-MariaDB for Linux");
+        fs::write(folder.path().join("mariadb-install-db"), "").unwrap();
+        assert_eq!(Programs::find(Product::MariaDb, bin_dir).unwrap().server, folder.path().join("mysqld"));
+        let refused = Programs::find(Product::MySql, bin_dir).unwrap_err();
+        assert!(refused.tried.contains("MySQL's program"), "{refused}");
+        assert!(refused.hint.unwrap().contains("`server = { engine = \"mariadb\", bin_dir = … }`"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Foreign servers: logins, privileges, databases, settings.
+
+use model::DurabilityTier;
+
+use super::*;
+use crate::server::testing::Refusals;
+use crate::server::testing::lane::{Probe, native};
+use families::transactions::pgbench_tables;
+use load::lane::ErrorClass;
+
+const PASSWORD: &str = "hunter2-is-no-secret";
+
+#[test]
+fn a_server_of_others() {
+    let server = start(Connect::Tcp, &[("max_connections", "20"), ("plugin_load_add", "auth_ed25519")]);
+    for sql in [
+        "CREATE DATABASE shop",
+        "CREATE USER shopper@'127.0.0.1' IDENTIFIED BY '{}'",
+        "GRANT ALL ON shop.* TO shopper@'127.0.0.1'",
+        "GRANT ALL ON etalon.* TO shopper@'127.0.0.1'",
+        "CREATE USER poor@'127.0.0.1' IDENTIFIED BY '{}'",
+        "GRANT SELECT ON shop.* TO poor@'127.0.0.1'",
+        "CREATE USER few@'127.0.0.1' IDENTIFIED BY '{}' WITH MAX_USER_CONNECTIONS 2",
+        "GRANT ALL ON *.* TO few@'127.0.0.1'",
+    ] {
+        server.run(&sql.replace("{}", PASSWORD));
+    }
+    let said = Refusals::default();
+    let refused = |failure: Failure, kind: FailureKind| said.note(failure, kind);
+    logins_that_fail(&server, &refused);
+    every_way_to_log_in(&server);
+    rights_that_are_missing(&server, &refused);
+    databases_of_others(&server, &refused);
+    settings_of_a_session(&server, &refused);
+    more_connections_than_there_are(&server, &refused);
+    said.are_without(11, &[PASSWORD, "wrong-one", server.endpoint.address.password.as_deref().unwrap()]);
+    server.drop_all().unwrap();
+}
+
+type Refused<'a> = &'a dyn Fn(Failure, FailureKind) -> Failure;
+
+fn logins_that_fail(server: &MySqlTarget, refused: Refused<'_>) {
+    let failure = refused(refusal(&server.url("shopper", "wrong-one", "shop"), &[]), FailureKind::Login);
+    assert!(failure.cause.contains("1045"), "{failure}");
+    let hint = failure.hint.unwrap();
+    assert!(
+        hint.contains("password in the URL was refused") && hint.contains("MYSQL_PWD") && hint.contains("~/.my.cnf")
+    );
+    refused(refusal(&server.url("nobody_known", PASSWORD, "shop"), &[]), FailureKind::Login);
+    // An account without privileges is not told whether a database exists.
+    let failure = refused(refusal(&server.url("shopper", PASSWORD, "shoppe"), &[]), FailureKind::Permission);
+    assert!(failure.hint.unwrap().contains("shoppe"));
+    // No TCP account without password.
+    for user in ["root", "mariadb.sys", ""] {
+        let failure = refusal(&format!("mysql://127.0.0.1:{}/?user={user}", server.port()), &[]);
+        assert_eq!(failure.kind, FailureKind::Login, "{user}: {failure}");
+    }
+    let own = server.own_url();
+    let failure = refused(refusal(&format!("{own}shoppe"), &[]), FailureKind::Missing);
+    assert!(failure.hint.unwrap().contains("CREATE DATABASE shoppe"));
+}
+
+fn every_way_to_log_in(server: &MySqlTarget) {
+    if server.client().unwrap().protocol.session.flavor() == wire::mysql::Flavor::MariaDb {
+        server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')"));
+        server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");
+        let target = open(&server.url("edward", PASSWORD, ""), &[], Consent::OwnOnly).unwrap();
+        assert_eq!(target.facts().unwrap().get("path.login"), Some("client_ed25519"));
+    }
+    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    let facts = target.facts().unwrap();
+    println!("{:?}", facts.get("path.login"));
+    assert_eq!(facts.get("path.kind"), Some("tcp"));
+    // From the option file.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".my.cnf");
+    let text = format!("[client]\nhost=127.0.0.1\nport={}\nuser=shopper\npassword={PASSWORD}\n", server.port());
+    std::fs::write(&file, text).unwrap();
+    assert!(std::process::Command::new("chmod").arg("0600").arg(&file).status().unwrap().success());
+    let environment = |name: &str| (name == "HOME").then(|| folder.path().display().to_string());
+    let address = Address::parse("mysql:///shop", &environment).unwrap();
+    Endpoint::new(address).unwrap().connect(Purpose::Control).unwrap().close();
+}
+
+fn rights_that_are_missing(server: &MySqlTarget, refused: Refused<'_>) {
+    let failure = refused(refusal(&server.url("poor", PASSWORD, "shop"), &[]), FailureKind::Permission);
+    assert_eq!(failure.hint.as_deref(), Some("`GRANT ALL ON etalon.* TO 'poor'@'127.0.0.1'`"));
+    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    target.prepare(&pgbench_tables(1)).unwrap();
+    target.settle().unwrap();
+    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    let facts = target.facts().unwrap();
+    assert!(facts.entries["checkpoint_before_run"].reading.clone().unwrap_err().contains("RELOAD"));
+    assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Durable);
+    assert!(!format!("{facts:?}").contains(PASSWORD));
+    drop(target);
+    server.run("GRANT RELOAD ON *.* TO shopper@'127.0.0.1'");
+    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    target.settle().unwrap();
+    assert!(target.facts().unwrap().get("checkpoint_before_run").unwrap().contains("FOR EXPORT"));
+    target.drop_all().unwrap();
+    assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'etalon'"), "0");
+    server.run("SET GLOBAL read_only = ON");
+    let failure = refused(refusal(&server.url("shopper", PASSWORD, ""), &[]), FailureKind::Unsupported);
+    assert!(failure.cause.contains("read-only"), "{failure}");
+    server.run("SET GLOBAL read_only = OFF");
+}
+
+fn databases_of_others(server: &MySqlTarget, refused: Refused<'_>) {
+    server.run("CREATE DATABASE etalon");
+    server.run("CREATE TABLE etalon.precious (x INT)");
+    // The server's own target holds this process's claim.
+    let failure = refused(refusal(&server.own_url(), &[]), FailureKind::NotOurs);
+    assert!(failure.hint.unwrap().contains("--yes"));
+    let theirs = || server.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'precious'");
+    assert_eq!(theirs(), "1");
+    let target = open(&server.own_url(), &[], Consent::DropForeign).unwrap();
+    target.drop_all().unwrap();
+    assert_eq!(theirs(), "1", "what étalon did not make it does not drop at its end");
+    target.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(theirs(), "0");
+    // Two systems of a plan on one server, and foreign tables.
+    server.run("CREATE TABLE shop.pgbench_accounts (x INT)");
+    let second = open(&format!("{}shop", server.own_url()), &[("sort_buffer_size", "1M")], Consent::OwnOnly).unwrap();
+    second.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    second.drop_all().unwrap();
+    target.drop_all().unwrap();
+    assert_eq!(server.text("SELECT COUNT(*) FROM shop.pgbench_accounts"), "0");
+    // A given database stays, and is empty again.
+    server.run("CREATE DATABASE etalon");
+    target.prepare(&pgbench_tables(1)).unwrap();
+    target.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    target.drop_all().unwrap();
+    assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'etalon'"), "1");
+    assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'etalon'"), "0");
+    server.run("DROP DATABASE etalon");
+}
+
+fn settings_of_a_session(server: &MySqlTarget, refused: Refused<'_>) {
+    let url = server.own_url();
+    let pairs = [("sort-buffer-size", "1M"), ("transaction_isolation", "READ-COMMITTED"), ("max_statement_time", "30")];
+    let target = open(&url, &pairs[..1], Consent::OwnOnly).unwrap();
+    assert_eq!(target.facts().unwrap().get("setting.sort_buffer_size"), Some("1048576"));
+    drop(target);
+    let failure = refused(refusal(&url, &[("innodb_buffer_pool_size", "1G")]), FailureKind::Plan);
+    assert!(failure.hint.unwrap().contains("server = { engine = \"mariadb\" }"));
+    let failure = refused(refusal(&url, &[("sort_bufer_size", "1M")]), FailureKind::Plan);
+    assert_eq!(failure.hint.as_deref(), Some("did you mean `sort_buffer_size`?"));
+    let failure = refusal(&url, &[("sql_mode", "perhaps")]);
+    assert_eq!(failure.kind, FailureKind::Plan);
+    assert!(failure.cause.contains("perhaps"), "{failure}");
+    assert_eq!(refusal(&url, &[("autocommit", "0")]).kind, FailureKind::Plan);
+}
+
+fn more_connections_than_there_are(server: &MySqlTarget, refused: Refused<'_>) {
+    let endpoint = Endpoint::new(Address::parse(&server.url("few", PASSWORD, ""), &|_| None).unwrap()).unwrap();
+    let held = [0, 1].map(|_| endpoint.connect(Purpose::Load).unwrap());
+    let failure = refused(endpoint.connect(Purpose::Load).err().unwrap(), FailureKind::Other);
+    assert!(failure.cause.contains("1226") || failure.cause.contains("1203"), "{failure}");
+    let error = endpoint.try_connect(Purpose::Load).err().unwrap().op_error(&endpoint);
+    assert_eq!(error.class, ErrorClass::TooManyConnections);
+    held.into_iter().for_each(Client::close);
+    // A refused reconnect has its class, and works again later.
+    let statements = MySqlServer::prepared(&["SELECT 1"]);
+    let mut lane = Probe(native::<MySqlServer>(&endpoint, &Session::default(), Choice::Auto, 1, statements));
+    lane.reconnect(0).unwrap();
+    let mut held = vec![endpoint.connect(Purpose::Load).unwrap()];
+    server.run("SET GLOBAL max_connections = 10");
+    while let Ok(client) = server.endpoint.connect(Purpose::Load) {
+        held.push(client);
+    }
+    let failure = refused(server.endpoint.connect(Purpose::Load).err().unwrap(), FailureKind::Other);
+    assert!(failure.cause.contains("1040") && failure.hint.unwrap().contains("max_connections"));
+    held.into_iter().for_each(Client::close);
+    lane.submit(0, 0, &[]).unwrap();
+    use load::lane::Lane as _;
+    lane.0.close();
+}

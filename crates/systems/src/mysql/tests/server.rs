@@ -1,0 +1,216 @@
+//! A private server's whole life.
+
+use std::time::Duration;
+
+use model::DurabilityTier;
+
+use super::*;
+use crate::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
+use crate::server::testing::life;
+use families::transactions::pgbench_tables;
+
+#[test]
+fn a_private_server_from_its_making_to_its_removal() {
+    let target = start(Connect::Socket, &[("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")]);
+    says_what_it_is(&target);
+    prepares_the_same_tables_every_time(&target);
+    counts_forwards(&target);
+    for way in WAYS {
+        lane::every_kind_of_value_arrives(&target, way);
+        lane::errors_have_classes_and_a_way_back(&target, way);
+        one_of_two_in_a_deadlock_is_told(&target, way, "UPDATE pairs SET v = v + 1 WHERE k = ?");
+        lane::the_last_row_of_each_result_is_kept(&target, way);
+        lane::columns_that_change_are_noticed(&target, way);
+        lane::a_connection_that_is_killed_is_lost_and_made_anew(&target, way);
+    }
+    deadlocks_are_tried_again(&target);
+    a_rival_is_not_disturbed(&target);
+    life::is_started_anew_between_rounds(&target);
+    assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
+    life::comes_back_after_a_kill_in_mid_run(&target);
+    life::leaves_nothing(&target, "SELECT @@datadir");
+}
+
+fn says_what_it_is(target: &MySqlTarget) {
+    let facts = target.facts().unwrap();
+    assert!(["MariaDB", "MySQL"].contains(&facts.get("server.product").unwrap()));
+    assert_eq!(facts.get("setting.innodb_buffer_pool_size"), Some("67108864"));
+    assert_eq!(facts.get("database.engine"), Some("InnoDB"));
+    assert_eq!((facts.get("path.kind"), facts.get("path.tls")), (Some("socket"), Some("off")));
+    assert!(facts.get("server.made_by").unwrap().contains("--"));
+    assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
+    let durability = facts.durability().unwrap();
+    assert_eq!(durability.tier, DurabilityTier::Delayed);
+    assert!(durability.because.contains("innodb_flush_log_at_trx_commit=2"));
+    assert!(facts.get("checkpoint_before_run").is_some());
+    println!("{}", facts.get("client.reactor").unwrap());
+    // An equally made server is the same system, as a resume needs.
+    let pairs = [("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")];
+    let other = start(Connect::Socket, &pairs);
+    assert_eq!(facts.differences(&other.facts().unwrap()), []);
+}
+
+/// What a run meets: rows and statistics.
+fn state(target: &MySqlTarget) -> String {
+    let tables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = \
+                  'etalon'";
+    let rows = "CHECKSUM TABLE pgbench_accounts";
+    let size = "SELECT clustered_index_size FROM mysql.innodb_table_stats WHERE database_name = 'etalon' AND table_name = \
+                'pgbench_accounts'";
+    let mut client = target.client().unwrap();
+    let sum = client.rows(rows).unwrap();
+    format!("{} {sum:?} {}", client.one(tables).unwrap(), client.one(size).unwrap())
+}
+
+fn prepares_the_same_tables_every_time(target: &MySqlTarget) {
+    let changes = [
+        "UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000",
+        "DROP TABLE pgbench_history",
+        "CREATE TABLE more (x INT)",
+    ];
+    life::prepares_the_same_tables_every_time(target, state, &changes, "1146");
+    target.settle().unwrap();
+    if target.server.checkpoint == Checkpoint::Sharp {
+        // An unsettled server writes a page now and then.
+        let dirty = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = \
+                     'Innodb_buffer_pool_pages_dirty'";
+        assert!(target.scalar(dirty).unwrap() < 20, "{}", target.scalar(dirty).unwrap());
+    }
+    // Without local files the rows come by statements.
+    let sum = "SELECT CONCAT_WS(' ', COUNT(*), SUM(aid), SUM(bid), SUM(CRC32(filler))) FROM pgbench_accounts";
+    let by_file = target.text(sum);
+    target.run("SET GLOBAL local_infile = OFF");
+    target.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(target.text(sum), by_file);
+    target.run("SET GLOBAL local_infile = ON");
+}
+
+fn counts_forwards(target: &MySqlTarget) {
+    let before = target.counters().unwrap();
+    assert_eq!(before.get("commits"), None, "a count that would be wrong");
+    for name in ["statements", "commit_statements", "rollback_statements", "lock_waits", "log_bytes", "data_syncs"] {
+        assert!(before.get(name).is_some(), "{name}: {before:?}");
+    }
+    let mut client = target.client().unwrap();
+    for _ in 0..50 {
+        client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
+    }
+    client.close();
+    let since = target.counters().unwrap().since(&before);
+    let value = |name: &str| since.get(name).unwrap();
+    assert!(value("statements") >= 50.0 && value("statements") < 60.0, "{since:?}");
+    assert!(value("log_bytes") > 0.0 && value("commit_statements") == 0.0, "{since:?}");
+}
+
+fn a_rival_is_not_disturbed(target: &MySqlTarget) {
+    target.control.close();
+    let mut rival = target.client().unwrap();
+    assert_eq!(rival.one("SELECT GET_LOCK('etalon', 0)").unwrap(), "1");
+    let failure = target.counters().unwrap_err();
+    assert_eq!(failure.kind, FailureKind::NotOurs);
+    assert!(failure.cause.contains("another étalon") && failure.cause.contains(" of "), "{failure}");
+    assert!(failure.hint.is_some(), "{failure}");
+    rival.execute("DO RELEASE_LOCK('etalon')").unwrap();
+    assert!(target.counters().is_ok());
+    rival.close();
+}
+
+/// Two rows in random order: clients deadlock sooner or later.
+fn deadlocks_are_tried_again(target: &MySqlTarget) {
+    target.prepare(&pgbench_tables(1)).unwrap();
+    let before = target.counters().unwrap();
+    let script = "\\set a random(1, 3)\n\\set b random(1, 3)\nBEGIN;\n\
+                  UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\n\
+                  UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :b;\nCOMMIT;";
+    let record = life::run_of(target, script, 8, Duration::from_millis(1_000)).unwrap();
+    let value = |id: &str| {
+        let found = record.measurements.iter().find(|one| one.metric.id == id);
+        found.unwrap_or_else(|| panic!("no {id} in {:?}", record.measurements)).reading.clone()
+    };
+    let since = target.counters().unwrap().since(&before);
+    if let Some(deadlocks) = since.get("deadlocks") {
+        assert!(deadlocks > 0.0, "{since:?}");
+    }
+    assert!(since.get("rollback_statements").unwrap() > 0.0, "{since:?}");
+    assert!(matches!(value("throughput"), model::Reading::Value(rate) if rate > 0.0));
+    // Each deadlock retries its victim, except at the run's end.
+    let number = |id: &str| match value(id) {
+        model::Reading::Value(number) => number,
+        model::Reading::Unavailable(reason) => panic!("{id}: {reason}"),
+    };
+    assert!(number("retries") > 0.0 && number("errors") <= 8.0, "{:?}", record.measurements);
+    // Aborted work left nothing: every commit adds two.
+    let sum = target.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
+    assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
+}
+
+#[test]
+fn a_private_server_that_does_not_start_says_why() {
+    let refused = testing::refused_start::<MySqlServer>;
+    let failure = refused(&[("inodb_buffer_pool_size", "1G")]);
+    let hint = failure.hint.as_deref();
+    assert_eq!((failure.kind, hint), (FailureKind::Plan, Some("did you mean `innodb_buffer_pool_size`?")), "{failure}");
+    let failure = refused(&[("innodb_flush_method", "sideways")]);
+    assert_eq!(failure.kind, FailureKind::Plan, "{failure}");
+    assert!(failure.cause.contains("sideways"), "{failure}");
+    assert_eq!(refused(&[("port", "3306")]).kind, FailureKind::Plan);
+    assert_eq!(refused(&[("skip-networking", "0")]).kind, FailureKind::Plan);
+    assert_eq!(refused(&[("autocommit", "0")]).kind, FailureKind::Plan);
+}
+
+#[test]
+fn a_deep_folder_is_no_hindrance() {
+    life::a_deep_folder_is_no_hindrance::<MySqlServer>(|endpoint| {
+        let Place::Socket(socket) = &endpoint.address.place else { panic!("TCP") };
+        socket.clone()
+    });
+}
+
+#[test]
+fn the_server_counts_what_the_client_claims() {
+    testing::the_server_counts_what_the_client_claims::<MySqlServer>(&["prepared", "simple"]);
+}
+
+/// Every durability row that MariaDB can have, set and read back.
+#[test]
+fn promises_are_read_back_from_the_server() {
+    let promised = |target: &MySqlTarget| target.facts().unwrap().durability().unwrap();
+    let expect = |target: &MySqlTarget, tier: DurabilityTier, words: &str| {
+        let found = promised(target);
+        assert!(found.tier == tier && found.because.contains(words), "{words}: {found:?}");
+    };
+    let target = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
+    let mut client = target.client().unwrap();
+    expect(&target, DurabilityTier::Durable, "sync_binlog=1");
+    for (set, back, tier, words) in [
+        ("sync_binlog = 0", "sync_binlog = 1", DurabilityTier::Delayed, "the binary log lost"),
+        (
+            "innodb_flush_log_at_trx_commit = 0",
+            "innodb_flush_log_at_trx_commit = 1",
+            DurabilityTier::Delayed,
+            "even a crash",
+        ),
+        (
+            "innodb_flush_log_at_trx_commit = 2",
+            "innodb_flush_log_at_trx_commit = 1",
+            DurabilityTier::Delayed,
+            "once a second",
+        ),
+        ("default_storage_engine = Aria", "default_storage_engine = InnoDB", DurabilityTier::Unsafe, "engine=Aria"),
+        ("default_storage_engine = MyISAM", "default_storage_engine = InnoDB", DurabilityTier::Unsafe, "a half of one"),
+        ("default_storage_engine = MEMORY", "default_storage_engine = InnoDB", DurabilityTier::Memory, "in memory"),
+    ] {
+        client.execute(&format!("SET GLOBAL {set}")).unwrap();
+        expect(&target, tier, words);
+        client.execute(&format!("SET GLOBAL {back}")).unwrap();
+    }
+    expect(&target, DurabilityTier::Durable, "sync_binlog=1");
+    client.close();
+    for (name, value, tier, words) in [
+        ("innodb_doublewrite", "OFF", DurabilityTier::Unsafe, "tears"),
+        ("innodb_flush_method", "nosync", DurabilityTier::Unsafe, "not synced"),
+        ("innodb_flush_method", "O_DIRECT_NO_FSYNC", DurabilityTier::Durable, "other than the log's"),
+    ] {
+        expect(&start(Connect::Socket, &[(name, value)]), tier, words);
+    }
+}

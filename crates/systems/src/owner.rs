@@ -1,0 +1,41 @@
+use families::target::Consent;
+use load::error::{Failure, FailureKind};
+
+/// Begins the marker of étalon's own databases.
+pub(crate) const MARKER: &str = "made by the benchmark etalon, which drops it and makes it anew";
+
+/// In the marker of a database that was given empty.
+pub(crate) const GIVEN: &str = "; the database itself was given";
+
+pub(crate) const MARKER_TABLE: &str = "etalon_marker";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// It does not exist.
+    Nobody,
+    Given,
+    Etalon,
+    /// Filled by étalon, made by somebody else.
+    Guest,
+    /// No marker.
+    SomebodyElse,
+}
+
+impl Owner {
+    pub(crate) fn of_marker(said: &str) -> Owner {
+        match said.starts_with(MARKER) {
+            true if said.ends_with(GIVEN) => Owner::Guest,
+            true => Owner::Etalon,
+            false => Owner::SomebodyElse,
+        }
+    }
+
+    /// Refuses a foreign one unless the user agreed. `what` is its name, `hint` says how to spare it.
+    pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<Owner, Failure> {
+        if self == Owner::SomebodyElse && consent == Consent::OwnOnly {
+            let cause = "it exists already, and étalon did not make it";
+            return Err(Failure::new(FailureKind::NotOurs, format!("use {what}"), cause).hint(hint));
+        }
+        Ok(self)
+    }
+}

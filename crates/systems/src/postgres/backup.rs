@@ -1,0 +1,330 @@
+//! Base backups by étalon's `BASE_BACKUP` or `pg_basebackup`; restored into a private server.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use host::process::{Held, Limit};
+use wire::postgres::base_backup::{Message, Options};
+
+use super::PostgresTarget;
+use super::private::Private;
+use super::programs::Programs;
+use crate::postgres::lane::CopyError;
+use crate::server::refusal::failure;
+use crate::server::restored;
+use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Scope, Taken};
+use families::backup::codec::{Codec, Compression, Decoder};
+use families::backup::meter::Meter;
+use families::backup::place::unpack_tar;
+use families::backup::sink::{Sink, io_failure};
+use families::backup::tool::{self, Tool};
+use load::error::{Failure, FailureKind};
+
+/// Backup label at the server.
+const LABEL: &str = "etalon";
+/// First release with [`Message`]'s protocol.
+const FIRST_RELEASE: u32 = 150_000;
+/// `MAX_RATE` in kB/s.
+const RATES_KB_S: std::ops::RangeInclusive<u64> = 32..=1_048_576;
+
+type RestoredServer = restored::RestoredServer<super::PostgresServer>;
+
+pub(super) struct PostgresBackups<'a> {
+    pub(super) target: &'a PostgresTarget,
+}
+
+/// As the server and its program take it.
+fn detail(compression: Compression) -> String {
+    let workers = match compression.workers {
+        0 => String::new(),
+        workers => format!(",workers={workers}"),
+    };
+    format!("level={}{workers}", compression.level)
+}
+
+fn max_rate_kb_s(request: &BackupRequest<'_>) -> Option<u64> {
+    request.max_rate_bytes_s.map(|rate| (rate / 1024).clamp(*RATES_KB_S.start(), *RATES_KB_S.end()))
+}
+
+impl PostgresBackups<'_> {
+    /// Refuses a server that étalon may not copy wholly, or could not restore.
+    fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        let tried = "take a base backup";
+        if self.target.private().is_none() {
+            // Restoring would run, on this host, whatever the server contains.
+            self.target.permits.foreign_restore(tried)?;
+        }
+        if self.target.private().is_none() && request.scope == Scope::OwnDatabase {
+            let cause = "it copies every database of the server, and this server is not étalon's own";
+            return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
+                "`whole_server = true` in the benchmark, or `--set 'benchmarks.*.whole_server=true'`, allows it; the \
+                 copy goes into a private folder and is removed",
+            ));
+        }
+        let facts = "SELECT concat_ws(' ', current_setting('server_version_num'), (SELECT count(*) FROM \
+                     pg_catalog.pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')))";
+        let answer = self.target.ask(|client| client.one(facts).map_err(|e| failure("look at the server", &e)))?;
+        let mut numbers = answer.split(' ').map(|word| word.parse::<u32>().unwrap_or_default());
+        let (release, tablespaces) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+        if release < FIRST_RELEASE {
+            let cause =
+                format!("the server is of release {}, and étalon speaks BASE_BACKUP from 15 on", release / 10_000);
+            return Err(Failure::new(FailureKind::Unsupported, tried, cause));
+        }
+        if tablespaces > 0 {
+            let cause = format!("the server has {tablespaces} tablespaces outside of its data folder");
+            return Err(Failure::new(FailureKind::Unsupported, tried, cause)
+                .hint("étalon restores into a private folder, where links out of it may not lead"));
+        }
+        Ok(())
+    }
+
+    fn program(&self) -> Result<PathBuf, Failure> {
+        let folders = self.target.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
+        let hint = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
+        // A private server's package may lack it; any on this machine will do.
+        let found = tool::find("pg_basebackup", &folders, hint);
+        found.or_else(|missing| {
+            let programs = Programs::find(None).map_err(|_| missing.clone())?;
+            tool::find("pg_basebackup", &[programs.folder], hint).map_err(|_| missing)
+        })
+    }
+
+    /// The server's compression.
+    fn options(request: &BackupRequest<'_>) -> Options {
+        let server = request.compressor == Compressor::Server && request.compression.codec != Codec::None;
+        Options {
+            compression: server.then(|| (request.compression.name(), detail(request.compression))),
+            max_rate_kb_s: max_rate_kb_s(request).map(|rate| rate as u32),
+        }
+    }
+
+    /// `BASE_BACKUP`.
+    fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+        let tried = "take a base backup";
+        let mut endpoint = self.target.endpoint.clone();
+        endpoint.startup = Some(("replication", "true"));
+        let (written, source_bytes) = meter.part("stream", || {
+            let mut client = endpoint.connect("").map_err(|failure| self.target.explain(failure))?;
+            // Limited from the first byte to the last.
+            let _limit = self.hold_sender(request)?;
+            let mut stream = Stream::new(request);
+            let command = Self::options(request).command(LABEL);
+            match client.copy_out(&command, &mut |body| stream.take(body)) {
+                Ok(()) => {}
+                Err(CopyError::Taker(failure)) => return Err(failure),
+                Err(CopyError::Server(error)) => return Err(self.target.explain(failure(tried, &error))),
+            }
+            let written = stream.finish()?;
+            // Its process has gone when its cost is counted.
+            client.close();
+            Ok(written)
+        })?;
+        meter.source_bytes = Some(source_bytes);
+        let compression = match request.compressor {
+            Compressor::Server => request.compression,
+            _ => request.own_compression(),
+        };
+        Ok(Taken {
+            method: Method::BaseBackup,
+            file: written.path,
+            compression,
+            layout: Layout::Tar,
+            compressor_cpu_s: written.compressor_cpu_s,
+            notes: Vec::new(),
+            served: None,
+        })
+    }
+
+    /// Limits a private server's sending process, the only one of its kind there.
+    fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
+        let Some(data) = self.target.private().filter(|_| !request.bounds.is_none()).map(|private| private.data())
+        else {
+            return Ok(None);
+        };
+        let mut bounds = request.bounds.clone();
+        if let Some(io) = &mut bounds.io {
+            // It reads these.
+            io.folders.push(data?);
+        }
+        let tried = "find the server's process that sends the backup";
+        let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
+        let pid = self.target.ask(|client| client.one(sql).map_err(|e| failure(tried, &e)))?;
+        let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
+        tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
+    }
+
+    /// By the program.
+    fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+        let program = self.program()?;
+        let address = &self.target.endpoint.address;
+        let compression = request.compression;
+        let own = request.own_compression();
+        let wanted = match request.compressor {
+            _ if compression.codec == Codec::None => "none".to_owned(),
+            Compressor::Own => "none".to_owned(),
+            Compressor::Server => format!("server-{}:{}", compression.name(), detail(compression)),
+            Compressor::Client => format!("client-{}:{}", compression.name(), detail(compression)),
+        };
+        let port = address.port.to_string();
+        let mut args: Vec<String> = ["-h", &address.host, "-p", &port, "-U", &address.user].map(str::to_owned).into();
+        args.extend(["-w", "-Ft", "-X", "fetch", "-c", "fast", "-l", LABEL].map(str::to_owned));
+        args.push(format!("--compress={wanted}"));
+        args.extend(max_rate_kb_s(request).map(|rate| format!("--max-rate={rate}")));
+        let mut call = Tool::new(&program, request.work).args(args).env("PGPASSWORD", address.password.as_deref());
+        for (name, value) in address.variables()? {
+            call = call.env(name, Some(&value));
+        }
+        // These would lead it to another server.
+        let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, Tool::without_env);
+        let mut taken = Taken {
+            method: Method::PgBasebackup,
+            file: request.folder.join(format!("base.tar{}", compression.ending())),
+            compression,
+            layout: Layout::Tar,
+            compressor_cpu_s: 0.0,
+            notes: Vec::new(),
+            served: None,
+        };
+        if own.codec == Codec::None {
+            let call = call.args(["-D".into(), request.folder.as_os_str().to_owned()]);
+            meter.part("stream", || call.run(request.interrupt)).map_err(|failure| self.target.explain(failure))?;
+            return Ok(taken);
+        }
+        let call = call.args(["-D", "-"]);
+        let written = meter.part("stream", || {
+            let mut sink = Sink::new(request, "base.tar", own)?;
+            call.run_out(&mut |out| sink.copy(out, "what pg_basebackup sends"))?;
+            sink.finish()
+        })?;
+        taken.file = written.path;
+        taken.compressor_cpu_s = written.compressor_cpu_s;
+        Ok(taken)
+    }
+}
+
+struct Stream<'a> {
+    request: &'a BackupRequest<'a>,
+    archive: Option<Sink<'a>>,
+    manifest: Option<Sink<'a>>,
+    source_bytes: u64,
+}
+
+impl<'a> Stream<'a> {
+    fn new(request: &'a BackupRequest<'a>) -> Stream<'a> {
+        Stream { request, archive: None, manifest: None, source_bytes: 0 }
+    }
+
+    fn take(&mut self, body: &[u8]) -> Result<(), Failure> {
+        let broken = |cause: String| Failure::new(FailureKind::Other, "understand the base backup", cause);
+        match Message::parse(body).map_err(|error| broken(error.to_string()))? {
+            Message::Data(data) => match (&mut self.manifest, &mut self.archive) {
+                (Some(sink), _) | (None, Some(sink)) => sink.write(data),
+                (None, None) => Err(broken("data came before the archive's name".to_owned())),
+            },
+            Message::Archive { tablespace: b"", .. } if self.archive.is_none() => {
+                // Our own name: the server's could lead anywhere.
+                let coded = match self.request.compressor {
+                    Compressor::Server => format!("base.tar{}", self.request.compression.ending()),
+                    _ => "base.tar".to_owned(),
+                };
+                self.archive = Some(Sink::new(self.request, &coded, self.request.own_compression())?);
+                Ok(())
+            }
+            Message::Archive { .. } => Err(broken("it has more than one archive".to_owned())),
+            Message::Manifest => {
+                self.manifest = Some(Sink::new(self.request, "backup_manifest", Compression::NONE)?);
+                Ok(())
+            }
+            Message::Progress(bytes) => {
+                self.source_bytes = bytes;
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(families::backup::sink::Written, u64), Failure> {
+        let none = || Failure::new(FailureKind::Other, "take a base backup", "the server sent no archive");
+        if let Some(manifest) = self.manifest {
+            manifest.finish()?;
+        }
+        Ok((self.archive.ok_or_else(none)?.finish()?, self.source_bytes))
+    }
+}
+
+impl Backups for PostgresBackups<'_> {
+    fn methods(&self) -> (&'static str, &'static [Method]) {
+        ("PostgreSQL", &[Method::BaseBackup, Method::PgBasebackup])
+    }
+
+    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        if request.bounds.cores.is_some() && self.target.private().is_none() {
+            return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
+        }
+        match self.method(request.method)? {
+            Method::PgBasebackup if request.bounds.cores.is_some() => {
+                let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
+                return Err(request.no_process_to_hold(why).hint("`method = \"base-backup\"`"));
+            }
+            Method::PgBasebackup => {
+                self.program()?;
+            }
+            _ if request.compressor == Compressor::Client && request.compression.codec != Codec::None => {
+                return Err(request
+                    .no_such_compressor("the client of `base-backup` is étalon itself")
+                    .hint("`where = \"own\"`, or `method = \"pg_basebackup\"`"));
+            }
+            _ => {}
+        }
+        self.check_server(request)
+    }
+
+    fn programs(&self, method: Method) -> Vec<(String, String)> {
+        let found = (method == Method::PgBasebackup).then(|| self.program().ok()).flatten();
+        found.map(|program| ("pg_basebackup".to_owned(), tool::version(&program))).into_iter().collect()
+    }
+
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+        match self.method(request.method)? {
+            Method::PgBasebackup => self.call(request, meter),
+            _ => self.speak(request, meter),
+        }
+    }
+
+    fn restore(
+        &self,
+        taken: &Taken,
+        request: &BackupRequest<'_>,
+        meter: &mut Meter,
+    ) -> Result<Box<dyn Restored>, Failure> {
+        let address = &self.target.endpoint.address;
+        let mut private = match self.target.private() {
+            Some(private) => private.empty_twin(request.folder)?,
+            None => Private::empty(None, &Default::default(), request.folder)?,
+        };
+        let data = private.data()?;
+        let user = private.user().cloned();
+        let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
+        meter.source_bytes = Some(bytes);
+        meter.codec_cpu_s += cpu_s;
+        private.make_settings_own(address)?;
+        let endpoint = meter.part("recover", || private.start_restored(address))?;
+        Ok(Box::new(RestoredServer { private, endpoint }))
+    }
+}
+
+/// Returns bytes and CPU seconds of decompression.
+fn unpack(
+    taken: &Taken,
+    max_rate_bytes_s: Option<u64>,
+    data: &Path,
+    user: Option<&host::process::User>,
+) -> Result<(u64, f64), Failure> {
+    let tried = format!("unpack the backup into {}", data.display());
+    let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;
+    let from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
+    let mut from = from.at_most(max_rate_bytes_s);
+    unpack_tar(&mut from, data, user).map_err(|error| io_failure(&tried, &error))?;
+    fs::create_dir_all(data.join("pg_wal")).map_err(|error| io_failure(&tried, &error))?;
+    Ok((from.bytes, from.cpu.as_secs_f64()))
+}

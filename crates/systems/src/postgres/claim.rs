@@ -1,0 +1,61 @@
+//! The control session's limits, and étalon's claim.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+
+use super::connect::Endpoint;
+use crate::kept::outwait;
+use crate::postgres::lane::{AskError, Client, Spoken};
+use crate::server::refusal::failure;
+use crate::server::target;
+use crate::server::url::Address as _;
+use load::error::{Failure, FailureKind};
+
+/// "etal" in ASCII.
+const LOCK_CLASS: i32 = i32::from_be_bytes(*b"etal");
+
+/// Names this process among a database's users. Several systems of a plan may be one database with other settings, so
+/// the claim is the process's.
+fn own_key() -> i32 {
+    static KEY: OnceLock<i32> = OnceLock::new();
+    *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
+}
+
+/// The session's own.
+pub(crate) struct Claim;
+
+impl target::Claim for Claim {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+
+    fn set_limits(client: &mut Client) -> Result<(), AskError> {
+        client.execute("SET lock_timeout = '30s'; SET statement_timeout = 0")
+    }
+
+    fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
+        let own = own_key();
+        let tried = format!("claim the database at {}", endpoint.address.shown());
+        let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {own})");
+        client.execute(&lock).map_err(|error| failure(tried.clone(), &error))?;
+        let rivals = format!(
+            "SELECT l.pid, coalesce(a.client_addr::text, 'this machine'), coalesce(a.application_name, 'it does not say what'), \
+             coalesce(pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.backend_start)::text, 'a while') \
+             FROM pg_catalog.pg_locks l \
+             LEFT JOIN pg_catalog.pg_stat_activity a USING (pid) JOIN pg_catalog.pg_database d ON d.oid = l.database \
+             WHERE l.locktype = 'advisory' AND l.classid = {LOCK_CLASS} AND l.objid <> {own} \
+             AND d.datname = pg_catalog.current_database()"
+        );
+        outwait(|| {
+            let found = client.rows(&rivals).map_err(|error| failure(tried.clone(), &error))?;
+            let Some(rival) = found.first() else { return Ok(ControlFlow::Break(Claim)) };
+            let text = |place: usize| rival.get(place).cloned().flatten().unwrap_or_default();
+            let (pid, from, name, age) = (text(0), text(1), text(2), text(3));
+            let cause = format!("another étalon (`{name}`) is using it, in session {pid} from {from}, open for {age}");
+            let hint = format!(
+                "wait until it has ended or use another database; if it is a remnant, `SELECT pg_terminate_backend({pid})`"
+            );
+            Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))
+        })
+    }
+}

@@ -1,0 +1,171 @@
+//! Counters and privileges, found in the server's catalog, not by version.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::postgres::lane::{AskError, Client};
+use crate::server::counted::{Counting, Question};
+use crate::server::refusal::failure;
+use load::counters::Counters;
+use load::error::Failure;
+
+/// Before version 15 sessions report counts at most this often, and cannot be forced.
+const REPORT_INTERVAL: Duration = Duration::from_millis(600);
+
+#[derive(Clone, Debug)]
+pub(super) struct Abilities {
+    /// All counters in one row, in the order of [`COUNTERS`].
+    query: String,
+    /// Index into [`COUNTERS`], and reason.
+    missing: Vec<(usize, &'static str)>,
+    flush: Flush,
+    /// Whether the login may checkpoint.
+    pub(super) checkpoint: Result<(), String>,
+}
+
+/// How a session's counts become visible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flush {
+    /// `pg_stat_force_next_flush()`, from version 15 on.
+    Forced,
+    InTime,
+}
+
+struct Source {
+    name: &'static str,
+    unit: &'static str,
+    /// In order: table, required columns, expression.
+    ways: &'static [(&'static str, &'static [&'static str], &'static str)],
+    missing: &'static str,
+}
+
+const DATABASE: &str = "pg_stat_database";
+
+/// `pg_stat_database` counts the database, the others the whole server.
+const COUNTERS: &[Source] = &[
+    source("commits", "", &[(DATABASE, &["xact_commit"], "d.xact_commit")]),
+    source("rollbacks", "", &[(DATABASE, &["xact_rollback"], "d.xact_rollback")]),
+    source("deadlocks", "", &[(DATABASE, &["deadlocks"], "d.deadlocks")]),
+    source("blocks_read", "blocks", &[(DATABASE, &["blks_read"], "d.blks_read")]),
+    source("blocks_hit", "blocks", &[(DATABASE, &["blks_hit"], "d.blks_hit")]),
+    source("temp_bytes", "bytes", &[(DATABASE, &["temp_bytes"], "d.temp_bytes")]),
+    Source {
+        name: "wal_bytes",
+        unit: "bytes",
+        ways: &[
+            ("pg_stat_wal", &["wal_bytes"], "(SELECT wal_bytes FROM pg_catalog.pg_stat_wal)"),
+            (DATABASE, &[], "pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), '0/0')"),
+        ],
+        missing: "",
+    },
+    Source {
+        name: "checkpoints",
+        unit: "",
+        ways: &[
+            // From version 17 on.
+            (
+                "pg_stat_checkpointer",
+                &["num_timed", "num_requested"],
+                "(SELECT num_timed + num_requested FROM pg_catalog.pg_stat_checkpointer)",
+            ),
+            (
+                "pg_stat_bgwriter",
+                &["checkpoints_timed", "checkpoints_req"],
+                "(SELECT checkpoints_timed + checkpoints_req FROM pg_catalog.pg_stat_bgwriter)",
+            ),
+        ],
+        missing: "this server has neither pg_stat_checkpointer nor checkpoints in pg_stat_bgwriter",
+    },
+];
+
+/// The session's local transaction number: each transaction, read-only ones too, takes the process's next, visible in
+/// the lock on itself.
+///
+/// <https://www.postgresql.org/docs/current/transaction-id.html>
+pub(super) const OF_SESSION: Question = Question {
+    sql: "SELECT pg_catalog.pg_backend_pid()::bigint, pg_catalog.split_part(virtualtransaction, '/', 2)::bigint FROM \
+          pg_catalog.pg_locks WHERE locktype = 'virtualxid' AND pid = pg_catalog.pg_backend_pid()",
+    columns: &[Counting::Transactions],
+};
+
+type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
+
+const fn source(name: &'static str, unit: &'static str, ways: Ways) -> Source {
+    Source { name, unit, ways, missing: "this server's pg_stat_database has no such column" }
+}
+
+pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
+    let tried = "look into the server's catalog";
+    let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a \
+               JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
+               WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
+               ('pg_stat_database', 'pg_stat_wal', 'pg_stat_checkpointer', 'pg_stat_bgwriter')";
+    let columns: Vec<String> = client
+        .rows(sql)
+        .map_err(|error| failure(tried, &error))?
+        .into_iter()
+        .filter_map(|row| row.into_iter().next().flatten())
+        .collect();
+    let has = |table: &str, column: &str| columns.iter().any(|known| *known == format!("{table}.{column}"));
+    let mut missing = Vec::new();
+    let mut expressions = Vec::new();
+    for (place, source) in COUNTERS.iter().enumerate() {
+        let way = source.ways.iter().find(|(table, needed, _)| needed.iter().all(|column| has(table, column)));
+        match way {
+            Some((_, _, expression)) => expressions.push(*expression),
+            None => {
+                missing.push((place, source.missing));
+                expressions.push("NULL");
+            }
+        }
+    }
+    let query = format!(
+        "SELECT {} FROM pg_catalog.pg_stat_database d WHERE d.datname = pg_catalog.current_database()",
+        expressions.join(", ")
+    );
+    let flush = client.one("SELECT pg_catalog.to_regproc('pg_catalog.pg_stat_force_next_flush') IS NOT NULL");
+    let flush = if flush.map_err(|error| failure(tried, &error))? == "t" { Flush::Forced } else { Flush::InTime };
+    let checkpoint = may_checkpoint(client).map_err(|error| failure(tried, &error))?;
+    Ok(Abilities { query, missing, flush, checkpoint })
+}
+
+/// Superusers, and from version 15 on members of `pg_checkpoint`.
+fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, AskError> {
+    let sql = "SELECT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) OR coalesce((SELECT \
+               pg_catalog.pg_has_role(current_user, oid, 'USAGE') FROM pg_catalog.pg_roles \
+               WHERE rolname = 'pg_checkpoint'), false)";
+    let refused = "the role is neither a superuser nor a member of pg_checkpoint; `GRANT pg_checkpoint TO …` lets it";
+    Ok(if client.one(sql)? == "t" { Ok(()) } else { Err(refused.to_owned()) })
+}
+
+impl Abilities {
+    /// Each query is its own transaction, so none sees an old snapshot.
+    pub(super) fn read(&self, client: &mut Client) -> Result<Counters, Failure> {
+        let rows = client.rows(&self.query).map_err(|error| failure("read the server's counters", &error))?;
+        let mut counters = Counters::default();
+        for (place, source) in COUNTERS.iter().enumerate() {
+            let value = rows.first().and_then(|row| row.get(place)?.as_ref()?.parse().ok());
+            match value {
+                Some(value) => counters.set(source.name, source.unit, value),
+                None => {
+                    let reason = self.missing.iter().find(|(missing, _)| *missing == place);
+                    let reason = reason.map_or("the server gave no value", |(_, reason)| reason);
+                    counters.unavailable(source.name, source.unit, reason);
+                }
+            }
+        }
+        Ok(counters)
+    }
+
+    /// Publishes this session's counts: the load's must not arrive in a run and trigger autovacuum.
+    pub(super) fn flush(&self, client: &mut Client) -> Result<(), Failure> {
+        let sql = match self.flush {
+            Flush::Forced => "SELECT pg_catalog.pg_stat_force_next_flush()",
+            Flush::InTime => {
+                thread::sleep(REPORT_INTERVAL);
+                "SELECT 1"
+            }
+        };
+        client.execute(sql).map_err(|error| failure("bring the server's statistics up to date", &error))
+    }
+}

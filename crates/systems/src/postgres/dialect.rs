@@ -1,0 +1,24 @@
+use std::borrow::Cow;
+
+use families::dataset::{ColumnKind, Dialect};
+
+pub(super) struct PostgresDialect;
+
+impl Dialect for PostgresDialect {
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "integer".to_owned(),
+            ColumnKind::BigInt => "bigint".to_owned(),
+            ColumnKind::Char(length) => format!("character({length})"),
+            ColumnKind::Timestamp => "timestamp".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        format!("${number}")
+    }
+
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(sql)
+    }
+}

@@ -1,0 +1,89 @@
+//! What PostgreSQL's commits promise: <https://www.postgresql.org/docs/current/wal-reliability.html>,
+//! <https://www.postgresql.org/docs/current/runtime-config-wal.html> and, of tables that are not logged,
+//! <https://www.postgresql.org/docs/current/sql-createtable.html#SQL-CREATETABLE-UNLOGGED>.
+
+use model::DurabilityTier::{Delayed, Durable, Unsafe};
+
+use crate::durability::Is::{NoneOf, OneOf};
+use crate::durability::Rule;
+
+/// Settings behind the durability.
+pub(super) const LISTED: &[&str] = &["fsync", "full_page_writes", "synchronous_commit", "wal_sync_method"];
+
+/// The first matching row counts. `system` is the server's operating system by its build; `unlogged tables` counts
+/// foreign unlogged tables.
+pub(super) const TABLE: &[Rule] = &[
+    Rule {
+        when: &[("fsync", OneOf(&["off"]))],
+        tier: Unsafe,
+        why: "nothing is synced: a power cut can corrupt the database",
+    },
+    Rule {
+        when: &[("full_page_writes", OneOf(&["off"]))],
+        tier: Unsafe,
+        why: "a page that a power cut tears cannot be mended from the log",
+    },
+    Rule {
+        when: &[("system", OneOf(&["macos"])), ("wal_sync_method", NoneOf(&["fsync_writethrough"]))],
+        tier: Unsafe,
+        why: "macOS ends a sync when the drive has the data in its cache, which a power cut empties in any order",
+    },
+    Rule {
+        when: &[("unlogged tables", OneOf(&["all"]))],
+        tier: Unsafe,
+        why: "the tables are not logged: a crash of the server empties them",
+    },
+    Rule {
+        when: &[("synchronous_commit", OneOf(&["off"]))],
+        tier: Delayed,
+        why: "a commit does not wait for the log, which is synced a moment later",
+    },
+    Rule {
+        when: &[("unlogged tables", OneOf(&["some"]))],
+        tier: Durable,
+        why: "some of the tables are not logged, and a crash of the server empties them",
+    },
+    Rule {
+        when: &[("system", OneOf(&["windows"])), ("wal_sync_method", OneOf(&["open_datasync", "open_sync"]))],
+        tier: Durable,
+        why: "a drive may keep what is written through in its cache, where it is set to; `fsync` and `fdatasync` empty it",
+    },
+    Rule { when: &[], tier: Durable, why: "" },
+];
+
+/// The operating system in `version()`.
+pub(super) fn system_of(version: &str) -> &'static str {
+    let built_for = |marks: &[&str]| marks.iter().any(|mark| version.contains(mark));
+    match () {
+        () if built_for(&["apple-darwin"]) => "macos",
+        () if built_for(&["Visual C++", "mingw", "msvc", "windows"]) => "windows",
+        () => "another",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_shows_the_table_and_every_row_is_reached() {
+        let best = [
+            ("fsync", "on"),
+            ("full_page_writes", "on"),
+            ("synchronous_commit", "on"),
+            ("wal_sync_method", "fdatasync"),
+            ("unlogged tables", "none"),
+            ("system", "another"),
+        ];
+        crate::durability::tests::walk(TABLE, &best);
+    }
+
+    #[test]
+    fn a_server_tells_its_system_by_its_build() {
+        let of = |built| system_of(&format!("PostgreSQL 17.2 {built}, 64-bit"));
+        assert_eq!(of("on aarch64-apple-darwin23.6.0, compiled by Apple clang version 16.0.0"), "macos");
+        assert_eq!(of("on x86_64-windows, compiled by msvc-19.42.34435"), "windows");
+        assert_eq!(of(", compiled by Visual C++ build 1914"), "windows");
+        assert_eq!(of("(Debian 17.2-1) on x86_64-pc-linux-gnu, compiled by gcc"), "another");
+    }
+}

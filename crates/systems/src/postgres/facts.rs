@@ -1,0 +1,181 @@
+//! Server facts, settings and durability.
+
+use std::path::PathBuf;
+
+use model::{Durability, Facts, Nature};
+
+use super::durability;
+use super::url::Address;
+use crate::data_place::{DataPlace, hidden};
+use crate::durability::{first_fit, listed};
+use crate::postgres::lane::{AskError, Client};
+use crate::server::refusal::failure;
+use crate::server::url::Address as _;
+use families::dataset::Tables;
+use load::error::Failure;
+
+/// Settings that differ between equal servers, sessions or starts: places, names, session state. Logging counts, since
+/// it costs time.
+const PASSING: &[&str] = &[
+    "application_name",
+    "cluster_name",
+    "event_source",
+    "in_hot_standby",
+    "listen_addresses",
+    "log_filename",
+    "log_timezone",
+    "port",
+    "primary_slot_name",
+    "search_path",
+    "shared_memory_size",
+    "shared_memory_size_in_huge_pages",
+    "syslog_ident",
+    "transaction_deferrable",
+    "transaction_isolation",
+    "transaction_read_only",
+];
+
+/// And by the ends of their names.
+const PASSING_ENDS: &[&str] = &["_file", "_directory", "_directories"];
+
+/// Commands or connection strings that may hold passwords: only whether they are set.
+const SECRET: &[&str] = &[
+    "archive_cleanup_command",
+    "archive_command",
+    "primary_conninfo",
+    "recovery_end_command",
+    "restore_command",
+    "ssl_passphrase_command",
+];
+
+/// In a session like a run's.
+pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
+    let asked = |error: AskError| failure("read the server's facts", &error);
+    let mut facts = Facts::default();
+    facts.identity("server.product", "PostgreSQL");
+    let version = client.one("SELECT version()").map_err(asked)?;
+    facts.identity("server.version", version.clone());
+    for row in client.rows(SETTINGS).map_err(asked)? {
+        let [Some(name), Some(value)] = &row[..] else { continue };
+        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+    }
+    facts.identity("server.extensions", client.one(EXTENSIONS).map_err(asked)?);
+    // With `jit` on, a server without the compiler silently interprets.
+    if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
+        facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
+    }
+    for row in client.rows(DATABASE).map_err(asked)? {
+        let text = |place: usize| row.get(place).cloned().flatten().unwrap_or_default();
+        for (place, name) in ["encoding", "collation", "character_type", "locale_provider"].iter().enumerate() {
+            facts.identity(format!("database.{name}"), text(place));
+        }
+        facts.passing("database.name", text(4));
+        facts.passing("database.size_bytes", text(5));
+    }
+    facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
+    facts.passing("path.address", address.shown());
+    let tls = client.one(TLS).map_err(asked)?;
+    facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
+    let place = data_place(client, address).map_err(asked)?;
+    // The log may be a link to another device, invisible without access to the folder.
+    let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
+    let process = match &place {
+        DataPlace::Here(_) => client.one("SELECT pg_catalog.pg_backend_pid()").map_err(asked)?.parse().ok(),
+        DataPlace::Elsewhere(_) => None,
+    };
+    let unlogged = match tables {
+        // Étalon's own are logged.
+        Tables::Own => "none".to_owned(),
+        Tables::None => client.one(UNLOGGED).map_err(asked)?,
+    };
+    if tables == Tables::None {
+        facts.identity("database.unlogged_tables", unlogged.clone());
+    }
+    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
+    facts.set_durability(&durability);
+    Ok(facts)
+}
+
+/// As `SHOW` prints them, with units.
+const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";
+
+const EXTENSIONS: &str = "SELECT coalesce(pg_catalog.string_agg(extname || ' ' || extversion, ', ' ORDER BY extname), '') \
+                          FROM pg_catalog.pg_extension";
+
+/// As JSON, since columns differ between versions.
+const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
+                        coalesce(j->>'datcollate', ''), coalesce(j->>'datctype', ''), coalesce(j->>'datlocprovider', ''), \
+                        datname, pg_catalog.pg_database_size(oid) \
+                        FROM (SELECT d.oid, d.encoding, d.datname, pg_catalog.to_jsonb(d) AS j \
+                        FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()) AS here";
+
+const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
+                   WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
+
+fn nature(name: &str) -> Nature {
+    let passing = PASSING.contains(&name)
+        || PASSING_ENDS.iter().any(|end| name.ends_with(end))
+        || name.starts_with("unix_socket_");
+    if passing { Nature::Passing } else { Nature::Identity }
+}
+
+fn shown(name: &str, value: &str) -> String {
+    let speaks_of_secrets = ["passphrase", "secret", "token", "conninfo"].iter().any(|word| name.contains(word))
+        || (name.contains("password") && name != "password_encryption");
+    if !(SECRET.contains(&name) || speaks_of_secrets) {
+        return value.to_owned();
+    }
+    hidden(value)
+}
+
+pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
+    let folder = client.one("SELECT pg_catalog.current_setting('data_directory', true)");
+    let folder = match folder {
+        Ok(folder) if !folder.is_empty() => PathBuf::from(folder),
+        // A stopping server refuses with another error.
+        Err(error) if error.state() != INSUFFICIENT_PRIVILEGE => return Err(error),
+        _ => {
+            let reason = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
+            return Ok(DataPlace::Elsewhere(reason.to_owned()));
+        }
+    };
+    // A container's server has another address from outside.
+    let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
+    let here = address.is_socket() || client.one(same)? == "t";
+    Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
+}
+
+const INSUFFICIENT_PRIVILEGE: &str = "42501";
+
+/// Foreign unlogged tables.
+const UNLOGGED: &str = "SELECT CASE count(*) FILTER (WHERE relpersistence = 'u') WHEN 0 THEN 'none' WHEN count(*) THEN 'all' \
+                        ELSE 'some' END FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                        WHERE relkind IN ('r', 'm') AND relpersistence <> 't' \
+                        AND nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'";
+
+fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
+    let setting = |name: &str| match name {
+        "system" => Some(durability::system_of(version).to_owned()),
+        "unlogged tables" => Some(unlogged.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_owned),
+    };
+    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {
+        assert!(!shown("primary_conninfo", "host=x password=hunter2").contains("hunter2"));
+        assert!(!shown("some_ext.api_token", "hunter2").contains("hunter2"));
+        assert_eq!(shown("password_encryption", "scram-sha-256"), "scram-sha-256");
+        for name in ["port", "data_directory", "unix_socket_directories", "log_directory", "transaction_read_only"] {
+            assert_eq!(nature(name), Nature::Passing, "{name}");
+        }
+        for name in ["fsync", "shared_buffers", "wal_level", "log_statement", "transaction_timeout"] {
+            assert_eq!(nature(name), Nature::Identity, "{name}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! A blocking connection: login, control plane, copies, start of a lane.
+
+use std::io;
+use std::time::Duration;
+
+use host::reactor::Socket;
+use wire::WireError;
+use wire::postgres::{
+    Config, ErrorFields, Event, Handshake, Progress, Rows, Scanner, Session, TransactionStatus, frontend,
+    tls_server_end_point,
+};
+
+use super::connection::Connection;
+use super::statement::{Encoded, name};
+use super::{AskError, Client, Opened, Statements};
+use crate::server::dialogue::{Asker, Pieces, Protocol, TextRows, Tls};
+use load::error::Failure;
+
+/// Several of the server's messages.
+const COPY_BYTES: usize = 1 << 18;
+const NO_DATA: &str = "étalon's statements have no data for COPY";
+
+/// Of a session.
+pub(crate) struct Spoken {
+    session: Session,
+    scanner: Scanner,
+}
+
+/// The end of what a server says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    Ready(TransactionStatus),
+    /// It waits for data.
+    CopyIn,
+}
+
+pub(crate) enum CopyError {
+    /// Or the connection.
+    Server(AskError),
+    /// The consumer.
+    Taker(Failure),
+}
+
+impl<E: Into<AskError>> From<E> for CopyError {
+    fn from(error: E) -> CopyError {
+        CopyError::Server(error.into())
+    }
+}
+
+/// With `tls` if configured, within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, its certificate is not trusted, it takes too long, or the
+/// connection fails.
+pub(crate) fn log_in(
+    socket: Socket,
+    config: Config,
+    tls: Option<&Tls>,
+    patience: Duration,
+) -> Result<Client, AskError> {
+    let mut asker = Asker::new(socket, patience);
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    let mut progress = handshake.start(&mut out)?;
+    loop {
+        asker.write(&mut out)?;
+        progress = match progress {
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
+            },
+            Progress::StartTls => {
+                let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
+                asker.link = asker.link.start_tls(tls).map_err(fault_of_tls)?;
+                let end_point = asker.link.certificate().and_then(tls_server_end_point);
+                handshake.tls_started(end_point, &mut out)?
+            }
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                let mut early = session.leftover();
+                while scanner.next(&mut early)?.is_some() {}
+                // An index of a large table takes as long as it takes.
+                asker.be_patient()?;
+                return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
+            }
+        };
+    }
+}
+
+/// Another `sslmode` can help against the peer's fault, but not against a lost connection.
+fn fault_of_tls(cause: io::Error) -> AskError {
+    match cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) {
+        true => AskError::Tls(cause),
+        false => AskError::Io(cause),
+    }
+}
+
+impl Protocol for Spoken {
+    type Error = ErrorFields;
+    type Connection = Connection;
+    type Statements = Statements;
+
+    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+        frontend::query(sql, &mut client.out)?;
+        client.protocol.scanner.set_rows(Rows::Keep);
+        let mut rows = Vec::new();
+        let until = client.hear(|event| {
+            if let Event::Row(row) = event {
+                let text = |value: Option<&[u8]>| value.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+                rows.push(row.iter().map(text).collect());
+            }
+        })?;
+        if until == Until::CopyIn {
+            frontend::copy_fail(NO_DATA, &mut client.out)?;
+            client.hear(|_| {})?;
+        }
+        Ok(rows)
+    }
+
+    fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
+        let encoded = match statements {
+            Statements::Prepared(texts) => client.prepare(texts)?,
+            Statements::Extended(texts) => {
+                texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
+            }
+            Statements::Simple => Vec::new(),
+        };
+        client.lift_limit()?;
+        let connection = Connection::new(client.protocol.scanner, encoded, client.protocol.session.process_id());
+        Ok(Opened { link: client.asker.link, connection })
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        frontend::terminate(out);
+    }
+}
+
+impl Client {
+    /// Sends `out`, and reads to the end of the answer or until data are wanted.
+    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Until, AskError> {
+        self.asker.ask(&mut self.out)?;
+        let mut refusal = None;
+        let mut answer_bytes = 0;
+        loop {
+            let mut input = match self.asker.hear::<ErrorFields>(&mut answer_bytes)? {
+                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
+                input => input,
+            };
+            while let Some(event) = self.protocol.scanner.next(&mut input)? {
+                match event {
+                    Event::Ready(status) => {
+                        return refusal.map_or(Ok(Until::Ready(status)), |e| Err(AskError::Server(e)));
+                    }
+                    Event::CopyIn(_) => return Ok(Until::CopyIn),
+                    Event::Error(error) => refusal = refusal.or(Some(error)),
+                    event => on_event(event),
+                }
+            }
+        }
+    }
+
+    /// Runs `COPY … FROM STDIN` and sends the pieces.
+    pub(crate) fn copy_in(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<(), AskError> {
+        frontend::query(sql, &mut self.out)?;
+        if self.hear(|_| {})? != Until::CopyIn {
+            return Err(WireError::Protocol("it did not ask for the data").into());
+        }
+        let mut piece = String::new();
+        loop {
+            piece.clear();
+            let more = pieces(&mut piece);
+            frontend::copy_data(piece.as_bytes(), &mut self.out)?;
+            if !more {
+                break;
+            }
+            // The server may refuse midway, and says so only at the end.
+            self.asker.ask(&mut self.out)?;
+        }
+        frontend::copy_done(&mut self.out);
+        self.hear(|_| {}).map(|_| ())
+    }
+
+    /// Passes the data of a command with one long stream of them to `take`.
+    pub(crate) fn copy_out(
+        &mut self,
+        command: &str,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
+    ) -> Result<(), CopyError> {
+        frontend::query(command, &mut self.out)?;
+        self.asker.ask(&mut self.out)?;
+        self.asker.read_at_once(COPY_BYTES);
+        self.protocol.scanner.set_rows(Rows::Keep);
+        let mut refusal = None;
+        loop {
+            let mut input = match self.asker.read()? {
+                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server).into()),
+                input => input,
+            };
+            while let Some(event) = self.protocol.scanner.next(&mut input)? {
+                match event {
+                    Event::CopyData(data) => take(data).map_err(CopyError::Taker)?,
+                    Event::Error(error) => refusal = refusal.or(Some(error)),
+                    Event::Ready(_) => return refusal.map_or(Ok(()), |error| Err(AskError::Server(error).into())),
+                    Event::CopyIn(_) => return Err(WireError::Protocol("the server wants data").into()),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Parameter types of the statements, prepared by number.
+    fn prepare(&mut self, statements: &[String]) -> Result<Vec<Encoded>, AskError> {
+        for (number, sql) in statements.iter().enumerate() {
+            frontend::parse(&name(number), sql, &[], &mut self.out)?;
+            frontend::describe_statement(&name(number), &mut self.out)?;
+        }
+        frontend::sync(&mut self.out);
+        let mut all: Vec<Vec<u32>> = Vec::new();
+        let until = self.hear(|event| {
+            if let Event::ParameterTypes(types) = event {
+                all.push(types.iter().collect());
+            }
+        })?;
+        if until != Until::Ready(TransactionStatus::Idle) {
+            return Err(WireError::Protocol("the session began within a transaction").into());
+        }
+        Ok(all.iter().enumerate().map(|(number, types)| Encoded::prepared(number, types)).collect::<Result<_, _>>()?)
+    }
+}

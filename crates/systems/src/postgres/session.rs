@@ -1,0 +1,193 @@
+//! A plan's settings on foreign servers: only for étalon's own sessions.
+
+use std::collections::BTreeMap;
+
+use model::Value;
+
+use super::SCHEMA;
+use super::connect::{Endpoint, OpenError};
+use crate::postgres::lane::{AskError, Client, Spoken};
+use crate::server::refusal::failure;
+use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
+use crate::server::target::{Purpose, Settings};
+use load::error::{Failure, FailureKind};
+
+pub(super) const PRODUCT: &str = "PostgreSQL";
+
+/// Needed by étalon.
+pub(super) const RESERVED: Reserved = &[
+    ("search_path", "étalon's tables are in a schema of their own, which its sessions look into"),
+    ("client_encoding", "étalon speaks UTF-8"),
+];
+
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    /// Settings that only a new session can have, as `-c name=value`.
+    pub(super) options: String,
+    /// `SET` statements.
+    pub(super) sql: String,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session { options: String::new(), sql: set("search_path", SCHEMA) }
+    }
+}
+
+impl Session {
+    /// Tries each of the plan's settings, so that a wrong one is named.
+    ///
+    /// # Errors
+    /// A setting that the server does not know, that no session may change, or that does not take the value.
+    pub(super) fn with_settings(
+        endpoint: &Endpoint,
+        client: &mut Client,
+        settings: &BTreeMap<String, Value>,
+    ) -> Result<Session, Failure> {
+        let mut session = Session::default();
+        if settings.is_empty() {
+            return Ok(session);
+        }
+        let known = known_settings(client)?;
+        let mut options = Vec::new();
+        for (name, value) in settings {
+            let text = value.to_string();
+            match scope(name, &text, &known)? {
+                Scope::Session => {
+                    client.execute(&set(name, &text)).map_err(|error| refused(name, &text, &error))?;
+                    session.sql.push_str(&set(name, &text));
+                }
+                Scope::Start => options.push(option(name, &text)),
+            }
+        }
+        session.options = options.join(" ");
+        if !session.options.is_empty() {
+            // Fails here because of settings rather than in a later step.
+            session.open(endpoint, Purpose::Load)?.close();
+        }
+        Ok(session)
+    }
+}
+
+impl Settings for Session {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+
+    /// Without étalon's schema: with the role's search path.
+    fn on_tables_of_others(&self) -> Session {
+        let own = set("search_path", SCHEMA);
+        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1) }
+    }
+
+    /// With these settings.
+    fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
+        let mut client = endpoint.try_connect(&self.options).map_err(OpenError::Refused)?;
+        if !self.sql.is_empty() {
+            client.execute(&self.sql).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        }
+        Ok(client)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    Session,
+    Start,
+}
+
+/// With their contexts.
+fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
+    let rows = client.rows("SELECT name, context FROM pg_catalog.pg_settings");
+    let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
+    let pair = |row: Vec<Option<String>>| {
+        let mut row = row.into_iter();
+        Some((row.next()??, row.next()??))
+    };
+    Ok(rows.into_iter().filter_map(pair).collect())
+}
+
+fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
+    let refuse = |cause: String| Failure::new(FailureKind::Plan, tried(name, value), cause);
+    refuse_reserved(name, value, RESERVED)?;
+    match known.get(name).map(String::as_str) {
+        Some("user" | "superuser") => Ok(Scope::Session),
+        Some("backend" | "superuser-backend") => Ok(Scope::Start),
+        Some("internal") => Err(refuse("it cannot be set: it says how the server was built or initialised".to_owned())),
+        Some(context) => {
+            let how = if context == "postmaster" { "at the server's start" } else { "in the server's configuration" };
+            Err(refuse(format!("it can be set only {how}, and étalon does not change a server that it did not start"))
+                .hint("let étalon start one: `server = { engine = \"postgres\" }` in place of `url`"))
+        }
+        // Extensions loaded on first use have settings with a dot.
+        None if name.contains('.') => Ok(Scope::Session),
+        None => Err(unknown(PRODUCT, name, value, known.keys().map(String::as_str))),
+    }
+}
+
+fn refused(name: &str, value: &str, error: &AskError) -> Failure {
+    let failure = failure(tried(name, value), error);
+    match error {
+        _ if failure.kind == FailureKind::Permission => {
+            failure.hint("the role may not set it; ask for `GRANT SET ON PARAMETER`, or use a superuser")
+        }
+        AskError::Server(error) => {
+            let hint = error.hint.clone().or(failure.hint);
+            Failure { kind: FailureKind::Plan, hint, ..failure }
+        }
+        _ => failure,
+    }
+}
+
+/// `set_config` parses values like the configuration file, so a list stays a list.
+fn set(name: &str, value: &str) -> String {
+    format!("SELECT pg_catalog.set_config({}, {}, false);", literal(name), literal(value))
+}
+
+/// Independent of `standard_conforming_strings`.
+pub(super) fn literal(text: &str) -> String {
+    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+/// For the startup message's `options`.
+fn option(name: &str, value: &str) -> String {
+    let escape = |text: &str| text.replace('\\', "\\\\").replace(' ', "\\ ");
+    format!("-c {}={}", escape(name), escape(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> BTreeMap<String, String> {
+        let settings = [
+            ("synchronous_commit", "user"),
+            ("jit_debugging_support", "superuser-backend"),
+            ("shared_buffers", "postmaster"),
+            ("fsync", "sighup"),
+            ("block_size", "internal"),
+        ];
+        settings.iter().map(|(name, context)| ((*name).to_owned(), (*context).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_setting_is_given_where_it_can_be() {
+        assert_eq!(scope("synchronous_commit", "off", &known()), Ok(Scope::Session));
+        assert_eq!(scope("jit_debugging_support", "on", &known()), Ok(Scope::Start));
+        assert_eq!(scope("pg_hint_plan.enable_hint", "on", &known()), Ok(Scope::Session));
+        for (name, said) in [("shared_buffers", "start"), ("fsync", "configuration")] {
+            let failure = scope(name, "x", &known()).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Plan);
+            assert!(failure.cause.contains(said) && failure.hint.unwrap().contains("server = {"), "{name}");
+        }
+        assert!(scope("block_size", "1", &known()).is_err());
+        assert!(scope("search_path", "public", &known()).is_err());
+        let failure = scope("synchronus_commit", "off", &known()).unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("did you mean `synchronous_commit`?"));
+    }
+
+    #[test]
+    fn values_are_quoted() {
+        assert_eq!(literal(r"a'b\c"), r"E'a''b\\c'");
+        assert_eq!(option("x", r"a b\c"), r"-c x=a\ b\\c");
+    }
+}

@@ -1,0 +1,116 @@
+//! Makes étalon's schema and fills its tables.
+
+use super::SCHEMA;
+use super::dialect::PostgresDialect;
+use crate::owner::{MARKER, Owner};
+use crate::postgres::lane::{AskError, Client};
+use crate::server::pieces;
+use crate::server::refusal::failure;
+use families::dataset::{Dataset, Dialect};
+use families::target::Consent;
+use load::error::{Failure, FailureKind};
+
+pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
+    let sql = format!(
+        "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
+         WHERE nspname = '{SCHEMA}'"
+    );
+    let rows = client.rows(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
+    let comment = rows.into_iter().next().map(|row| row.into_iter().next().flatten().unwrap_or_default());
+    Ok(match comment {
+        None => Owner::Nobody,
+        Some(comment) => Owner::of_marker(&comment),
+    })
+}
+
+/// Unless the user agreed.
+pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
+    let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
+    owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
+}
+
+/// Recreates the schema and its tables. It must be étalon's, nobody's, or given up.
+///
+/// One transaction: rows can be written frozen, since nobody sees the tables yet, so no run pays for hint bits or
+/// anti-wraparound vacuum; and a failure changes nothing.
+pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+    let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
+    let filled = fill(client, data).and_then(|()| client.execute("COMMIT"));
+    if matches!(filled, Err(AskError::Server(_))) {
+        // The failure is the first error's.
+        let _ = client.execute("ROLLBACK");
+    }
+    filled.map_err(|error| {
+        let failure = failure(tried, &error);
+        match failure.kind {
+            FailureKind::Permission => failure.hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`"),
+            _ => failure,
+        }
+    })
+}
+
+fn fill(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
+    client.execute(&format!(
+        "BEGIN; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARKER}'"
+    ))?;
+    for table in &data.tables {
+        client.execute(&PostgresDialect.create_table(table))?;
+        if table.rows > 0 {
+            client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut pieces(table))?;
+        }
+    }
+    for table in &data.tables {
+        if let Some(key) = table.primary_key {
+            client.execute(&format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))?;
+        }
+    }
+    for index in &data.indexes {
+        client.execute(&PostgresDialect.create_index(index))?;
+    }
+    data.afterwards.iter().try_for_each(|statement| client.execute(statement))
+}
+
+/// A state of the whole server without writes.
+///
+/// Whatever writes a row or changes a table takes a transaction number first: while none was given out, every row is
+/// as it was. Numbers have an epoch and never return.
+/// <https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT>
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Untouched {
+    /// Next transaction number, and the server's start.
+    last: String,
+}
+
+impl Untouched {
+    /// `None` while a numbered transaction is running.
+    pub(super) fn now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
+        let mut ask = |sql: &str| client.one(sql).map_err(|error| failure("ask whether anything was written", &error));
+        // In this order: a transaction that begins after the first question is still visible at the second.
+        let writing = "SELECT (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'transactionid' AND granted \
+                       AND mode = 'ExclusiveLock') + (SELECT count(*) FROM pg_catalog.pg_prepared_xacts)";
+        if ask(writing)? != "0" {
+            return Ok(None);
+        }
+        let last = ask("SELECT concat_ws(' ', pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot()), \
+             extract(epoch FROM pg_catalog.pg_postmaster_start_time()))")?;
+        Ok(Some(Untouched { last }))
+    }
+}
+
+/// Dead rows, visibility map and statistics: otherwise a first run would differ from a second.
+pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+    for table in &data.tables {
+        let run = client.execute(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
+        run.map_err(|error| failure(format!("vacuum {}", table.name), &error))?;
+    }
+    Ok(())
+}
+
+/// If étalon made it.
+pub(super) fn drop_schema(client: &mut Client) -> Result<(), Failure> {
+    if owner_of_schema(client)? != Owner::Etalon {
+        return Ok(());
+    }
+    let run = client.execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"));
+    run.map_err(|error| failure(format!("drop the schema `{SCHEMA}`"), &error))
+}

@@ -1,0 +1,316 @@
+//! A private server's whole life.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::DurabilityTier;
+
+use super::*;
+use crate::server::testing::fakes::listen;
+use crate::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
+use crate::server::testing::life;
+use crate::suite::sessions_elsewhere_are_not_counted;
+use families::transactions::pgbench_tables;
+
+#[test]
+fn a_private_server_from_its_making_to_its_removal() {
+    let target = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
+    says_what_it_is(&target);
+    prepares_the_same_tables_every_time(&target);
+    makes_them_anew_only_if_something_was_written(&target);
+    counts_forwards(&target);
+    for way in WAYS {
+        lane::every_kind_of_value_arrives(&target, way);
+        lane::errors_have_classes_and_a_way_back(&target, way);
+        one_of_two_in_a_deadlock_is_told(&target, way, "UPDATE pairs SET v = v + 1 WHERE k = $1");
+        lane::the_last_row_of_each_result_is_kept(&target, way);
+        lane::a_pipeline_ends_as_its_first_failure(&target, way);
+        lane::unprepared_statements_run_as_well(&target, way);
+        lane::clients_connect_anew(&target, way);
+        lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
+    }
+    a_rival_is_not_disturbed(&target);
+    life::is_started_anew_between_rounds(&target);
+    assert_eq!(target.text("SELECT current_setting('shared_buffers')"), "32MB");
+    life::comes_back_after_a_kill_in_mid_run(&target);
+    life::leaves_nothing(&target, "SHOW data_directory");
+}
+
+fn says_what_it_is(target: &PostgresTarget) {
+    let facts = target.facts().unwrap();
+    assert_eq!(facts.get("server.product"), Some("PostgreSQL"));
+    assert!(facts.get("server.version").unwrap().starts_with("PostgreSQL "));
+    assert_eq!(facts.get("setting.shared_buffers"), Some("32MB"));
+    assert_eq!(facts.get("database.encoding"), Some("UTF8"));
+    assert_eq!(facts.get("database.collation"), Some("C"));
+    assert_eq!((facts.get("path.kind"), facts.get("path.tls")), (Some("socket"), Some("off")));
+    assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
+    assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
+    // A server that cannot answer has not refused a privilege: no facts then.
+    let mut client = target.client().unwrap();
+    client.execute("BEGIN").unwrap();
+    client.execute("SELECT 1/0").unwrap_err();
+    assert!(facts::data_place(&mut client, &target.endpoint.address).is_err());
+    let durability = facts.durability().unwrap();
+    assert_eq!(durability.tier, DurabilityTier::Delayed);
+    assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
+    assert_eq!(facts.get("checkpoint_before_run"), Some("yes"));
+    println!("{}", facts.get("client.reactor").unwrap());
+    // An equally made server is the same system, as a resume needs.
+    let other = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
+    assert_eq!(facts.differences(&other.facts().unwrap()), []);
+}
+
+/// What a run meets: rows with their places, sizes, statistics.
+fn state(target: &PostgresTarget) -> String {
+    let tables = "SELECT string_agg(concat_ws(' ', relname, relpages, reltuples, relallvisible), ', ' ORDER BY relname) \
+                  FROM pg_class WHERE relnamespace = 'etalon'::regnamespace";
+    let rows = "SELECT md5(string_agg(concat_ws(' ', ctid, a), ',' ORDER BY ctid)) FROM pgbench_accounts a";
+    let pending = "SELECT string_agg(relname || ' ' || n_mod_since_analyze || ' ' || n_dead_tup, ', ' ORDER BY relname) \
+                   FROM pg_stat_user_tables WHERE schemaname = 'etalon'";
+    [tables, rows, pending].map(|sql| target.text(sql)).join("; ")
+}
+
+fn prepares_the_same_tables_every_time(target: &PostgresTarget) {
+    let changes = [
+        "UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000",
+        "DROP TABLE pgbench_history; CREATE TABLE more (x int)",
+    ];
+    let first = life::prepares_the_same_tables_every_time(target, state, &changes, "42P01");
+    assert!(first.contains("pgbench_accounts 1640 100000 1640"), "{first}");
+    assert!(first.contains("pgbench_accounts 0 0"), "automatic vacuum would come: {first}");
+}
+
+fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
+    let data = pgbench_tables(1);
+    let file = |target: &PostgresTarget| {
+        target.prepare(&data).unwrap();
+        target.settle().unwrap();
+        target.text("SELECT relfilenode FROM pg_class WHERE oid = 'etalon.pgbench_accounts'::regclass")
+    };
+    // A recently used server may still write its own statistics.
+    let patience = Instant::now();
+    let mut first = file(target);
+    loop {
+        let second = file(target);
+        if second == first {
+            break;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(60), "it is made anew each time");
+        first = second;
+    }
+    assert_eq!(target.text("SELECT count(*) FROM pgbench_accounts WHERE aid < 1000"), "999");
+    assert_eq!(file(target), first);
+    let mut anew = |sql: &str| {
+        target.run(sql);
+        let now = file(target);
+        assert_ne!(now, first, "{sql}");
+        first = now;
+    };
+    anew("UPDATE pgbench_accounts SET abalance = 1 WHERE aid = 1");
+    anew("SELECT 1 FROM pgbench_accounts WHERE aid = 1 FOR UPDATE");
+    anew("BEGIN; DELETE FROM pgbench_history; UPDATE pgbench_tellers SET tbalance = 1; ROLLBACK");
+    anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
+    // In progress, but without a lock in the way.
+    let mut writer = target.client().unwrap();
+    writer.execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
+    let (one, two) = (file(target), file(target));
+    assert_ne!(one, two);
+    writer.execute("ROLLBACK").unwrap();
+    writer.close();
+    let now = file(target);
+    target.begin_round().unwrap();
+    assert_ne!(file(target), now, "each block begins with tables that were just made");
+}
+
+fn counts_forwards(target: &PostgresTarget) {
+    let before = target.counters().unwrap();
+    for name in
+        ["commits", "rollbacks", "deadlocks", "blocks_read", "blocks_hit", "temp_bytes", "wal_bytes", "checkpoints"]
+    {
+        assert!(before.get(name).is_some(), "{name}: {before:?}");
+    }
+    let mut client = target.client().unwrap();
+    for _ in 0..50 {
+        client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
+    }
+    client.close();
+    target.settle().unwrap();
+    let patience = Instant::now();
+    loop {
+        let since = target.counters().unwrap().since(&before);
+        let value = |name: &str| since.get(name).unwrap();
+        assert!(since.counts.keys().all(|name| value(name) >= 0.0), "{since:?}");
+        if value("commits") >= 50.0 && value("wal_bytes") > 0.0 && value("checkpoints") >= 1.0 {
+            return;
+        }
+        assert!(patience.elapsed() < Duration::from_secs(5), "{since:?}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn a_rival_is_not_disturbed(target: &PostgresTarget) {
+    let mut rival = target.client().unwrap();
+    rival.execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
+    target.control.close();
+    let failure = target.counters().unwrap_err();
+    assert_eq!(failure.kind, FailureKind::NotOurs);
+    assert!(failure.cause.contains("another étalon (`etalon`)") && failure.hint.is_some(), "{failure}");
+    rival.close();
+    // A session ends a moment after its connection.
+    assert!(target.counters().is_ok());
+}
+
+#[test]
+fn a_private_server_that_does_not_start_says_why() {
+    let refused = testing::refused_start::<PostgresServer>;
+    let failure = refused(&[("shared_bufers", "1GB")]);
+    assert_eq!((failure.kind, failure.hint.as_deref()), (FailureKind::Plan, Some("did you mean `shared_buffers`?")));
+    let failure = refused(&[("wal_level", "sideways")]);
+    assert_eq!(failure.kind, FailureKind::Plan);
+    assert!(failure.cause.contains("wal_level") && failure.cause.contains("minimal, replica, logical"), "{failure}");
+    let failure = refused(&[("shared_buffers", "4000GB")]);
+    assert!(failure.cause.contains("Cannot allocate memory"), "{failure}");
+    assert!(failure.hint.is_some());
+    assert_eq!(refused(&[("port", "5432")]).kind, FailureKind::Plan);
+    assert_eq!(refused(&[("search_path", "public")]).kind, FailureKind::Plan);
+}
+
+#[test]
+fn a_deep_folder_is_no_hindrance() {
+    life::a_deep_folder_is_no_hindrance::<PostgresServer>(|endpoint| endpoint.address.host.as_str().into());
+}
+
+#[test]
+fn the_server_counts_what_the_client_claims() {
+    testing::the_server_counts_what_the_client_claims::<PostgresServer>(&["prepared", "extended", "simple"]);
+}
+
+/// A proxy that hands out its own session numbers, like a pooler.
+fn proxy(port: u16) -> u16 {
+    const KEY: &[u8] = b"K\0\0\0\x0c";
+    listen(move |mut client| {
+        let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (mut from_client, mut to_server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        thread::spawn(move || {
+            let _ = std::io::copy(&mut from_client, &mut to_server);
+            let _ = to_server.shutdown(std::net::Shutdown::Write);
+        });
+        thread::spawn(move || {
+            let (mut bytes, mut is_let_in) = (vec![0; 1 << 16], false);
+            while let Ok(count @ 1..) = server.read(&mut bytes) {
+                let key = bytes[..count].windows(KEY.len()).position(|part| part == KEY);
+                if let (false, Some(at)) = (is_let_in, key) {
+                    bytes[at + KEY.len() + 3] ^= 1;
+                    is_let_in = true;
+                }
+                if client.write_all(&bytes[..count]).is_err() {
+                    return;
+                }
+            }
+            let _ = client.shutdown(std::net::Shutdown::Write);
+        });
+    })
+}
+
+#[test]
+fn sessions_behind_a_proxy_are_not_counted() {
+    let server = start(Connect::Tcp, &[]);
+    let address = &server.endpoint.address;
+    let (user, database) = (&address.user, &address.database);
+    let by_proxy = Address::plain("127.0.0.1", proxy(address.port), user, database, address.password.as_deref());
+    let target: PostgresTarget = made(Endpoint::new(by_proxy).unwrap(), None);
+    sessions_elsewhere_are_not_counted(&target);
+    target.drop_all().unwrap();
+}
+
+/// A tmpfs, unmounted on drop.
+struct SmallDisk(tempfile::TempDir);
+
+impl SmallDisk {
+    /// `None`, with the reason printed, where it cannot be mounted.
+    fn mount(size: &str) -> Option<SmallDisk> {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!("size={size},mode=0755");
+        let mut mount = Command::new("mount");
+        match mount.args(["-t", "tmpfs", "-o", &options, "etalon-test"]).arg(folder.path()).status() {
+            Ok(status) if status.success() => {
+                life::open_the_way(folder.path());
+                Some(SmallDisk(folder))
+            }
+            other => {
+                println!("skipped: cannot mount a small file system: {other:?}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_device_is_told_as_one() {
+    let Some(disk) = SmallDisk::mount("90m") else { return };
+    let full = |result: Result<(), Failure>| {
+        let failure = result.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
+        assert!(failure.hint.is_some());
+    };
+    let (private, endpoint) = started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).unwrap();
+    let target: PostgresTarget = made(endpoint, Some(private));
+    let facts = target.facts().unwrap();
+    assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
+    assert_eq!(facts.get("data_directory.filesystem"), Some("tmpfs"));
+    full(target.prepare(&pgbench_tables(8)));
+    target.drop_all().unwrap();
+    std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
+    full(started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).map(|_| ()));
+}
+
+/// Every durability row that a server here can have, set and read back.
+#[test]
+fn promises_are_read_back_from_the_server() {
+    use crate::durability::tests::combinations;
+    let target = start(Connect::Socket, &[]);
+    let mut client = target.client().unwrap();
+    let promised = |target: &PostgresTarget| target.facts().unwrap().durability().unwrap();
+    for rule in durability::TABLE {
+        for settings in combinations(rule) {
+            if settings.contains_key("system") || settings.contains_key("unlogged tables") {
+                continue;
+            }
+            for (name, value) in &settings {
+                client.execute(&format!("ALTER SYSTEM SET {name} = '{value}'")).unwrap();
+            }
+            client.execute("SELECT pg_reload_conf()").unwrap();
+            // The server lists its processes with a delay.
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while promised(&target).tier != rule.tier && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(20));
+            }
+            let found = promised(&target);
+            assert_eq!((found.tier, found.except.as_deref()), (rule.tier, None), "{settings:?}: {found:?}");
+            assert!(found.because.contains(rule.why), "{found:?}");
+            client.execute("ALTER SYSTEM RESET ALL").unwrap();
+        }
+    }
+    client.execute("SELECT pg_reload_conf(); CREATE UNLOGGED TABLE public.loose (x int)").unwrap();
+    assert_eq!(promised(&target).tier, DurabilityTier::Durable, "étalon's own tables are logged");
+    let mut on_theirs = target;
+    on_theirs.tables = Tables::None;
+    let all = promised(&on_theirs);
+    assert!(all.tier == DurabilityTier::Unsafe && all.because.contains("empties them"), "{all:?}");
+    client.execute("CREATE TABLE public.firm (x int)").unwrap();
+    let some = promised(&on_theirs);
+    assert!(
+        some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
+    );
+    client.close();
+}

@@ -1,0 +1,310 @@
+//! libpq's TLS options, by rustls. `docs/tls.md` lists and explains the differences.
+//!
+//! <https://www.postgresql.org/docs/current/libpq-ssl.html>,
+//! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-PARAMKEYWORDS>
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rustls::{ClientConfig, SupportedProtocolVersion};
+use wire::Secret;
+
+use super::pgpass::user_folder;
+use super::url::wrong;
+use crate::server::tls::{Identity, ModeNames, Roots, TlsMode, Wanted, lists_in};
+use crate::server::url::{Environment, Given};
+use load::error::{Failure, FailureKind};
+
+/// In URLs, with their environment variables.
+const OPTIONS: [(&str, Option<&str>); 12] = [
+    ("sslmode", Some("PGSSLMODE")),
+    ("sslnegotiation", Some("PGSSLNEGOTIATION")),
+    ("sslrootcert", Some("PGSSLROOTCERT")),
+    ("sslcrl", Some("PGSSLCRL")),
+    ("sslcrldir", Some("PGSSLCRLDIR")),
+    ("sslcert", Some("PGSSLCERT")),
+    ("sslkey", Some("PGSSLKEY")),
+    ("sslpassword", None),
+    ("sslcertmode", Some("PGSSLCERTMODE")),
+    ("sslsni", Some("PGSSLSNI")),
+    ("ssl_min_protocol_version", Some("PGSSLMINPROTOCOLVERSION")),
+    ("ssl_max_protocol_version", Some("PGSSLMAXPROTOCOLVERSION")),
+];
+
+/// ALPN of PostgreSQL 17 and newer for direct TLS.
+const ALPN: &[u8] = b"postgresql";
+
+const MODES: ModeNames = &[
+    ("disable", TlsMode::Disable),
+    ("allow", TlsMode::Allow),
+    ("prefer", TlsMode::Prefer),
+    ("require", TlsMode::Require),
+    ("verify-ca", TlsMode::VerifyCa),
+    ("verify-full", TlsMode::VerifyFull),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Plain,
+    Prefer,
+    Tls,
+}
+
+/// In order, while the server objects to encryption or its absence.
+pub(super) fn attempts(mode: TlsMode) -> &'static [Attempt] {
+    match mode {
+        TlsMode::Disable => &[Attempt::Plain],
+        TlsMode::Allow => &[Attempt::Plain, Attempt::Tls],
+        TlsMode::Prefer => &[Attempt::Prefer, Attempt::Plain],
+        TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => &[Attempt::Tls],
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Negotiation {
+    /// By `SSLRequest`.
+    Asked,
+    /// `sslnegotiation=direct`.
+    Direct,
+}
+
+/// Sends the host name in clear text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sni {
+    Told,
+    Kept,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct TlsOptions {
+    pub(super) mode: TlsMode,
+    pub(super) negotiation: Negotiation,
+    /// `None`: anybody's certificate.
+    roots: Option<Roots>,
+    revoked: Vec<PathBuf>,
+    identity: Option<Identity>,
+    sni: Sni,
+    versions: Vec<&'static SupportedProtocolVersion>,
+    /// From the URL, for PostgreSQL's own programs.
+    said: BTreeMap<&'static str, String>,
+}
+
+/// The URL, then the environment.
+struct Sources<'a> {
+    said: &'a BTreeMap<&'static str, String>,
+    environment: Environment<'a>,
+    folder: Option<PathBuf>,
+}
+
+impl Sources<'_> {
+    /// Empty is absent, as in libpq.
+    fn get(&self, name: &str) -> Option<String> {
+        let variable = OPTIONS.iter().find(|(option, _)| *option == name).and_then(|(_, variable)| *variable);
+        let found = self.said.get(name).cloned().or_else(|| (self.environment)(variable?));
+        found.filter(|text| !text.is_empty())
+    }
+
+    /// Named by the user, else an existing one in his folder.
+    fn file(&self, option: &str, usual: &str) -> Option<PathBuf> {
+        let usual = || self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| is_there(file));
+        self.get(option).map(PathBuf::from).or_else(usual)
+    }
+
+    fn mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
+        let is_system = named_root == Some("system");
+        let mode = match self.get("sslmode") {
+            Some(text) => TlsMode::of_name(MODES, &text, "sslmode").map_err(wrong)?,
+            None if is_system => TlsMode::VerifyFull,
+            None if (self.environment)("PGREQUIRESSL").is_some_and(|text| text.starts_with('1')) => TlsMode::Require,
+            None => TlsMode::Prefer,
+        };
+        // Public authorities certify anybody's host.
+        if is_system && mode != TlsMode::VerifyFull {
+            let cause = format!("`sslmode={}` is too weak for `sslrootcert=system`", mode.name(MODES));
+            return Err(wrong(cause).hint("write `sslmode=verify-full`, or leave `sslmode` away"));
+        }
+        Ok(mode)
+    }
+
+    fn negotiation(&self, mode: TlsMode) -> Result<Negotiation, Failure> {
+        match self.get("sslnegotiation").as_deref() {
+            None | Some("postgres") => Ok(Negotiation::Asked),
+            Some("direct") if mode.insists() => Ok(Negotiation::Direct),
+            Some("direct") => {
+                let cause = format!("`sslmode={}` is too weak for `sslnegotiation=direct`", mode.name(MODES));
+                Err(wrong(cause).hint("write `sslmode=require` or stricter"))
+            }
+            Some(_) => Err(wrong("`sslnegotiation` is `postgres` or `direct`")),
+        }
+    }
+
+    fn roots(&self, mode: TlsMode) -> Result<Option<Roots>, Failure> {
+        let roots = match self.file("sslrootcert", "root.crt") {
+            Some(file) if file == Path::new("system") => Some(Roots::System),
+            file => file.map(Roots::File),
+        };
+        if roots.is_some() || !mode.verifies() {
+            return Ok(roots);
+        }
+        let usual = self.folder.as_deref().map(|folder| folder.join("root.crt").display().to_string());
+        let cause = format!(
+            "`sslmode={}` needs authorities to trust, and {}",
+            mode.name(MODES),
+            usual.map_or("none are named".to_owned(), |file| format!("there is no {file}"))
+        );
+        let hint = match mode {
+            TlsMode::VerifyFull => {
+                "write `sslrootcert=/path/to/root.crt`, or `sslrootcert=system` for the operating system's"
+            }
+            _ => "write `sslrootcert=/path/to/root.crt`",
+        };
+        Err(Failure::new(FailureKind::Missing, "find the certificates that vouch for the server", cause).hint(hint))
+    }
+
+    fn revoked(&self, roots: Option<&Roots>) -> Result<Vec<PathBuf>, Failure> {
+        let named = (self.get("sslcrl"), self.get("sslcrldir"));
+        if !matches!(roots, Some(Roots::File(_))) {
+            if named == (None, None) {
+                return Ok(Vec::new());
+            }
+            let cause = "a list of revoked certificates is held against nothing without a file of authorities";
+            return Err(wrong(cause).hint("write `sslrootcert=/path/to/root.crt` beside it"));
+        }
+        let mut files = match &named {
+            (None, Some(_)) => Vec::new(),
+            _ => self.file("sslcrl", "root.crl").into_iter().collect(),
+        };
+        if let Some(folder) = named.1 {
+            files.extend(lists_in(Path::new(&folder))?);
+        }
+        Ok(files)
+    }
+
+    fn identity(&self) -> Result<Option<Identity>, Failure> {
+        match self.get("sslcertmode").as_deref() {
+            None | Some("allow") => {}
+            Some("disable") => return Ok(None),
+            Some("require") => {
+                return Err(wrong("`sslcertmode=require` is not known to étalon: it cannot tell whether it was asked")
+                    .hint("let the server insist on a certificate: `clientcert=verify-ca` in pg_hba.conf"));
+            }
+            Some(_) => return Err(wrong("`sslcertmode` is `disable` or `allow`")),
+        }
+        let Some(certificate) = self.file("sslcert", "postgresql.crt") else { return Ok(None) };
+        let usual = self.folder.as_deref().map(|folder| folder.join("postgresql.key"));
+        let Some(key) = self.get("sslkey").map(PathBuf::from).or(usual) else {
+            return Err(
+                wrong("`sslcert` names a certificate, and its key is nowhere").hint("write `sslkey=/path/to.key`")
+            );
+        };
+        let password = self.get("sslpassword").map(|password| Secret::from(password.as_str()));
+        Ok(Some(Identity { certificate, key, password }))
+    }
+
+    fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
+        let limit = |option: &str, default: usize| {
+            let Some(text) = self.get(option) else { return Ok(default) };
+            let known = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
+            known
+                .iter()
+                .position(|name| name.eq_ignore_ascii_case(&text))
+                .ok_or_else(|| wrong(format!("`{option}` is none of the versions {}", known.join(", "))))
+        };
+        let spoken = limit("ssl_min_protocol_version", 2)?..=limit("ssl_max_protocol_version", 3)?;
+        let all = [(2, &rustls::version::TLS12), (3, &rustls::version::TLS13)];
+        let versions: Vec<_> =
+            all.into_iter().filter(|(place, _)| spoken.contains(place)).map(|(_, one)| one).collect();
+        if versions.is_empty() {
+            return Err(wrong("no version of TLS is left between the lowest and the highest that it allows")
+                .hint("étalon speaks `TLSv1.2` and `TLSv1.3`"));
+        }
+        Ok(versions)
+    }
+}
+
+fn is_there(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok()
+}
+
+pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
+    OPTIONS.iter().map(|(name, _)| *name)
+}
+
+impl TlsOptions {
+    pub(super) fn none() -> TlsOptions {
+        TlsOptions {
+            mode: TlsMode::Disable,
+            negotiation: Negotiation::Asked,
+            roots: None,
+            revoked: Vec::new(),
+            identity: None,
+            sni: Sni::Told,
+            versions: Vec::new(),
+            said: BTreeMap::new(),
+        }
+    }
+
+    /// From the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not encrypt there, and
+    /// libpq ignores the options.
+    pub(super) fn read(url: &Given, environment: Environment<'_>, is_socket: bool) -> Result<TlsOptions, Failure> {
+        let is_own = |name: &str| OPTIONS.iter().any(|(option, _)| *option == name);
+        let own = url.iter().filter(|(name, _)| is_own(name)).map(|(name, value)| (*name, value.clone()));
+        let mut said: BTreeMap<&'static str, String> = own.collect();
+        let given = Sources { said: &said, environment, folder: user_folder(environment) };
+        let mode = given.mode(given.get("sslrootcert").as_deref())?;
+        let negotiation = given.negotiation(mode)?;
+        let versions = given.versions()?;
+        let sni = match given.get("sslsni").as_deref() {
+            None | Some("1") => Sni::Told,
+            Some("0") => Sni::Kept,
+            Some(_) => return Err(wrong("`sslsni` is `0` or `1`")),
+        };
+        if is_socket || mode == TlsMode::Disable {
+            return Ok(TlsOptions::none());
+        }
+        let roots = given.roots(mode)?;
+        let revoked = given.revoked(roots.as_ref())?;
+        let identity = given.identity()?;
+        // The password is in `identity`, which hides it.
+        said.entry("sslpassword").and_modify(String::clear);
+        Ok(TlsOptions { mode, negotiation, roots, revoked, identity, sni, versions, said })
+    }
+
+    /// `None` if never encrypted.
+    pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
+        if self.mode == TlsMode::Disable {
+            return Ok(None);
+        }
+        let check = self.mode.check(self.roots.is_some());
+        let roots = self.roots.as_ref().unwrap_or(&Roots::System);
+        let wanted = Wanted {
+            revoked: &self.revoked,
+            identity: self.identity.as_ref(),
+            versions: &self.versions,
+            ..Wanted::new(check, roots, "sslrootcert")
+        };
+        let mut config = wanted.client_config()?;
+        config.enable_sni = self.sni == Sni::Told;
+        if self.negotiation == Negotiation::Direct {
+            config.alpn_protocols = vec![ALPN.to_vec()];
+        }
+        Ok(Some(config))
+    }
+
+    /// Environment variables for PostgreSQL's own programs.
+    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        let mut variables = vec![("PGSSLMODE", self.mode.name(MODES).to_owned())];
+        for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {
+            let Some(value) = self.said.get(name) else { continue };
+            let Some(variable) = variable else {
+                let tried = "give a program of PostgreSQL's the key of the client's certificate";
+                return Err(Failure::new(FailureKind::Unsupported, tried, format!("no variable stands for `{name}`"))
+                    .hint(
+                        "keep the key unencrypted in a file that nobody else may read, or let étalon take the backup",
+                    ));
+            };
+            variables.push((variable, value.clone()));
+        }
+        Ok(variables)
+    }
+}

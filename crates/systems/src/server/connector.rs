@@ -1,0 +1,159 @@
+//! Reconnects in threads, since a login blocks and other clients go on.
+
+use std::io::Write as _;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use host::clock;
+use host::reactor::{Reactor, Socket, Token};
+
+use load::lane::{OpError, lost};
+use load::worker::LOGINS_AT_ONCE;
+
+/// Polling interval for a reactor's free place.
+const PLACE_POLL_NS: u64 = 1_000_000;
+
+/// May block.
+pub(crate) type Opener<T> = Arc<dyn Fn() -> Result<T, OpError> + Send + Sync>;
+
+/// Threads start when first needed.
+pub(crate) struct Connector<T> {
+    opener: Opener<T>,
+    office: Option<Office<T>>,
+}
+
+struct Made<T> {
+    client: usize,
+    opened: Result<T, OpError>,
+    cpu_ns: u64,
+}
+
+struct Office<T> {
+    /// `None` ends the threads.
+    asked: Option<Sender<usize>>,
+    to_do: Arc<Mutex<Receiver<usize>>>,
+    made: Receiver<Made<T>>,
+    made_by: Sender<Made<T>>,
+    threads: Vec<JoinHandle<()>>,
+    /// Wakes the reactor.
+    bell: Arc<Socket>,
+    bell_token: Token,
+    under_way: usize,
+    cpu_ns: u64,
+}
+
+impl<T: Send + 'static> Connector<T> {
+    pub(crate) fn new(opener: Opener<T>) -> Connector<T> {
+        Connector { opener, office: None }
+    }
+
+    /// The reactor wakes for the connection; [`Connector::next`] returns it.
+    pub(crate) fn ask(&mut self, client: usize, reactor: &mut Reactor) -> Result<(), OpError> {
+        let office = match &mut self.office {
+            Some(office) => office,
+            none => none.insert(Office::new(reactor)?),
+        };
+        office.hire(&self.opener)?;
+        office.under_way += 1;
+        // The receiver is its own.
+        office.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| lost(&error))
+    }
+
+    /// A wake-up for a new connection.
+    pub(crate) fn is_bell(&self, token: Token) -> bool {
+        self.office.as_ref().is_some_and(|office| office.bell_token == token)
+    }
+
+    /// A new connection and its client, if the reactor has a place.
+    pub(crate) fn next(&mut self, reactor: &Reactor) -> Option<(usize, Result<T, OpError>)> {
+        let office = self.office.as_mut().filter(|office| office.under_way > 0 && reactor.has_room())?;
+        let Made { client, opened, cpu_ns } = office.made.try_recv().ok()?;
+        office.under_way -= 1;
+        office.cpu_ns += cpu_ns;
+        Some((client, opened))
+    }
+
+    /// Shortens a wait for polling.
+    pub(crate) fn deadline_ns(&self, deadline_ns: u64, reactor: &Reactor) -> u64 {
+        match &self.office {
+            Some(office) if office.under_way > 0 && !reactor.has_room() => {
+                deadline_ns.min(clock::now_ns() + PLACE_POLL_NS)
+            }
+            _ => deadline_ns,
+        }
+    }
+
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.office.as_ref().map_or(0, |office| office.cpu_ns)
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        self.office.as_ref().map_or(0, |office| office.threads.len())
+    }
+}
+
+impl<T: Send + 'static> Office<T> {
+    fn new(reactor: &mut Reactor) -> Result<Office<T>, OpError> {
+        let (bell, heard) = Socket::pair().map_err(|cause| lost(&cause))?;
+        let bell_token = reactor.register(heard).map_err(|cause| lost(&cause))?;
+        let ((asked, to_do), (made_by, made)) = (channel(), channel());
+        Ok(Office {
+            asked: Some(asked),
+            to_do: Arc::new(Mutex::new(to_do)),
+            made,
+            made_by,
+            threads: Vec::new(),
+            bell: Arc::new(bell),
+            bell_token,
+            under_way: 0,
+            cpu_ns: 0,
+        })
+    }
+
+    /// If all are busy and more are allowed.
+    fn hire(&mut self, opener: &Opener<T>) -> Result<(), OpError> {
+        if self.under_way < self.threads.len() || self.threads.len() == LOGINS_AT_ONCE {
+            return Ok(());
+        }
+        let (opener, to_do) = (Arc::clone(opener), Arc::clone(&self.to_do));
+        let (made_by, bell) = (self.made_by.clone(), Arc::clone(&self.bell));
+        let work = move || log_in_as_asked(&opener, &to_do, &made_by, &bell);
+        match thread::Builder::new().name("etalon-login".to_owned()).spawn(work) {
+            Ok(handle) => self.threads.push(handle),
+            Err(cause) if self.threads.is_empty() => return Err(lost(&cause)),
+            // Fewer threads are only slower.
+            Err(_) => {}
+        }
+        Ok(())
+    }
+}
+
+fn log_in_as_asked<T>(opener: &Opener<T>, to_do: &Mutex<Receiver<usize>>, made: &Sender<Made<T>>, bell: &Socket) {
+    let used_ns = || host::cpu::thread_cpu().map_or(0, |cpu| cpu.as_nanos() as u64);
+    let mut before_ns = 0;
+    loop {
+        let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(client) = next else { return };
+        let opened = opener();
+        let now_ns = used_ns();
+        let cpu_ns = now_ns.saturating_sub(before_ns);
+        before_ns = now_ns;
+        // The lane may be gone, and the connection with it.
+        if made.send(Made { client, opened, cpu_ns }).is_err() || (&*bell).write_all(&[1]).is_err() {
+            return;
+        }
+    }
+}
+
+impl<T> Drop for Connector<T> {
+    /// Logins in progress would count among the server's connections.
+    fn drop(&mut self) {
+        let Some(office) = &mut self.office else { return };
+        office.asked = None;
+        for thread in office.threads.drain(..) {
+            // Its thread has reported a panic.
+            let _ = thread.join();
+        }
+    }
+}

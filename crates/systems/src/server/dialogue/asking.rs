@@ -1,0 +1,153 @@
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use wire::WireError;
+
+use super::Link;
+use load::error::FailureKind;
+use load::lane::{ErrorClass, OpError, lost};
+
+/// Bytes per read.
+const READ_BYTES: usize = 16 << 10;
+/// Of a control question.
+const ANSWER_BYTES: u64 = 64 << 20;
+/// For a silent server.
+const SILENCE: Duration = Duration::from_secs(900);
+
+/// A server's error.
+pub(crate) trait ServerError: Sized {
+    /// From a failed login, unless it is a protocol error.
+    fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
+
+    fn said(&self) -> String;
+
+    fn error_class(&self) -> ErrorClass;
+
+    /// Where the class does not tell it.
+    fn kind(&self) -> FailureKind;
+
+    /// Where the class does not give it.
+    fn hint(&self) -> Option<&'static str>;
+
+    fn op_error(&self) -> OpError {
+        OpError { class: self.error_class(), message: self.said() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum AskError<E> {
+    Io(io::Error),
+    Tls(io::Error),
+    Wire(WireError),
+    Server(Box<E>),
+}
+
+impl<E> From<io::Error> for AskError<E> {
+    fn from(cause: io::Error) -> AskError<E> {
+        AskError::Io(cause)
+    }
+}
+
+impl<E> From<WireError> for AskError<E> {
+    fn from(cause: WireError) -> AskError<E> {
+        AskError::Wire(cause)
+    }
+}
+
+impl<E: ServerError> fmt::Display for AskError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::Io(cause) | AskError::Tls(cause) => cause.fmt(f),
+            AskError::Wire(cause) => cause.fmt(f),
+            AskError::Server(error) => f.write_str(&error.said()),
+        }
+    }
+}
+
+impl<E: ServerError> AskError<E> {
+    pub(crate) fn op_error(&self) -> OpError {
+        match self {
+            AskError::Server(error) => error.op_error(),
+            other => lost(other),
+        }
+    }
+}
+
+impl<E> AskError<E> {
+    /// In the middle of an answer.
+    pub(crate) fn closed() -> AskError<E> {
+        io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
+    }
+}
+
+pub(crate) struct Asker {
+    pub(crate) link: Link,
+    buffer: Vec<u8>,
+    /// `None`: for ever.
+    silence: Option<Duration>,
+}
+
+/// `None` is `NULL`.
+pub(crate) type TextRows = Vec<Vec<Option<String>>>;
+
+/// Fills in the next piece of a table's rows; `false` at the end.
+pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
+
+impl Asker {
+    /// `patience` is for the login.
+    pub(crate) fn new(socket: Socket, patience: Duration) -> Asker {
+        let link = Link::new(socket, Some(Instant::now() + patience));
+        Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE) }
+    }
+
+    /// After the login, without a limit on the server's silence.
+    pub(crate) fn be_patient(&mut self) -> io::Result<()> {
+        self.silence = None;
+        self.link.set_deadline(None)
+    }
+
+    pub(crate) fn read_at_once(&mut self, bytes: usize) {
+        self.buffer.resize(bytes, 0);
+    }
+
+    fn mind_silence(&mut self) -> io::Result<()> {
+        self.silence.map_or(Ok(()), |silence| self.link.set_deadline(Some(Instant::now() + silence)))
+    }
+
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.link.write_all(out)?;
+        self.link.flush()?;
+        out.clear();
+        Ok(())
+    }
+
+    pub(crate) fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        // The connection may have been idle for hours.
+        self.mind_silence()?;
+        self.write(out)
+    }
+
+    /// Empty at the end of the connection.
+    pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
+        let count = self.link.read(&mut self.buffer)?;
+        Ok(&self.buffer[..count])
+    }
+
+    /// The next part of an answer, counted in `answer_bytes`; empty at the end of the connection.
+    pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
+        self.mind_silence()?;
+        let heard = self.read()?;
+        *answer_bytes += heard.len() as u64;
+        if *answer_bytes > ANSWER_BYTES {
+            return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
+        }
+        Ok(heard)
+    }
+}
+
+/// Empty for `NULL` or no row.
+pub(crate) fn single(rows: TextRows) -> String {
+    rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()
+}

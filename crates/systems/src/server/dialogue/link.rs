@@ -1,0 +1,189 @@
+//! A stream to a server, encrypted or not.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
+
+use crate::server::dialogue::tls;
+use load::error::{Failure, FailureKind};
+
+/// For the server to close its side.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub(crate) struct Tls {
+    config: Arc<ClientConfig>,
+    /// Name that the certificate must have.
+    name: ServerName<'static>,
+}
+
+impl Tls {
+    /// For a certificate of `host`; `shown` is the address.
+    pub(crate) fn new(config: ClientConfig, host: String, shown: &str) -> Result<Tls, Failure> {
+        let name = ServerName::try_from(host);
+        let name = name.map_err(|_| {
+            Failure::new(FailureKind::Plan, format!("connect to {shown}"), "the host's name is no DNS name")
+        })?;
+        Ok(Tls { config: Arc::new(config), name })
+    }
+}
+
+/// A socket with a total deadline: a server that sends single bytes cannot block for ever.
+pub(crate) struct Timed {
+    socket: Socket,
+    deadline: Option<Instant>,
+}
+
+impl Timed {
+    fn mind_the_time(&self) -> io::Result<()> {
+        let Some(deadline) = self.deadline else { return Ok(()) };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.socket.set_timeout(Some(left))
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.mind_the_time()?;
+            match (&self.socket).read(into) {
+                // After a signal the kernel does not restart a read with a time limit.
+                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.mind_the_time()?;
+        (&self.socket).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(crate) enum Link {
+    Plain(Timed),
+    Tls(Box<StreamOwned<ClientConnection, Timed>>),
+}
+
+impl Link {
+    pub(crate) fn new(socket: Socket, deadline: Option<Instant>) -> Link {
+        Link::Plain(Timed { socket, deadline })
+    }
+
+    /// For everything together; `None` lifts it.
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) -> io::Result<()> {
+        let timed = match self {
+            Link::Plain(timed) => timed,
+            Link::Tls(stream) => &mut stream.sock,
+        };
+        timed.deadline = deadline;
+        if deadline.is_none() { timed.socket.set_timeout(None) } else { Ok(()) }
+    }
+
+    /// Fails without common TLS version, on a wrong certificate, or on a lost connection.
+    pub(crate) fn start_tls(self, tls: &Tls) -> io::Result<Link> {
+        self.start_tls_through(tls, |connection, timed| connection.complete_io(timed).map(|_| ()))
+    }
+
+    /// [`Link::start_tls`] with `exchange` moving the handshake's bytes until done.
+    pub(crate) fn start_tls_through(
+        self,
+        tls: &Tls,
+        mut exchange: impl FnMut(&mut ClientConnection, &mut Timed) -> io::Result<()>,
+    ) -> io::Result<Link> {
+        let Link::Plain(mut timed) = self else { return Ok(self) };
+        let mut connection =
+            ClientConnection::new(Arc::clone(&tls.config), tls.name.clone()).map_err(io::Error::other)?;
+        while connection.is_handshaking() || connection.wants_write() {
+            exchange(&mut connection, &mut timed)?;
+        }
+        Ok(Link::Tls(Box::new(StreamOwned::new(connection, timed))))
+    }
+
+    /// Where only the login is encrypted.
+    pub(crate) fn end_tls(self) -> Link {
+        match self {
+            Link::Tls(stream) => Link::Plain(stream.sock),
+            plain => plain,
+        }
+    }
+
+    /// Sends the protocol's goodbye, if any, and waits until the server has closed: the connection would count among
+    /// its connections.
+    pub(crate) fn part(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
+        let mut bytes = Vec::new();
+        farewell(&mut bytes);
+        if bytes.is_empty() {
+            return;
+        }
+        // It may have ended.
+        let said = self
+            .set_deadline(Some(Instant::now() + CLOSING_PATIENCE))
+            .and_then(|()| self.write_all(&bytes))
+            .and_then(|()| self.flush());
+        let mut rest = [0; 1024];
+        while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
+    }
+
+    /// The server's.
+    pub(crate) fn certificate(&self) -> Option<&[u8]> {
+        let Link::Tls(stream) = self else { return None };
+        Some(stream.conn.peer_certificates()?.first()?)
+    }
+
+    pub(crate) fn encryption(&self) -> Option<String> {
+        let Link::Tls(stream) = self else { return None };
+        let version = stream.conn.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();
+        let suite = stream.conn.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite()));
+        Some(format!("{} {}", version.replace('_', "."), suite.unwrap_or_default()))
+    }
+
+    /// For a reactor.
+    pub(super) fn into_parts(self) -> (Socket, Option<tls::Tls>) {
+        match self {
+            Link::Plain(timed) => (timed.socket, None),
+            Link::Tls(stream) => {
+                let StreamOwned { conn, sock } = *stream;
+                (sock.socket, Some(tls::Tls::of(Box::new(conn))))
+            }
+        }
+    }
+}
+
+impl Read for Link {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Link::Plain(timed) => timed.read(into),
+            Link::Tls(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Link {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Link::Plain(timed) => timed.write(bytes),
+            Link::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Link::Plain(timed) => timed.flush(),
+            Link::Tls(stream) => stream.flush(),
+        }
+    }
+}

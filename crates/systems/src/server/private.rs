@@ -1,0 +1,518 @@
+//! Common parts of private servers: folders and process.
+
+use std::convert::Infallible;
+use std::fs;
+use std::marker::PhantomData;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::HostError;
+use host::process::{Bounds, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
+use host::scratch::Scratch;
+use model::plan::PrivateServer;
+use model::{Facts, SystemPlan};
+
+use families::target::{CpuHold, OpenRequest, OsIo};
+use load::error::{Failure, FailureKind};
+
+/// Polling interval at start.
+const START_POLL: Duration = Duration::from_millis(20);
+/// Between start attempts.
+const AGAIN_POLL: Duration = Duration::from_millis(200);
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+/// For a clean shutdown, which writes dirty pages.
+const RESTART_PATIENCE: Duration = Duration::from_secs(60);
+/// From refusing connections to the end.
+const ENDING_PATIENCE: Duration = Duration::from_secs(5);
+const ENDING_POLL: Duration = Duration::from_millis(20);
+/// Ports to try.
+const PORT_ATTEMPTS: u32 = 5;
+/// 103 bytes on macOS, 107 on Linux.
+const SOCKET_PATH_BYTES: usize = 103;
+/// Searched for the reason.
+const LOG_LINES: usize = 60;
+/// For a full device under a private server.
+const FULL_HINT: &str = "free space on the device that holds étalon's private servers, or put them on another";
+
+pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, tried, error)
+}
+
+/// If the server runs as another user.
+pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
+    user.map_or(Ok(()), |user| host::process::chown(path, user))
+}
+
+/// For a server that refuses to run as root; `None`: étalon's own user.
+pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
+    if !host::process::is_root() {
+        return Ok(None);
+    }
+    let found = [own, "nobody"].iter().find_map(|name| host::process::user_by_name(name).ok());
+    found.map(Some).ok_or_else(|| {
+        let cause =
+            format!("{product} refuses to run as root, and there is neither a user `{own}` nor `nobody` to run it as");
+        Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
+    })
+}
+
+/// Where a private server of this system would have its data.
+pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
+    system.server.as_ref()?;
+    Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Words {
+    pub(crate) is_full: fn(&str) -> bool,
+    /// Lines with the reason, else the last ones.
+    pub(crate) last: fn(&str) -> String,
+    /// A predecessor's leftovers still prevent the start.
+    pub(crate) lingers: fn(&str) -> bool,
+}
+
+impl Words {
+    pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
+        let cause = (self.last)(log);
+        match (self.is_full)(log) {
+            true => Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT),
+            false => failed(tried, cause),
+        }
+    }
+}
+
+/// Or a remark that there are none.
+pub(crate) fn joined(lines: &[&str]) -> String {
+    if lines.is_empty() { "it ended without a word in its log".to_owned() } else { lines.join("; ") }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SocketUse {
+    None,
+    /// It has one, but no clients use it.
+    Unused,
+    Clients,
+}
+
+/// Requirements for a server's folders.
+pub(crate) struct Wish<'a> {
+    /// Full and short.
+    pub(crate) names: (&'static str, &'static str),
+    /// Parent folder; `None`: the best there is.
+    pub(crate) base: Option<&'a Path>,
+    /// Owner; `None`: étalon's own user.
+    pub(crate) user: Option<&'a User>,
+    pub(crate) socket: SocketUse,
+    pub(crate) socket_name: &'static str,
+    /// Hint for paths too long for a socket.
+    pub(crate) too_long: &'static str,
+    /// Further folders.
+    pub(crate) more: &'a [&'static str],
+}
+
+pub(crate) struct Folders {
+    scratch: Scratch,
+    /// Where the scratch folder's path is too long.
+    socket: Option<Scratch>,
+}
+
+impl Folders {
+    /// Empty and private to the server.
+    pub(crate) fn make(wish: &Wish<'_>) -> Result<Folders, Failure> {
+        let tried = "make a folder for the private server";
+        let scratch = Scratch::new(wish.names.0, wish.base).map_err(|error| failed(tried, error))?;
+        let mut folders = Folders { scratch, socket: None };
+        let is_long = |folders: &Folders| folders.beside_socket(wish.socket_name).as_os_str().len() > SOCKET_PATH_BYTES;
+        if wish.socket != SocketUse::None && is_long(&folders) {
+            for base in Scratch::bases() {
+                folders.socket = Some(Scratch::new(wish.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
+                if !is_long(&folders) {
+                    break;
+                }
+            }
+            if wish.socket == SocketUse::Clients && is_long(&folders) {
+                let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
+                return Err(Failure::new(FailureKind::Plan, tried, cause).hint(wish.too_long));
+            }
+        }
+        for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
+            if wish.user.is_some() {
+                scratch.allow_passage().map_err(|error| failed(tried, error))?;
+            }
+        }
+        let more = wish.more.iter().map(|name| folders.file(name));
+        for folder in [folders.data(), folders.socket()].into_iter().chain(more) {
+            fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
+            give(&folder, wish.user).map_err(|error| failed(tried, error))?;
+            host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
+        }
+        Ok(folders)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.file("data")
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    pub(crate) fn beside_socket(&self, name: &str) -> PathBuf {
+        self.socket().join(name)
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.file("server.log")
+    }
+
+    /// In the data folder, with a log of its own beside it.
+    pub(crate) fn program(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
+        ServerSpec::new(program, log).working_dir(self.data()).in_scratch(&self.scratch)
+    }
+}
+
+/// As the server's user, without variables that change the program.
+pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
+    let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
+    match user {
+        Some(user) => spec.run_as(user.clone()),
+        None => spec,
+    }
+}
+
+/// Retries on another port if somebody takes the free one first.
+pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
+    let mut attempt = 1;
+    loop {
+        let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
+        let port = bound.map_err(|error| failed("find a free port", error))?.port();
+        match start(port) {
+            Err(failure) if failure.cause.contains("in use") && attempt < PORT_ATTEMPTS => attempt += 1,
+            other => return other,
+        }
+    }
+}
+
+/// Runs an installation program.
+pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
+    let Habits { words, patience, .. } = habits;
+    let tried = "initialise a private server";
+    let started = Instant::now();
+    let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
+    loop {
+        match process.has_ended().map_err(|error| failed(tried, error))? {
+            Some(status) if status.success() => return Ok(()),
+            Some(_) => return Err(words.failure(tried, &process.log_tail(LOG_LINES))),
+            None if started.elapsed() > patience => {
+                return Err(failed(tried, format!("{name} did not end within {} s", patience.as_secs())));
+            }
+            None => thread::sleep(START_POLL),
+        }
+    }
+}
+
+/// A private server's process and folders. Dropping it stops the server and removes the folders.
+pub(crate) struct Running {
+    // Dropped before its folders.
+    process: Option<ServerProcess>,
+    log: PathBuf,
+    words: Words,
+    /// Log length at the last start.
+    log_from_bytes: u64,
+    user: Option<User>,
+    folders: Option<Folders>,
+}
+
+impl Running {
+    /// Not started yet.
+    pub(crate) fn new(folders: Folders, user: Option<User>, words: Words) -> Running {
+        Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
+    }
+
+    pub(crate) fn folders(&self) -> Result<&Folders, Failure> {
+        self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
+    }
+
+    /// `None`: étalon's own user.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn signal(&mut self, signal: StopSignal) {
+        self.process.as_mut().unwrap().signal(signal).unwrap();
+    }
+
+    /// While it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(ServerProcess::pid)
+    }
+
+    fn process(&self) -> Result<&ServerProcess, String> {
+        self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())
+    }
+
+    /// Waits until `connect` succeeds. `explain` turns a log into a failure.
+    pub(crate) fn start(
+        &mut self,
+        spec: &ServerSpec,
+        patience: Duration,
+        connect: impl Fn() -> Result<(), Failure>,
+        explain: impl Fn(&str) -> Failure,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut process = self.spawn(spec)?;
+        loop {
+            if let Some(status) = process.has_ended().map_err(|error| failed("watch the private server", error))? {
+                let log = self.logged();
+                if !(self.words.lingers)(&log) || started.elapsed() > patience {
+                    return Err(ended(status, explain(&log)));
+                }
+                thread::sleep(AGAIN_POLL);
+                process = self.spawn(spec)?;
+            }
+            match connect() {
+                Ok(()) => {
+                    self.process = Some(process);
+                    return Ok(());
+                }
+                Err(failure) if started.elapsed() > patience => return Err(failure),
+                Err(_) => thread::sleep(START_POLL),
+            }
+        }
+    }
+
+    fn spawn(&mut self, spec: &ServerSpec) -> Result<ServerProcess, Failure> {
+        self.process = None;
+        self.log_from_bytes = fs::metadata(&self.log).map(|metadata| metadata.len()).unwrap_or_default();
+        ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
+    }
+
+    /// Since the last start.
+    fn logged(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
+    }
+
+    pub(crate) fn runs(&mut self) -> Result<bool, Failure> {
+        self.folders()?;
+        match &mut self.process {
+            Some(process) => {
+                Ok(process.has_ended().map_err(|error| failed("watch the private server", error))?.is_none())
+            }
+            None => Ok(false),
+        }
+    }
+
+    pub(crate) fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        process.stop(signal, patience).map(|_| ()).map_err(|error| failed("stop the private server", error))
+    }
+
+    /// Without a shutdown checkpoint, since the data is thrown away.
+    pub(crate) fn remove(&mut self, signal: StopSignal) -> Result<(), Failure> {
+        self.stop(signal, STOP_PATIENCE)?;
+        let Some(folders) = self.folders.take() else { return Ok(()) };
+        for scratch in folders.socket.into_iter().chain([folders.scratch]) {
+            scratch.remove().map_err(|error| failed("remove the private server", error))?;
+        }
+        Ok(())
+    }
+
+    /// A lost connection, with the log: a server on a full device ends.
+    pub(crate) fn explain_loss(&self, mut failure: Failure) -> Failure {
+        let log = self.logged();
+        if (self.words.is_full)(&log) {
+            return self.words.failure(&failure.tried, &log);
+        }
+        // Replaces advice for foreign servers.
+        failure.hint = Some(format!("étalon's private server logged at last: {}", (self.words.last)(&log)));
+        failure
+    }
+
+    pub(crate) fn cpu_s(&self) -> Result<f64, String> {
+        self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
+    }
+
+    /// By the operating system.
+    pub(crate) fn os_io(&self) -> Result<OsIo, String> {
+        let process = self.process()?;
+        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
+        Ok(OsIo::of(process.io()?, &folder))
+    }
+}
+
+/// What engines' private servers differ in.
+pub(crate) trait Recipe: Sized + Send + 'static {
+    type Endpoint;
+
+    /// Returns the endpoint once it answers.
+    ///
+    /// # Errors
+    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
+    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private<Self>, Self::Endpoint), Failure>;
+
+    fn habits(&self) -> Habits;
+
+    /// Whether it lets in.
+    fn try_login(&self, endpoint: &Self::Endpoint) -> Result<(), Failure>;
+
+    /// Of a start that failed.
+    fn explain_log(&self, log: &str) -> Failure;
+
+    fn add_facts(&self, facts: &mut Facts);
+}
+
+/// How an engine's servers start and end.
+#[derive(Clone, Copy)]
+pub(crate) struct Habits {
+    /// In their logs.
+    pub(crate) words: Words,
+    /// For the installation, and for a server to answer after crash recovery.
+    pub(crate) patience: Duration,
+    /// Ends one in order.
+    pub(crate) stop: StopSignal,
+    /// Ends one whose data are thrown away.
+    pub(crate) end: StopSignal,
+    /// Arguments of a start without what it remembers of its caches.
+    pub(crate) cold: &'static [&'static str],
+}
+
+/// A private server. Dropping it stops it and removes its folder.
+pub(crate) struct Private<R> {
+    pub(crate) running: Running,
+    pub(crate) spec: ServerSpec,
+    pub(crate) recipe: R,
+}
+
+impl<R: Recipe> Private<R> {
+    /// Not started yet.
+    pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
+        let spec = ServerSpec::new(program, folders.log());
+        Private { running: Running::new(folders, user, recipe.habits().words), spec, recipe }
+    }
+
+    /// Owner of the data folder; `None`: étalon's own user.
+    pub(crate) fn user(&self) -> Option<&User> {
+        self.running.user()
+    }
+
+    pub(crate) fn data(&self) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.data())
+    }
+
+    /// With `more` arguments this time.
+    pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
+        let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
+        let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
+        self.running.start(&spec, recipe.habits().patience, connect, explain)
+    }
+
+    /// On the same data, if it has ended.
+    pub(crate) fn revive(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
+    }
+
+    /// On the same data with the same settings.
+    pub(crate) fn restart(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        self.running.folders()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        self.spawn_and_wait(endpoint, &[])
+    }
+
+    /// Stops the server, drops its files from the operating system's cache, and starts it again.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
+    pub(crate) fn restart_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        let data = self.data()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        let evicted = evict(&data);
+        let cold: Vec<String> = self.recipe.habits().cold.iter().map(|&argument| argument.to_owned()).collect();
+        self.spawn_and_wait(endpoint, &cold)?;
+        evicted
+    }
+
+    pub(crate) fn remove(&mut self) -> Result<(), Failure> {
+        self.running.remove(self.recipe.habits().end)
+    }
+}
+
+/// Of an engine whose servers étalon does not start.
+pub(crate) struct NoRecipe<E>(Infallible, PhantomData<E>);
+
+impl<E: Send + 'static> Recipe for NoRecipe<E> {
+    type Endpoint = E;
+
+    fn start(server: &PrivateServer, _request: &OpenRequest<'_>) -> Result<(Private<Self>, E), Failure> {
+        let cause = "étalon does not start servers of this engine";
+        Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
+    }
+
+    fn habits(&self) -> Habits {
+        match self.0 {}
+    }
+
+    fn try_login(&self, _endpoint: &E) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn explain_log(&self, _log: &str) -> Failure {
+        match self.0 {}
+    }
+
+    fn add_facts(&self, _facts: &mut Facts) {
+        match self.0 {}
+    }
+}
+
+/// A server killed from outside has no reason in its log.
+fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
+    match status.code() {
+        Some(_) => logged,
+        None => {
+            Failure { cause: format!("it was killed ({status}), having logged at last: {}", logged.cause), ..logged }
+        }
+    }
+}
+
+/// Restarts the server before each attempt: a server being killed refuses connections before its process has ended.
+pub(crate) fn revive<T>(
+    start: impl Fn() -> Result<(), Failure>,
+    ask: impl Fn() -> Result<T, Failure>,
+) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        start()?;
+        match ask() {
+            Err(failure) if failure.may_pass() && started.elapsed() < ENDING_PATIENCE => thread::sleep(ENDING_POLL),
+            other => return other.map(|_| ()),
+        }
+    }
+}
+
+/// Fails without a pid.
+pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+    let tried = format!("hold the server to {cores} cores");
+    let refused = |cause: String| Failure::new(FailureKind::Unsupported, &tried, cause);
+    let not_own = || refused("étalon can limit only a server that it has started itself".to_owned());
+    let held = Held::Tree(pid.ok_or_else(not_own)?);
+    let limit = Limit::hold(held, &Bounds::of_cores(cores)).map_err(|error| refused(error.to_string()))?;
+    Ok(Box::new(limit))
+}
+
+/// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.
+fn evict(data: &Path) -> Result<(), Failure> {
+    host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
+}
+
+pub(crate) fn not_restarted() -> Failure {
+    let cause = "étalon can restart only a server that it has started itself";
+    Failure::new(FailureKind::Unsupported, "empty the caches", cause)
+}

@@ -1,0 +1,186 @@
+//! Failed connections to a server, and their explanation.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use wire::WireError;
+
+use crate::server::dialogue::{AskError, ServerError};
+use crate::server::url::Address;
+use load::error::{Failure, FailureKind};
+use load::lane::{ErrorClass, OpError, lost};
+
+#[derive(Debug)]
+pub(crate) enum Refusal<E> {
+    Io(io::ErrorKind, String),
+    Tls(String),
+    NoTls,
+    /// Required, but not given.
+    NoPassword,
+    /// The password would cross a network in the clear.
+    Insecure,
+    /// The password would go to a server whose certificate is not verified.
+    Unproven,
+    Server(Box<E>),
+    /// A listener without answer.
+    Silent(Duration),
+    Other(String),
+}
+
+/// Of a lane.
+#[derive(Debug)]
+pub(crate) enum OpenError<E> {
+    Refused(Refusal<E>),
+    /// After connecting.
+    Asked(&'static str, AskError<E>),
+}
+
+/// An engine's advice, whichever its server.
+pub(crate) struct Advice {
+    pub(crate) product: &'static str,
+    /// And its kin.
+    pub(crate) products: &'static str,
+    pub(crate) start: &'static str,
+    /// Why it may end a connection before the login is done.
+    pub(crate) ended: &'static str,
+    /// Cause and hint.
+    pub(crate) no_tls: (&'static str, &'static str),
+    pub(crate) tls: &'static str,
+}
+
+/// An engine's explanations.
+pub(crate) trait Explain {
+    /// The server's errors.
+    type Error: ServerError;
+    type Address: Address;
+
+    const ADVICE: Advice;
+
+    fn address(&self) -> &Self::Address;
+
+    /// A command that asks the same.
+    fn check(&self) -> String;
+
+    fn explain_server(&self, error: &Self::Error) -> (FailureKind, String);
+
+    fn said(&self, error: &Self::Error) -> String {
+        error.said()
+    }
+
+    /// What was tried, why no password was sent, and a hint.
+    fn explain_password(&self, refusal: &Refusal<Self::Error>) -> (&'static str, &'static str, String);
+
+    fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure {
+        let Advice { product, products, start, ended, no_tls, tls } = Self::ADVICE;
+        let check = self.check();
+        let of = |kind, cause: &dyn fmt::Display, hint: String| (CONNECT, cause.to_string(), kind, hint);
+        let (tried, cause, kind, hint) = match refusal {
+            Refusal::Server(error) => {
+                let (kind, hint) = self.explain_server(error);
+                of(kind, &self.said(error), hint)
+            }
+            Refusal::Silent(patience) => of(
+                FailureKind::Unreachable,
+                &format_args!("nothing answered within {} s", patience.as_secs()),
+                format!("something listens there that may not be {product}, or hangs; {check}"),
+            ),
+            Refusal::Io(io::ErrorKind::PermissionDenied, cause) => {
+                of(FailureKind::Permission, cause, "this user may not use the server's socket".to_owned())
+            }
+            Refusal::Io(kind, cause) => {
+                let hint = match kind {
+                    io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                        format!("{ended}; {check}")
+                    }
+                    _ => format!("{start}, or correct the address: {check}"),
+                };
+                of(FailureKind::Unreachable, cause, hint)
+            }
+            Refusal::NoTls => (ENCRYPT, no_tls.0.to_owned(), FailureKind::Unsupported, no_tls.1.to_owned()),
+            Refusal::Tls(cause) => (ENCRYPT, cause.clone(), FailureKind::Other, tls.to_owned()),
+            Refusal::NoPassword | Refusal::Insecure | Refusal::Unproven => {
+                let (tried, cause, hint) = self.explain_password(refusal);
+                (tried, cause.to_owned(), FailureKind::Login, hint)
+            }
+            Refusal::Other(cause) => {
+                of(FailureKind::Other, cause, format!("is it {products} that listens there? {check}"))
+            }
+        };
+        Failure::new(kind, format!("{tried} {}", self.address().shown()), cause).hint(hint)
+    }
+}
+
+pub(crate) const CONNECT: &str = "connect to";
+pub(crate) const ENCRYPT: &str = "encrypt the connection to";
+
+/// Over an open connection.
+pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError<E>) -> Failure {
+    let AskError::Server(said) = error else {
+        return Failure::new(FailureKind::ConnectionLost, tried, error);
+    };
+    let class = said.error_class();
+    let kind = match (class, said.kind()) {
+        (_, FailureKind::Permission) => FailureKind::Permission,
+        (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
+        (ErrorClass::DiskFull, _) => FailureKind::DiskFull,
+        (_, kind) => kind,
+    };
+    let hint = match class {
+        ErrorClass::LockTimeout => Some("another session holds a lock on étalon's tables; end it"),
+        ErrorClass::DiskFull => Some("free space on the server's device, or choose a smaller `scale`"),
+        _ => said.hint(),
+    };
+    Failure { hint: hint.map(str::to_owned), ..Failure::new(kind, tried, error) }
+}
+
+impl<E: ServerError> Refusal<E> {
+    /// `patience` was the limit.
+    pub(crate) fn of_io(cause: &io::Error, patience: Duration) -> Refusal<E> {
+        match cause.kind() {
+            // A blocking read's time-out.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Refusal::Silent(patience),
+            kind => Refusal::Io(kind, cause.to_string()),
+        }
+    }
+
+    /// Of a login with this limit.
+    pub(crate) fn of(error: AskError<E>, patience: Duration) -> Refusal<E> {
+        match error {
+            AskError::Io(cause) => Refusal::of_io(&cause, patience),
+            AskError::Tls(cause) if cause.kind() == io::ErrorKind::TimedOut => Refusal::Silent(patience),
+            AskError::Tls(cause) => Refusal::Tls(cause.to_string()),
+            AskError::Server(error) => Refusal::Server(error),
+            AskError::Wire(WireError::TlsRefused) => Refusal::NoTls,
+            AskError::Wire(WireError::PasswordMissing) => Refusal::NoPassword,
+            AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
+            AskError::Wire(WireError::UnprovenServer) => Refusal::Unproven,
+            AskError::Wire(error) => {
+                E::of_login(error).map_or_else(|error| Refusal::Other(error.to_string()), Refusal::Server)
+            }
+        }
+    }
+
+    pub(crate) fn op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
+        match self {
+            Refusal::Server(error) => error.op_error(),
+            other => lost(&endpoint.explain(other).cause),
+        }
+    }
+}
+
+impl<E: ServerError> OpenError<E> {
+    pub(crate) fn failure(&self, endpoint: &impl Explain<Error = E>) -> Failure {
+        match self {
+            OpenError::Refused(refusal) => endpoint.explain(refusal),
+            OpenError::Asked(tried, error) => failure(*tried, error),
+        }
+    }
+
+    pub(crate) fn op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
+        match self {
+            OpenError::Refused(refusal) => refusal.op_error(endpoint),
+            OpenError::Asked(_, error) => error.op_error(),
+        }
+    }
+}

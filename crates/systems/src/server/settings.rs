@@ -1,0 +1,38 @@
+//! A plan's settings, refused alike by every engine.
+
+use load::error::{Failure, FailureKind};
+
+pub(crate) fn tried(name: &str, value: &str) -> String {
+    format!("set `{name}` to `{value}`")
+}
+
+/// Names that étalon needs, and why.
+pub(crate) type Reserved = &'static [(&'static str, &'static str)];
+
+pub(crate) fn refuse_reserved(name: &str, value: &str, reserved: Reserved) -> Result<(), Failure> {
+    match reserved.iter().find(|(reserved, _)| *reserved == name) {
+        Some((_, why)) => {
+            Err(Failure::new(FailureKind::Plan, tried(name, value), format!("étalon sets it itself: {why}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// On a private server.
+pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Failure> {
+    if !own.contains(&name) {
+        return Ok(());
+    }
+    let cause = "on a private server étalon sets it itself";
+    Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint("`connect` chooses between socket and TCP"))
+}
+
+/// `server` says whose the settings are.
+pub(crate) fn unknown<'a>(server: &str, name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    let cause = format!("{server} has no setting of that name");
+    let failure = Failure::new(FailureKind::Plan, tried(name, value), cause);
+    match model::near::nearest(name, known) {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure,
+    }
+}

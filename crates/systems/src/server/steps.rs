@@ -1,0 +1,45 @@
+//! Single statements.
+
+use std::borrow::Cow;
+
+use super::dialogue::{Client, Protocol};
+use super::refusal::failure;
+use families::session::{Session, running};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+
+pub(crate) struct Steps<P: Protocol> {
+    /// Taken on close.
+    client: Option<Client<P>>,
+}
+
+impl<P: Protocol> Steps<P> {
+    pub(crate) fn new(client: Client<P>) -> Steps<P> {
+        Steps { client: Some(client) }
+    }
+
+    fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+        let gone = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
+        let client = self.client.as_mut().ok_or_else(gone)?;
+        client.rows(sql).map_err(|error| failure(running(sql), &error))
+    }
+}
+
+impl<P: Protocol> Drop for Steps<P> {
+    fn drop(&mut self) {
+        if let Some(client) = self.client.take() {
+            client.close();
+        }
+    }
+}
+
+impl<P: Protocol> Session for Steps<P> {
+    fn execute(&mut self, sql: &str) -> Result<(), Failure> {
+        self.ask(sql).map(|_| ())
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
+        let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
+        Ok(self.ask(sql)?.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
+    }
+}

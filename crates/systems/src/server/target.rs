@@ -1,0 +1,434 @@
+//! A server under test, whatever its engine.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use host::reactor::{Choice, Reactor};
+use model::{Facts, Nature, SystemPlan};
+
+use super::control::Control;
+use super::counted::{Counted, Question};
+use super::dialogue::{AskError, Client, NativeLane, Opened, Protocol};
+use super::private::{self, Private, Recipe};
+use super::refusal::{Explain, OpenError, failure};
+use super::steps::Steps;
+use super::url::{Address, process_environment};
+use families::backup::backups::Backups;
+use families::dataset::{Dataset, Dialect, Tables};
+use families::pages::dialect::PagesDialect;
+use families::permits::Permits;
+use families::session::{Session, SessionKind};
+use families::spatial::dialect::SpatialDialect;
+use families::target::{Consent, CpuHold, OpenRequest, OsIo, Part, Target};
+use families::transactions::Program;
+use families::work::Load;
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::generator::Threads;
+use load::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
+
+pub(crate) type ErrorOf<S> = <<S as Server>::Protocol as Protocol>::Error;
+pub(crate) type ClientOf<S> = Client<<S as Server>::Protocol>;
+type OpenedOf<P> = Opened<<P as Protocol>::Connection>;
+type OpenErrorOf<P> = OpenError<<P as Protocol>::Error>;
+pub(crate) type AddressOf<S> = <<S as Server>::Endpoint as Explain>::Address;
+pub(crate) type StatementsOf<S> = <<S as Server>::Protocol as Protocol>::Statements;
+pub(crate) type LaneOf<S> = NativeLane<<<S as Server>::Protocol as Protocol>::Connection>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Prepare, count and clean up.
+    Control,
+    /// Like a run's clients.
+    Load,
+}
+
+/// A plan's settings for sessions.
+pub(crate) trait Settings: Clone + Default + Send + Sync + 'static {
+    type Protocol: Protocol;
+    type Endpoint;
+
+    /// Without étalon's own tables.
+    #[must_use]
+    fn on_tables_of_others(&self) -> Self;
+
+    /// With these settings, among étalon's own tables if they exist.
+    fn try_open(
+        &self,
+        endpoint: &Self::Endpoint,
+        purpose: Purpose,
+    ) -> Result<Client<Self::Protocol>, OpenErrorOf<Self::Protocol>>;
+
+    fn open(&self, endpoint: &Self::Endpoint, purpose: Purpose) -> Result<Client<Self::Protocol>, Failure>
+    where
+        Self::Endpoint: Explain<Error = <Self::Protocol as Protocol>::Error>,
+    {
+        self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
+    }
+
+    /// Prepares a lane's statements.
+    fn open_lane(
+        &self,
+        endpoint: &Self::Endpoint,
+        statements: &<Self::Protocol as Protocol>::Statements,
+    ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
+        let client = self.try_open(endpoint, Purpose::Load)?;
+        let asked = |error| OpenError::Asked("prepare the script's statements", error);
+        Self::Protocol::into_opened(client, statements).map_err(asked)
+    }
+}
+
+/// Étalon's on its own tables, released on drop: two processes that load and drop the same tables would spoil each
+/// other's runs.
+pub(crate) trait Claim: Sized + Send + 'static {
+    type Protocol: Protocol;
+    type Endpoint;
+
+    /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
+    fn set_limits(client: &mut Client<Self::Protocol>) -> Result<(), AskError<<Self::Protocol as Protocol>::Error>>;
+
+    fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint) -> Result<Self, Failure>;
+
+    /// Before the session is closed.
+    fn release(_client: &mut Client<Self::Protocol>) {}
+}
+
+/// What servers differ in. A value holds what was found out about one of them.
+pub(crate) trait Server: Sized + Send + Sync + 'static {
+    type Protocol: Protocol;
+    type Endpoint: Explain<Error = ErrorOf<Self>> + Clone + Send + Sync + 'static;
+    type Session: Settings<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
+    type Claim: Claim<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
+    type Recipe: Recipe<Endpoint = Self::Endpoint>;
+
+    const DIALECT: &'static dyn Dialect;
+    const PAGES: &'static dyn PagesDialect;
+    const SPATIAL: &'static dyn SpatialDialect;
+    /// Étalon's own, which it drops.
+    const ROOM: &'static str;
+    /// Why what its processes used is not known, where étalon did not start them.
+    const FOREIGN: &'static str = "the server's processes are not étalon's own";
+
+    /// An existing server, with a plan's settings.
+    fn enter(address: AddressOf<Self>, request: &OpenRequest<'_>) -> Result<(Self::Endpoint, Self::Session), Failure>;
+
+    /// Looks around, before anything is made. `makes`: étalon is to make its tables.
+    fn look(
+        client: &mut ClientOf<Self>,
+        endpoint: &Self::Endpoint,
+        consent: Consent,
+        makes: bool,
+    ) -> Result<Self, Failure>;
+
+    /// And the question for session counts, if the server counts them.
+    fn statements(
+        target: &ServerTarget<Self>,
+        program: &Program,
+    ) -> Result<(StatementsOf<Self>, Option<Question>), Failure>;
+
+    /// What facts are about.
+    fn make_room(_target: &ServerTarget<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// In a session like a run's.
+    fn facts(target: &ServerTarget<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
+
+    fn prepare(target: &ServerTarget<Self>, data: &Dataset) -> Result<(), Failure>;
+
+    fn settle(target: &ServerTarget<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+
+    fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
+
+    /// What étalon made.
+    fn remove(target: &ServerTarget<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+
+    fn steps(target: &ServerTarget<Self>, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(Steps::new(target.client()?)))
+    }
+
+    fn session_facts(_target: &ServerTarget<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
+        Ok(Facts::default())
+    }
+
+    fn backups(target: &ServerTarget<Self>) -> Box<dyn Backups + '_>;
+
+    /// Of a server that étalon did not start.
+    fn limit_cpu(_target: &ServerTarget<Self>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        private::limit_cpu(None, cores)
+    }
+
+    /// Of a server that étalon did not start.
+    fn server_cpu_s(_target: &ServerTarget<Self>) -> Result<f64, String> {
+        Err(Self::FOREIGN.to_owned())
+    }
+
+    /// Adds what the server tells of a failure.
+    fn explain(_target: &ServerTarget<Self>, failure: Failure) -> Failure {
+        failure
+    }
+
+    fn begin_round(&self) {}
+}
+
+/// For an [`Engine`](families::target::Engine).
+pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Target>, Failure> {
+    let system = request.system;
+    let target: ServerTarget<S> = match &system.server {
+        Some(server) => {
+            let (private, endpoint) = S::Recipe::start(server, request)?;
+            ServerTarget::new(endpoint, S::Session::default(), Some(private), request)?
+        }
+        None => {
+            let address = AddressOf::<S>::permitted(&system.url, &process_environment, &request.permits)?;
+            let (endpoint, session) = S::enter(address, request)?;
+            ServerTarget::new(endpoint, session, None, request)?
+        }
+    };
+    Ok(Box::new(target))
+}
+
+/// For an [`Engine`](families::target::Engine).
+pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
+    if system.server.is_some() {
+        return "nothing: the server is étalon's own, made and removed by it".to_owned();
+    }
+    match AddressOf::<S>::parse(&system.url, &process_environment) {
+        Ok(address) => format!("{} at {}, if étalon made it", S::ROOM, address.shown()),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+/// Of an existing server, if the plan names one.
+pub(crate) fn address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
+    let url = Some(&system.url).filter(|_| system.server.is_none())?;
+    AddressOf::<S>::parse(url, &process_environment).ok()
+}
+
+pub(crate) struct ServerTarget<S: Server> {
+    // Dropped before the server that it leads to.
+    pub(crate) control: Control<S>,
+    pub(crate) endpoint: S::Endpoint,
+    pub(crate) session: S::Session,
+    private: Option<Mutex<Private<S::Recipe>>>,
+    pub(crate) server: S,
+    pub(crate) consent: Consent,
+    pub(crate) permits: Permits,
+    pub(crate) reactor: Choice,
+    pub(crate) tables: Tables,
+}
+
+impl<S: Server> ServerTarget<S> {
+    pub(crate) fn new(
+        endpoint: S::Endpoint,
+        session: S::Session,
+        private: Option<Private<S::Recipe>>,
+        request: &OpenRequest<'_>,
+    ) -> Result<ServerTarget<S>, Failure> {
+        let OpenRequest { consent, reactor, tables, part, .. } = *request;
+        // Fails first if the requested reactor is not available.
+        Reactor::new(reactor, 1).map_err(|error| {
+            Failure::new(FailureKind::Unsupported, "set up the reactor", error)
+                .hint("`--reactor auto` takes what there is")
+        })?;
+        // Étalon's questions are about the load's tables.
+        let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part);
+        let makes = tables == Tables::Own && part == Part::Whole;
+        let server = control.ask(|client| S::look(client, &endpoint, consent, makes))?;
+        let (private, permits) = (private.map(Mutex::new), request.permits.clone());
+        Ok(ServerTarget { control, endpoint, session, private, server, consent, permits, reactor, tables })
+    }
+
+    pub(crate) fn ask<T>(&self, question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>) -> Result<T, Failure> {
+        self.control.ask(question).map_err(|failure| self.explain(failure))
+    }
+
+    /// Adds what the server, or a private server's log, tells.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let failure = S::explain(self, failure);
+        match self.private() {
+            Some(private) if failure.may_pass() => private.running.explain_loss(failure),
+            _ => failure,
+        }
+    }
+
+    /// `None`: étalon did not start it.
+    pub(crate) fn private(&self) -> Option<MutexGuard<'_, Private<S::Recipe>>> {
+        self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn session_on(&self, tables: Tables) -> S::Session {
+        session_on::<S>(&self.session, tables)
+    }
+
+    /// A session like a run's.
+    pub(crate) fn client(&self) -> Result<ClientOf<S>, Failure> {
+        self.session.open(&self.endpoint, Purpose::Load).map_err(|failure| self.explain(failure))
+    }
+
+    /// In a program's own words.
+    pub(crate) fn texts(&self, program: &Program) -> Vec<String> {
+        program.statements().iter().map(|statement| statement.sql(S::DIALECT)).collect()
+    }
+
+    pub(crate) fn lane(
+        &self,
+        program: &Program,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<(LaneOf<S>, Option<Question>), Failure> {
+        let (statements, question) = S::statements(self, program)?;
+        let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
+        let first = |_| {
+            let opened = session.open_lane(&endpoint, &statements);
+            opened.map_err(|error| self.explain(error.failure(&endpoint)))
+        };
+        let opened = context.connect(LOGINS_AT_ONCE, first)?;
+        let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
+        Ok((NativeLane::new(self.reactor, opened, Arc::new(anew))?, question))
+    }
+}
+
+fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
+    match tables {
+        Tables::Own => session.clone(),
+        Tables::None => session.on_tables_of_others(),
+    }
+}
+
+impl<S: Server> Target for ServerTarget<S> {
+    fn facts(&self) -> Result<Facts, Failure> {
+        S::make_room(self)?;
+        // The control connection has other settings.
+        let opened = self.session_on(self.tables).open(&self.endpoint, Purpose::Load);
+        let mut client = opened.map_err(|failure| self.explain(failure))?;
+        let mut facts = S::facts(self, &mut client)?;
+        client.close();
+        facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);
+        if let Some(private) = self.private() {
+            private.recipe.add_facts(&mut facts);
+        }
+        Ok(facts)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        S::DIALECT
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::Server
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        S::prepare(self, data)
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        self.ask(|client| S::settle(self, client))
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.ask(|client| self.server.counters(client))
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let tried = format!("run `{sql}`");
+        let answer = self.ask(|client| client.one(sql).map_err(|error| failure(&*tried, &error)))?;
+        super::whole_number(&answer, &tried)
+    }
+
+    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+        super::reactor_workers(clients, threads)
+    }
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        match self.lane(program, &mut context)? {
+            (lane, None) => worker::run(lane, program, &RealClock, context),
+            (lane, Some(question)) => {
+                let lane = Counted::new(lane, question, program, &context)?;
+                worker::run(lane, program, &RealClock, context)
+            }
+        }
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        S::steps(self, kind)
+    }
+
+    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        S::session_facts(self, kind)
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(S::PAGES)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(S::SPATIAL)
+    }
+
+    fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
+        Ok(S::backups(self))
+    }
+
+    fn empty_caches(&self) -> Result<(), Failure> {
+        let mut private = self.private().ok_or_else(private::not_restarted)?;
+        self.control.close();
+        private.restart_cold(&self.endpoint)
+    }
+
+    fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        match self.private() {
+            Some(private) => private::limit_cpu(private.running.pid(), cores),
+            None => S::limit_cpu(self, cores),
+        }
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        self.private().ok_or_else(|| S::FOREIGN.to_owned())?.running.os_io()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        match self.private() {
+            Some(private) => private.running.cpu_s(),
+            None => S::server_cpu_s(self),
+        }
+    }
+
+    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+        match self.private {
+            Some(_) => super::reach_private(system, self.endpoint.address().url_of_private()),
+            None => super::reach_by_url(system),
+        }
+    }
+
+    fn begin_round(&self) -> Result<(), Failure> {
+        self.server.begin_round();
+        let Some(mut private) = self.private() else { return Ok(()) };
+        self.control.close();
+        private.restart(&self.endpoint)
+    }
+
+    fn revive(&self) -> Result<(), Failure> {
+        if self.private.is_none() {
+            return self.counters().map(|_| ());
+        }
+        let start = || self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint));
+        private::revive(start, || self.counters())
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        let dropped = match self.private() {
+            Some(mut private) => {
+                self.control.close();
+                private.remove()
+            }
+            // Nothing was made.
+            None if self.tables == Tables::None => Ok(()),
+            None => self.ask(|client| S::remove(self, client)),
+        };
+        self.control.close();
+        dropped
+    }
+}

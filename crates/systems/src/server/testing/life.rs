@@ -1,0 +1,125 @@
+//! A private server's life.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use host::process::StopSignal;
+use model::plan::Connect;
+use model::{Length, RunRecord, RunState};
+
+use super::{Tested, started};
+use crate::server::target::{Purpose, Server, ServerTarget, Settings as _};
+use crate::suite::run_once;
+use families::target::Target;
+use families::transactions::{Options, compile_with, pgbench_tables};
+use families::work::StreamTask;
+use load::error::{Failure, FailureKind};
+use load::generator::{LoadShape, Threads};
+use load::stream::Retry;
+use load::traffic::Traffic;
+use load::worker::Pace;
+
+/// Conflicts are tried again.
+pub(crate) fn run_of(target: &dyn Target, script: &str, clients: u32, length: Duration) -> Result<RunRecord, Failure> {
+    let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
+    let program = compile_with(script, &options).unwrap();
+    let (threads, traffic) = (Threads::Best, Traffic::default());
+    let task = StreamTask {
+        work: program.into(),
+        shape: LoadShape { clients: 0..clients, pace: Pace::Closed, threads, traffic },
+    };
+    run_once(target, &task, Length::Duration(length))
+}
+
+/// `state` is what a run meets: rows with their places, sizes, statistics; `changes` change it.
+pub(crate) fn prepares_the_same_tables_every_time<S: Server>(
+    target: &ServerTarget<S>,
+    state: impl Fn(&ServerTarget<S>) -> String,
+    changes: &[&str],
+    no_such_table: &str,
+) -> String {
+    let data = pgbench_tables(1);
+    let started = Instant::now();
+    target.prepare(&data).unwrap();
+    println!("100,000 rows prepared in {:?}", started.elapsed());
+    target.settle().unwrap();
+    let first = state(target);
+    changes.iter().for_each(|change| target.run(change));
+    assert_ne!(state(target), first);
+    target.prepare(&data).unwrap();
+    target.settle().unwrap();
+    assert_eq!(state(target), first);
+    assert_eq!(target.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
+    assert_eq!(target.scalar("SELECT sum(delta) FROM pgbench_history").unwrap(), 0);
+    assert_eq!(target.scalar("SELECT 'x'").unwrap_err().kind, FailureKind::Verification);
+    let broken = target.scalar("SELECT nothing FROM nowhere").unwrap_err();
+    assert!(broken.cause.contains(no_such_table), "{broken}");
+    first
+}
+
+pub(crate) fn is_started_anew_between_rounds<S: Server>(target: &ServerTarget<S>) {
+    target.prepare(&pgbench_tables(1)).unwrap();
+    let pid = target.private().unwrap().running.pid();
+    target.begin_round().unwrap();
+    assert_ne!(target.private().unwrap().running.pid(), pid);
+    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+}
+
+pub(crate) fn comes_back_after_a_kill_in_mid_run<S: Server>(target: &ServerTarget<S>) {
+    target.prepare(&pgbench_tables(1)).unwrap();
+    let run = |length: Duration| {
+        let script = "\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
+        run_of(target, script, 3, length)
+    };
+    let pid = target.private().unwrap().running.pid().unwrap();
+    let cpu_s = target.server_cpu_s().unwrap();
+    let failure = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(500));
+            target.private().unwrap().running.signal(StopSignal::Kill);
+        });
+        run(Duration::from_secs(20)).unwrap_err()
+    });
+    assert!(cpu_s > 0.0);
+    assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
+    assert!(failure.may_pass());
+    target.revive().unwrap();
+    assert_ne!(target.private().unwrap().running.pid(), Some(pid));
+    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    assert_eq!(run(Duration::from_millis(300)).unwrap().state, RunState::Measured);
+    target.revive().unwrap();
+}
+
+pub(crate) fn leaves_nothing<S: Server>(target: &ServerTarget<S>, data_folder: &str) {
+    let folder = PathBuf::from(target.text(data_folder));
+    assert!(folder.is_dir());
+    target.drop_all().unwrap();
+    assert!(!folder.parent().unwrap().exists());
+    assert!(target.counters().is_err());
+    assert!(target.revive().unwrap_err().cause.contains("removed"));
+    target.drop_all().unwrap();
+}
+
+/// Paths too long for a socket get a shorter one elsewhere.
+pub(crate) fn a_deep_folder_is_no_hindrance<S: Tested>(socket: impl Fn(&S::Endpoint) -> PathBuf) {
+    let base = tempfile::tempdir_in("/var/tmp").unwrap();
+    let deep = base.path().join("a".repeat(60)).join("b".repeat(60));
+    // The server's user must be able to traverse it.
+    std::fs::create_dir_all(&deep).unwrap();
+    for folder in deep.ancestors().take_while(|folder| folder.starts_with(base.path())) {
+        open_the_way(folder);
+    }
+    let (mut private, endpoint) = started::<S>(Connect::Socket, &[], Some(&deep)).unwrap();
+    let socket = socket(&endpoint);
+    assert!(!socket.starts_with(&deep) && socket.exists());
+    S::Session::default().open(&endpoint, Purpose::Load).unwrap().close();
+    private.remove().unwrap();
+    assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 0);
+    assert!(!socket.exists());
+}
+
+pub(crate) fn open_the_way(folder: &Path) {
+    assert!(Command::new("chmod").arg("0755").arg(folder).status().unwrap().success());
+}

@@ -1,0 +1,154 @@
+//! Tests of real servers, run for each engine whose servers étalon can start. Making one takes a second or two, so each
+//! test covers many cases.
+
+pub(crate) mod fakes;
+pub(crate) mod lane;
+pub(crate) mod life;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use model::plan::{Connect, PrivateServer};
+use model::{Facts, SystemPlan, Value};
+
+use super::counted::Counted;
+use super::counted::tests::Lying;
+use super::private::{Private, Recipe};
+use super::target::{self, Server, ServerTarget, StatementsOf};
+use crate::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
+use families::dataset::{Dataset, Dialect, Tables};
+use families::target::{Consent, OpenRequest, Target};
+use families::work::Load;
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
+use load::worker::{self, LoadCounts, WorkerContext};
+
+pub(crate) trait Tested: Server {
+    /// By the programs that the developer selects.
+    fn private_server(connect: Connect) -> PrivateServer;
+
+    /// As text if there are none.
+    fn prepared(sql: &[&str]) -> StatementsOf<Self>;
+}
+
+fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> SystemPlan {
+    let settings = pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())));
+    SystemPlan {
+        name: "s".to_owned(),
+        engine: "s".to_owned(),
+        url: url.to_owned(),
+        settings: settings.collect::<BTreeMap<_, _>>(),
+        server,
+        volume: None,
+        alias_of: None,
+    }
+}
+
+pub(crate) fn start<S: Tested>(connect: Connect, pairs: &[(&str, &str)]) -> ServerTarget<S> {
+    let (private, endpoint) = match started::<S>(connect, pairs, None) {
+        Ok(started) => started,
+        Err(failure) if failure.kind == FailureKind::Missing => {
+            panic!("{failure}; this test needs server programs: run `cargo xtask test`, which installs them")
+        }
+        Err(failure) => panic!("{failure}"),
+    };
+    made(endpoint, Some(private))
+}
+
+/// In a given folder.
+pub(crate) fn started<S: Tested>(
+    connect: Connect,
+    pairs: &[(&str, &str)],
+    base: Option<&Path>,
+) -> Result<(Private<S::Recipe>, S::Endpoint), Failure> {
+    let server = S::private_server(connect);
+    let system = system("", Some(server.clone()), pairs);
+    let scratch_base = base.map(Path::to_owned);
+    S::Recipe::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
+}
+
+/// Without settings.
+pub(crate) fn made<S: Server>(endpoint: S::Endpoint, private: Option<Private<S::Recipe>>) -> ServerTarget<S> {
+    made_for(endpoint, private, Tables::Own)
+}
+
+pub(crate) fn made_for<S: Server>(
+    endpoint: S::Endpoint,
+    private: Option<Private<S::Recipe>>,
+    tables: Tables,
+) -> ServerTarget<S> {
+    let system = system("", None, &[]);
+    let request = OpenRequest { tables, ..OpenRequest::new(&system, Consent::OwnOnly) };
+    ServerTarget::new(endpoint, S::Session::default(), private, &request).unwrap()
+}
+
+/// As a plan with this URL.
+pub(crate) fn open<S: Server>(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
+    target::open::<S>(&OpenRequest::new(&system(url, None, pairs), consent))
+}
+
+pub(crate) fn refusal<S: Server>(url: &str, pairs: &[(&str, &str)]) -> Failure {
+    open::<S>(url, pairs, Consent::OwnOnly).err().unwrap_or_else(|| panic!("{url} opened"))
+}
+
+/// Of a private server with these settings.
+pub(crate) fn refused_start<S: Tested>(pairs: &[(&str, &str)]) -> Failure {
+    let system = system("", Some(S::private_server(Connect::Socket)), pairs);
+    let opened = target::open::<S>(&OpenRequest::new(&system, Consent::OwnOnly));
+    opened.err().unwrap_or_else(|| panic!("{pairs:?} started"))
+}
+
+impl<S: Server> ServerTarget<S> {
+    pub(crate) fn text(&self, sql: &str) -> String {
+        self.client().unwrap().one(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    pub(crate) fn run(&self, sql: &str) {
+        self.client().unwrap().execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+/// What étalon said when it was refused.
+#[derive(Default)]
+pub(crate) struct Refusals(Mutex<Vec<String>>);
+
+impl Refusals {
+    pub(crate) fn note(&self, failure: Failure, kind: FailureKind) -> Failure {
+        assert_eq!(failure.kind, kind, "{failure:?}");
+        assert!(failure.hint.is_some(), "without a hint: {failure}");
+        self.0.lock().unwrap().push(format!("{failure:?} {failure}"));
+        failure
+    }
+
+    pub(crate) fn are_without(self, count: usize, secrets: &[&str]) {
+        let said = self.0.into_inner().unwrap();
+        assert_eq!(said.len(), count);
+        for text in &said {
+            assert!(!secrets.iter().any(|secret| text.contains(secret)), "{text}");
+        }
+    }
+}
+
+struct Lies<'a, S: Server>(&'a ServerTarget<S>);
+
+impl<S: Server> Target for Lies<'_, S> {
+    delegate_to_target!();
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        let (lane, question) = self.0.lane(program, &mut context)?;
+        let lane = Counted::new(Lying::new(lane, 30), question.unwrap(), program, &context)?;
+        worker::run(lane, program, &RealClock, context)
+    }
+}
+
+/// The server's counts against the load's claims.
+pub(crate) fn the_server_counts_what_the_client_claims<S: Tested>(protocols: &[&str]) {
+    let server = start::<S>(Connect::Socket, &[]);
+    counts_agree(&server, protocols);
+    new_connections_are_not_counted(&server);
+    lies_are_caught(&Lies(&server), &["prepared"]);
+    server.drop_all().unwrap();
+}

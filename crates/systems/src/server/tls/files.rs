@@ -1,0 +1,110 @@
+//! Certificates, revocation lists and keys in files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pkcs8::der::Decode as _;
+use pkcs8::{EncryptedPrivateKeyInfo, SecretDocument};
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use super::Identity;
+use load::error::{Failure, FailureKind};
+
+/// At least one, from a PEM file.
+fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
+    let read = T::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<T>, _>>);
+    let missing = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Missing, tried, cause);
+    match read {
+        Ok(found) if found.is_empty() => Err(missing(&"there is none")),
+        Ok(found) => Ok(found),
+        // The operating system's words alone.
+        Err(pem::Error::Io(error)) => Err(missing(&error)),
+        Err(error) => Err(missing(&error)),
+    }
+}
+
+/// `option` names the file, for messages.
+pub(super) fn certificates(file: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
+    let tried = format!("read the certificates in {}", file.display());
+    all(file, &tried)
+        .map_err(|failure| failure.hint(format!("`{option}` names a file in PEM format: {option}=/path/to/root.crt")))
+}
+
+/// One certificate, PEM or DER.
+pub(super) fn certificate(file: &Path) -> Result<CertificateDer<'static>, Failure> {
+    let tried = format!("read the certificate in {}", file.display());
+    let bytes = fs::read(file).map_err(|error| Failure::new(FailureKind::Missing, tried.clone(), error))?;
+    // DER begins with a sequence tag.
+    if bytes.first() == Some(&0x30) {
+        return Ok(CertificateDer::from(bytes));
+    }
+    CertificateDer::from_pem_slice(&bytes).map_err(|error| Failure::new(FailureKind::Missing, tried, error))
+}
+
+pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
+    let mut lists = Vec::new();
+    for file in files {
+        lists.extend(
+            all(file, &format!("read the revoked certificates in {}", file.display())).map_err(|failure| {
+                failure.hint("`openssl ca -gencrl -out root.crl` makes such a list, in PEM format")
+            })?,
+        );
+    }
+    Ok(lists)
+}
+
+/// OpenSSL's file names: a hash with `.r0`, `.r1` and so on.
+pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let tried = format!("read the lists of revoked certificates in the folder {}", folder.display());
+    let missing = |cause: &dyn std::fmt::Display| {
+        let hint = format!("`openssl rehash {}` gives its files the names that are looked for", folder.display());
+        Failure::new(FailureKind::Missing, tried.clone(), cause).hint(hint)
+    };
+    let is_list = |file: &PathBuf| {
+        let digits = file.extension().and_then(|ending| ending.to_str()?.strip_prefix('r'));
+        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let entries = fs::read_dir(folder).map_err(|error| missing(&error))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_list).collect();
+    files.sort();
+    if files.is_empty() { Err(missing(&"there is none")) } else { Ok(files) }
+}
+
+/// Certificate chain and key.
+pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
+    let tried = format!("read the client's certificate in {}", identity.certificate.display());
+    let chain = all(&identity.certificate, &tried)?;
+    let shown = identity.key.display();
+    let fail = |kind, cause: &dyn std::fmt::Display| {
+        Failure::new(kind, format!("read the key of the client's certificate in {shown}"), cause)
+    };
+    match fs::metadata(&identity.key) {
+        Err(error) => return Err(fail(FailureKind::Missing, &error)),
+        Ok(metadata) if !metadata.is_file() => return Err(fail(FailureKind::Missing, &"it is not a plain file")),
+        Ok(_) => {}
+    }
+    // Like libpq: a key that others can read is ignored, so that its owner notices.
+    if host::identity::key_open_to_others(&identity.key).map_err(|error| fail(FailureKind::Other, &error))? {
+        return Err(fail(FailureKind::Permission, &"others may read it").hint(format!("chmod 0600 {shown}")));
+    }
+    let bytes = fs::read(&identity.key).map_err(|error| fail(FailureKind::Missing, &error))?;
+    let key = key(&bytes, identity).map_err(|cause| fail(FailureKind::Other, &cause))?;
+    Ok((chain, key))
+}
+
+/// Decrypted if necessary.
+fn key(bytes: &[u8], identity: &Identity) -> Result<PrivateKeyDer<'static>, String> {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains("Proc-Type: 4,ENCRYPTED") {
+        return Err("it is encrypted as OpenSSL once did; `openssl pkcs8 -topk8` writes it as PKCS #8".to_owned());
+    }
+    if !text.contains("BEGIN ENCRYPTED PRIVATE KEY") {
+        return PrivateKeyDer::from_pem_slice(bytes).map_err(|error| error.to_string());
+    }
+    let Some(password) = &identity.password else { return Err("it is encrypted, and no password is given".to_owned()) };
+    let (_, encrypted) = SecretDocument::from_pem(&text).map_err(|error| error.to_string())?;
+    let encrypted = EncryptedPrivateKeyInfo::from_der(encrypted.as_bytes()).map_err(|error| error.to_string())?;
+    let key = encrypted.decrypt(password.expose()).map_err(|_| "the password does not decrypt it".to_owned())?;
+    Ok(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec()).into())
+}

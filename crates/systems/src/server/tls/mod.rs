@@ -1,0 +1,148 @@
+//! TLS by rustls, as far as engines agree: trust, verification, client certificates. `docs/tls.md` compares it with
+//! the engines' own clients.
+
+mod files;
+#[cfg(test)]
+pub(crate) mod testing;
+mod verifier;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustls::{ClientConfig, SupportedProtocolVersion};
+use wire::Secret;
+
+use load::error::{Failure, FailureKind};
+use verifier::{Trust, Verifier};
+
+pub(crate) use files::lists_in;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Roots {
+    /// Of the operating system.
+    System,
+    /// A PEM file: authorities, and self-signed server certificates.
+    File(PathBuf),
+    /// This certificate alone, whoever signed it, whomever it names.
+    Exactly(PathBuf),
+}
+
+/// Verification of a server's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    Nothing,
+    /// Signed by a trusted authority.
+    Chain,
+    /// And names the host.
+    ChainAndName,
+}
+
+/// How much a connection insists on TLS, in PostgreSQL's words; MySQL has other names for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TlsMode {
+    Disable,
+    /// Only if the server refuses plain connections.
+    Allow,
+    /// If the server can.
+    Prefer,
+    /// Verified only with a file of authorities.
+    Require,
+    /// Signed by a trusted authority.
+    VerifyCa,
+    /// And names the host.
+    VerifyFull,
+}
+
+/// An engine's names of modes.
+pub(crate) type ModeNames = &'static [(&'static str, TlsMode)];
+
+impl TlsMode {
+    /// `option` is the engine's.
+    pub(crate) fn of_name(names: ModeNames, text: &str, option: &str) -> Result<TlsMode, String> {
+        let known = names.iter().find(|(name, _)| *name == text);
+        known.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            format!("`{text}` is not an {option}; known are {}", names.join(", "))
+        })
+    }
+
+    pub(crate) fn name(self, names: ModeNames) -> &'static str {
+        names.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
+    }
+
+    pub(crate) fn verifies(self) -> bool {
+        matches!(self, TlsMode::VerifyCa | TlsMode::VerifyFull)
+    }
+
+    /// Refuses a connection without TLS.
+    pub(crate) fn insists(self) -> bool {
+        self.verifies() || self == TlsMode::Require
+    }
+
+    /// Like the engines' own clients, a file of authorities is used in weaker modes, too.
+    pub(crate) fn check(self, has_roots: bool) -> Check {
+        match self {
+            TlsMode::VerifyFull => Check::ChainAndName,
+            TlsMode::VerifyCa => Check::Chain,
+            _ if has_roots => Check::Chain,
+            TlsMode::Disable | TlsMode::Allow | TlsMode::Prefer | TlsMode::Require => Check::Nothing,
+        }
+    }
+}
+
+/// A client certificate.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    /// With its chain, PEM.
+    pub(crate) certificate: PathBuf,
+    /// PEM.
+    pub(crate) key: PathBuf,
+    /// Of the key.
+    pub(crate) password: Option<Secret>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) check: Check,
+    pub(crate) roots: &'a Roots,
+    /// If there are any, every authority in the chain needs one.
+    pub(crate) revoked: &'a [PathBuf],
+    /// If the server asks.
+    pub(crate) identity: Option<&'a Identity>,
+    pub(crate) versions: &'a [&'static SupportedProtocolVersion],
+    /// The engine's option for a file of authorities.
+    pub(crate) root_option: &'static str,
+}
+
+impl<'a> Wanted<'a> {
+    /// Authorities only.
+    pub(crate) fn new(check: Check, roots: &'a Roots, root_option: &'static str) -> Wanted<'a> {
+        Wanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
+    }
+
+    /// For rustls.
+    pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let trust = match self.check {
+            Check::Nothing => None,
+            Check::Chain | Check::ChainAndName => Some(Trust::new(self, &provider)?),
+        };
+        let verifier = Verifier::new(&provider, trust);
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(self.versions)
+            .map_err(|error| failure("set up TLS", &error))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier));
+        let Some(identity) = self.identity else { return Ok(builder.with_no_client_auth()) };
+        let (chain, key) = files::identity(identity)?;
+        builder.with_client_auth_cert(chain, key).map_err(|error| {
+            let shown = (identity.certificate.display(), identity.key.display());
+            failure(&format!("use the client's certificate {} with the key {}", shown.0, shown.1), &error)
+                .hint("the key has to be the certificate's own: RSA, or ECDSA on P-256 or P-384, or Ed25519")
+        })
+    }
+}
+
+fn failure(tried: &str, cause: &dyn std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Other, tried, cause)
+}

@@ -1,0 +1,109 @@
+use model::{Facts, Value};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::cipher::{self, Cipher};
+use super::durability;
+use crate::durability::{first_fit, listed};
+use crate::embedded::EmbeddedFile;
+use load::error::Failure;
+
+/// Pragmas that change results.
+pub(super) const PRAGMAS: &[&str] = &[
+    "auto_vacuum",
+    "automatic_index",
+    "busy_timeout",
+    "cache_size",
+    "cache_spill",
+    "cell_size_check",
+    "checkpoint_fullfsync",
+    "encoding",
+    "fullfsync",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "secure_delete",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
+];
+
+pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    facts.identity("server.product", "SQLite");
+    facts.identity("server.version", rusqlite::version());
+    // With SQLCipher also files without a key are its work.
+    if let Some(version) = cipher::said(connection, "cipher_version") {
+        facts.identity("server.sqlcipher", version);
+        facts.identity("encryption", if cipher.is_plain() { "none" } else { "each page, by SQLCipher" });
+    }
+    if let Some(cryptography) = cipher::said(connection, "cipher_provider_version") {
+        facts.identity("server.cryptography", cryptography);
+    }
+    facts.identity("server.compile_options", compile_options(connection));
+    for name in PRAGMAS {
+        match pragma(connection, name) {
+            Some(value) => facts.identity(format!("setting.{name}"), words(name, &value)),
+            None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
+        }
+    }
+    let setting = |name: &str| match name {
+        "system" => Some(std::env::consts::OS.to_owned()),
+        name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
+    };
+    let promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    file.add_facts(&mut facts, promised);
+    Ok(facts)
+}
+
+fn compile_options(connection: &Connection) -> String {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        connection.prepare("PRAGMA compile_options")?.query_map([], |row| row.get(0))?.collect()
+    };
+    read().map(|options| options.join(" ")).unwrap_or_default()
+}
+
+/// As SQLite prints it.
+pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
+    let text = |value: ValueRef<'_>| match value {
+        ValueRef::Integer(n) => n.to_string(),
+        ValueRef::Real(x) => x.to_string(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Null | ValueRef::Blob(_) => String::new(),
+    };
+    connection.pragma_query_value(None, name, |row| Ok(text(row.get_ref(0)?))).ok()
+}
+
+/// Words for a pragma's numbers, in order.
+fn names(pragma: &str) -> &'static [&'static str] {
+    match pragma {
+        "synchronous" => &["off", "normal", "full", "extra"],
+        "temp_store" => &["default", "file", "memory"],
+        "auto_vacuum" => &["none", "full", "incremental"],
+        _ => &[],
+    }
+}
+
+fn words(pragma: &str, value: &str) -> String {
+    value
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| names(pragma).get(number))
+        .map_or(value.to_owned(), |w| (*w).to_owned())
+}
+
+/// Whether SQLite reads back what the plan asked for.
+pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
+    let Some(read) = read else { return true };
+    let asked = match asked {
+        Value::Bool(b) => i64::from(*b).to_string(),
+        Value::Text(text) if text.eq_ignore_ascii_case("on") || text.eq_ignore_ascii_case("true") => "1".to_owned(),
+        other => other.to_string(),
+    };
+    read.eq_ignore_ascii_case(&asked)
+        || words(pragma, read).eq_ignore_ascii_case(&asked)
+        || (read == "0" && ["off", "false"].iter().any(|off| asked.eq_ignore_ascii_case(off)))
+}

@@ -1,0 +1,346 @@
+//! Embedded SQLite: a database file that étalon makes, fills, measures and removes.
+
+mod backup;
+mod cipher;
+mod confine;
+mod dialect;
+mod durability;
+mod facts;
+pub mod lane;
+pub mod pages;
+mod session;
+pub mod spatial;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use host::sqlite_vfs::Traffic;
+use model::catalog::Visibility;
+use model::{EngineSpec, Facts, SystemPlan, Value};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+
+use self::cipher::Cipher;
+use crate::embedded::{self, EmbeddedFile, FileShape, Marker};
+use crate::sqlite::lane::{SqliteLane, to_sql};
+use families::dataset::{Dataset, Dialect, Table, Tables};
+use families::pages::dialect::PagesDialect;
+use families::permits::Permits;
+use families::session::{Session, SessionKind};
+use families::spatial::dialect::SpatialDialect;
+use families::target::{Engine, OpenRequest, OsIo, Target};
+use families::work::Load;
+use load::clock::RealClock;
+use load::counters::{Counters, Placement};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+use load::worker::{self, LoadCounts, WorkerContext};
+
+/// In the header of étalon's databases: "étal" in Latin-1.
+const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
+
+/// Default of `busy_timeout`.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+const SHAPE: FileShape = FileShape { companions: &["-wal", "-shm", "-journal"], marker: Marker::Within(is_marked) };
+
+/// <https://www.sqlite.org/fileformat.html#the_database_header>: the application id is at offset 68.
+fn is_marked(header: &[u8]) -> bool {
+    header.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes())
+}
+
+pub enum Sqlite {
+    Plain,
+    /// SQLCipher.
+    Encrypted,
+}
+
+impl Engine for Sqlite {
+    fn spec(&self) -> EngineSpec {
+        let (name, schemes, about): (_, &[&str], _) = match self {
+            Sqlite::Plain => (
+                "sqlite",
+                &["sqlite"],
+                "SQLite inside étalon itself: `sqlite:PATH` is a file that étalon makes and removes; settings are pragmas",
+            ),
+            Sqlite::Encrypted => (
+                "sqlcipher",
+                &["sqlcipher"],
+                "SQLCipher inside an étalon that was built with the feature `sqlcipher`: as `sqlite:`, but encrypted by a \
+                 key that étalon draws",
+            ),
+        };
+        EngineSpec { name, schemes, about, private_servers: &[], visibility: Visibility::Public, cautions: &[] }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        request.permits.settings(&request.system.settings, confine::PRAGMAS)?;
+        let target = SqliteTarget {
+            cipher: match self {
+                Sqlite::Plain => Cipher::Plain,
+                Sqlite::Encrypted => Cipher::drawn(request)?,
+            },
+            file: EmbeddedFile::open(request, SHAPE)?,
+            permits: request.permits.clone(),
+            pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        };
+        // What is refused leaves nothing behind.
+        target.connect().map(drop).or_else(|failure| target.file.drop_all().and(Err(failure)))?;
+        Ok(Box::new(target))
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        embedded::would_drop(system, SHAPE)
+    }
+
+    fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
+        embedded::data_directory(system)
+    }
+}
+
+fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly};
+    let kind = match error.sqlite_error_code() {
+        Some(DiskFull) => FailureKind::DiskFull,
+        Some(ReadOnly | PermissionDenied | CannotOpen) => FailureKind::Permission,
+        _ if error.to_string().starts_with("no such function") => FailureKind::Unsupported,
+        _ => FailureKind::Other,
+    };
+    Failure::new(kind, tried, error)
+}
+
+struct SqliteTarget {
+    file: EmbeddedFile,
+    cipher: Cipher,
+    permits: Permits,
+    pragmas: Vec<(String, Value)>,
+}
+
+impl SqliteTarget {
+    /// With the plan's pragmas, each read back.
+    fn connect(&self) -> Result<Connection, Failure> {
+        self.file.make_folder()?;
+        let path = self.file.path();
+        let tried = format!("open {}", path.display());
+        let create = match self.file.tables() {
+            Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
+            Tables::None => OpenFlags::empty(),
+        };
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | self.links();
+        // Counts I/O.
+        let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
+        let mut connection =
+            Connection::open_with_flags_and_vfs(path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
+        self.cipher.unlock(&connection).map_err(|e| sql_failure(&tried, &e))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
+        let id: i32 = connection
+            .pragma_query_value(None, "application_id", |row| row.get(0))
+            .map_err(|e| sql_failure(&tried, &e))?;
+        if id != APPLICATION_ID && self.file.tables() == Tables::Own {
+            self.shape(&connection).and_then(|()| mark(&connection)).map_err(|e| sql_failure(&tried, &e))?;
+        }
+        if self.permits.are_bounded() {
+            confine::confine(&mut connection).map_err(|e| sql_failure(&tried, &e))?;
+        }
+        for (name, value) in &self.pragmas {
+            set_pragma(&connection, name, value)?;
+        }
+        Ok(connection)
+    }
+
+    /// With bounds, links in the path were resolved, and no new ones may appear.
+    fn links(&self) -> OpenFlags {
+        if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
+    }
+
+    /// Settings of an empty file.
+    fn shape(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let shaping = self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum");
+        for (name, value) in shaping {
+            connection.pragma_update(None, name, PragmaValue(value))?;
+        }
+        Ok(())
+    }
+
+    /// Into a new file.
+    fn build(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
+        let tried = format!("load {} into {}", data.name, path.display());
+        let load = || -> rusqlite::Result<()> {
+            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
+            let mut connection = Connection::open_with_flags(path, flags)?;
+            self.cipher.unlock(&connection)?;
+            self.shape(&connection)?;
+            mark(&connection)?;
+            // The statements after loading are a plan's own.
+            if self.permits.are_bounded() {
+                confine::confine(&mut connection)?;
+            }
+            let transaction = connection.transaction()?;
+            let execute = |sql: &str| transaction.execute_batch(sql);
+            embedded::load(data, &dialect::SqliteDialect, execute, |table| load_rows(&transaction, table))?;
+            transaction.commit()?;
+            connection.execute_batch("ANALYZE")
+        };
+        load().map_err(|error| sql_failure(&tried, &error))
+    }
+}
+
+/// The first write to a database, without a journal: companions of an unmarked database are never étalon's.
+fn mark(connection: &Connection) -> rusqlite::Result<()> {
+    let journal = |mode| connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()));
+    journal("OFF")?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID)?;
+    journal("DELETE")
+}
+
+fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
+    if table.rows == 0 {
+        return Ok(());
+    }
+    let mut row: Vec<Datum> = Vec::new();
+    (table.row)(0, &mut row);
+    let places = vec!["?"; row.len()].join(", ");
+    let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
+    for index in 0..table.rows {
+        row.clear();
+        (table.row)(index, &mut row);
+        insert.execute(params_from_iter(row.iter().map(to_sql)))?;
+    }
+    Ok(())
+}
+
+struct PragmaValue<'a>(&'a Value);
+
+impl rusqlite::ToSql for PragmaValue<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Value::Bool(b) => i64::from(*b).into(),
+            Value::Int(n) => (*n).into(),
+            Value::Float(x) => (*x).into(),
+            Value::Text(text) => text.as_str().into(),
+        })
+    }
+}
+
+/// SQLite ignores unknown names and values, so both are checked.
+fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
+    let tried = format!("set the pragma `{name}` to `{value}`");
+    let known: Vec<String> = connection
+        .prepare("SELECT name FROM pragma_pragma_list ORDER BY name")
+        .and_then(|mut list| list.query_map([], |row| row.get(0))?.collect())
+        .map_err(|error| sql_failure(&tried, &error))?;
+    if !known.iter().any(|pragma| pragma == name) {
+        let failure = Failure::new(FailureKind::Plan, tried, "SQLite has no pragma of that name");
+        return Err(match model::nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure,
+        });
+    }
+    let read = || facts::pragma(connection, name);
+    let before = read();
+    connection.pragma_update(None, name, PragmaValue(value)).map_err(|error| sql_failure(&tried, &error))?;
+    let after = read();
+    if before == after && !facts::same_setting(name, after.as_deref(), value) {
+        let cause = format!("SQLite left it at `{}`", after.unwrap_or_default());
+        return Err(Failure::new(FailureKind::Plan, tried, cause));
+    }
+    Ok(())
+}
+
+impl Target for SqliteTarget {
+    fn facts(&self) -> Result<Facts, Failure> {
+        facts::read(&self.connect()?, &self.file, &self.cipher)
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::SqliteDialect
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::InProcess
+    }
+
+    fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
+        self.file.prepare(data, |path| self.build(data, path))
+    }
+
+    fn settle(&self) -> Result<(), Failure> {
+        let connection = self.connect()?;
+        let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        checkpoint.map_err(|error| sql_failure("checkpoint the write-ahead log", &error))
+    }
+
+    fn counters(&self) -> Result<Counters, Failure> {
+        let mut counters = Counters::default();
+        counters.unavailable(
+            "commits",
+            "",
+            "SQLite does not count commits; what it ran is counted in `session_statements`",
+        );
+        if let Ok(metadata) = fs::metadata(self.file.path()) {
+            counters.set("database_growth", "bytes", metadata.len() as f64);
+        }
+        Ok(counters)
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        let connection = self.connect()?;
+        let read = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
+    }
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        embedded::refuse_what_needs_a_server("SQLite", program, context.traffic)?;
+        let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let lane = SqliteLane::new(&connections, sql, program.protocol())
+            .map_err(|error| sql_failure("prepare the script's statements", &error))?;
+        worker::run(lane, program, &RealClock, context)
+    }
+
+    /// The database, its log and the log's index.
+    fn files_per_client(&self) -> u64 {
+        3
+    }
+
+    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(session::SqliteSession::new(self.connect()?, kind)?))
+    }
+
+    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        session::facts(&self.connect()?, kind)
+    }
+
+    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+        Some(&pages::Pages)
+    }
+
+    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+        Some(&spatial::Spatial)
+    }
+
+    fn backups(&self) -> Result<Box<dyn families::backup::backups::Backups + '_>, Failure> {
+        Ok(Box::new(backup::SqliteBackups { target: self }))
+    }
+
+    /// SQLite's own cache ends with its connections.
+    fn empty_caches(&self) -> Result<(), Failure> {
+        self.file.empty_caches()
+    }
+
+    fn own_files(&self) -> Result<Traffic, String> {
+        host::sqlite_vfs::traffic(self.file.path()).map_err(|error| error.to_string())
+    }
+
+    fn os_io(&self) -> Result<OsIo, String> {
+        self.file.os_io()
+    }
+
+    fn drop_all(&self) -> Result<(), Failure> {
+        self.file.drop_all()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,308 @@
+use std::collections::BTreeMap;
+
+use std::io::Write as _;
+
+use host::claim::Claim;
+
+use super::*;
+use crate::durability::first_fit;
+use crate::durability::tests::combinations;
+use crate::embedded::{companion, copy};
+use model::DurabilityTier;
+
+fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
+    let settings: BTreeMap<String, Value> =
+        settings.iter().map(|(k, v)| ((*k).to_owned(), Value::Text((*v).to_owned()))).collect();
+    SystemPlan {
+        name: "s".to_owned(),
+        engine: "sqlite".to_owned(),
+        url,
+        settings,
+        server: None,
+        volume: None,
+        alias_of: None,
+    }
+}
+
+fn open(system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {
+    Sqlite::Plain.open(&OpenRequest::new(system, families::target::Consent::OwnOnly))
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+/// Every durability row of this system, set and read back.
+#[test]
+fn durability_is_read_back_from_the_pragmas() {
+    let folder = folder();
+    let mut seen = std::collections::BTreeSet::new();
+    let rules = durability::TABLE.iter().filter(|rule| rule.when.iter().all(|(name, _)| *name != "system"));
+    let all = rules.flat_map(|rule| combinations(rule).into_iter().map(move |settings| (rule, settings)));
+    // The last row is for modes that this SQLite lacks.
+    for (number, (rule, mut settings)) in all.filter(|(rule, _)| !rule.when.is_empty()).enumerate() {
+        if settings.get("locking_mode").is_some_and(|mode| *mode != "exclusive") {
+            settings.insert("locking_mode", "normal");
+        }
+        settings.entry("journal_mode").or_insert("wal");
+        settings.entry("synchronous").or_insert("full");
+        let pragmas: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, *value)).collect();
+        let url = format!("sqlite:{}", folder.path().join(format!("{number}.db")).display());
+        let facts = open(&system(url, &pragmas)).unwrap().facts().unwrap();
+        let found = facts.durability().unwrap();
+        let except = (rule.tier == DurabilityTier::Durable && !rule.why.is_empty()).then(|| rule.why.to_owned());
+        assert_eq!((found.tier, &found.except), (rule.tier, &except), "{settings:?}: {found:?}");
+        assert!(found.because.contains(rule.why), "{found:?}");
+        seen.insert((settings["journal_mode"], settings["synchronous"]));
+    }
+    assert!(seen.len() >= 15, "{seen:?}");
+}
+
+/// A file synced at each commit never equals one that is not.
+#[test]
+fn every_pair_of_journal_and_sync_has_its_promise() {
+    use DurabilityTier::{Delayed, Durable, Unsafe};
+    let promised = |journal: &str, synchronous: &str| {
+        let setting = |name: &str| {
+            let named =
+                [("journal_mode", journal), ("synchronous", synchronous), ("system", "linux"), ("fullfsync", "0")];
+            named.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        first_fit(durability::TABLE, setting)
+    };
+    for synchronous in ["off", "normal", "full", "extra"] {
+        for journal in ["off", "memory"] {
+            assert_eq!(promised(journal, synchronous).tier, Unsafe);
+        }
+        for journal in ["delete", "truncate", "persist", "wal"] {
+            let expected = match (journal, synchronous) {
+                (_, "off") => Unsafe,
+                ("wal", "normal") => Delayed,
+                _ => Durable,
+            };
+            assert_eq!(promised(journal, synchronous).tier, expected, "{journal}, {synchronous}");
+        }
+    }
+    let is_whole = |journal, synchronous| promised(journal, synchronous).why.is_empty();
+    assert!(is_whole("wal", "full") && is_whole("delete", "extra") && is_whole("persist", "full"));
+    assert!(!is_whole("delete", "full") && !is_whole("truncate", "normal") && !is_whole("persist", "normal"));
+}
+
+#[test]
+fn a_file_of_someone_else_is_refused_and_left_alone() {
+    let folder = folder();
+    let path = folder.path().join("theirs.db");
+    let theirs = Connection::open(&path).unwrap();
+    theirs.execute_batch("CREATE TABLE precious (x); INSERT INTO precious VALUES (1)").unwrap();
+    drop(theirs);
+    let before = fs::read(&path).unwrap();
+    let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
+    assert_eq!(failure.kind, FailureKind::NotOurs);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// SQLite rolls a foreign journal or log back or forward when its database returns.
+#[test]
+fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
+    for (suffix, database) in [("-journal", None), ("-wal", None), ("-shm", None), ("-journal", Some(""))] {
+        let folder = folder();
+        let path = folder.path().join("x.db");
+        if let Some(bytes) = database {
+            fs::write(&path, bytes).unwrap();
+        }
+        let beside = companion(&path, suffix);
+        fs::write(&beside, "precious").unwrap();
+        let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(failure.cause.contains(suffix), "{failure}");
+        assert_eq!(fs::read_to_string(&beside).unwrap(), "precious");
+        // Beside étalon's copy, too.
+        let pristine = companion(&path, ".pristine");
+        fs::remove_file(&beside).unwrap();
+        fs::write(companion(&pristine, suffix), "precious").unwrap();
+        let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
+        assert!(failure.cause.contains("pristine"), "{failure}");
+    }
+}
+
+/// Whenever étalon is killed, an unmarked database has no companions.
+#[test]
+fn a_new_database_is_marked_without_a_journal() {
+    use host::sqlite_vfs::FileKind;
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let target = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
+    let traffic = host::sqlite_vfs::traffic(&path).unwrap();
+    assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
+    assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
+    assert_eq!(target.facts().unwrap().get("setting.journal_mode"), Some("delete"));
+}
+
+/// A system's own copy would share blocks in one call. The kernel counts a thread's writes.
+#[test]
+fn a_copy_is_written_piece_by_piece() {
+    let folder = folder();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let bytes: Vec<u8> = (0..(5 << 20) + 17).map(|n: u32| (n >> 3) as u8).collect();
+    fs::write(&from, &bytes).unwrap();
+    // Other systems do not count.
+    let counts = std::env::consts::OS == "linux";
+    let written = || -> u64 {
+        let account = fs::read_to_string("/proc/thread-self/io").unwrap();
+        account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
+    };
+    let before = counts.then(written);
+    copy(&from, &to).unwrap();
+    assert!(before.is_none_or(|before| written() - before >= 6));
+    assert_eq!(fs::read(&to).unwrap(), bytes);
+}
+
+/// Two systems of a plan may be one file with other pragmas; another étalon is kept away.
+#[test]
+fn a_database_is_claimed_until_it_is_dropped() {
+    let folder = folder();
+    let path = folder.path().join("made/x.db");
+    let made = system(format!("sqlite:{}", path.display()), &[]);
+    let (first, second) = (open(&made).unwrap(), open(&made).unwrap());
+    let lock = Claim::path(&path);
+    assert!(lock.exists());
+    // Like another process.
+    assert!(fs::File::open(&lock).unwrap().try_lock().is_err());
+    first.drop_all().unwrap();
+    assert!(lock.exists());
+    second.drop_all().unwrap();
+    assert!(!lock.exists());
+    drop(first);
+    assert!(!folder.path().join("made").exists());
+}
+
+#[test]
+fn a_database_that_another_étalon_has_is_refused_with_its_name() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let theirs = fs::File::create(Claim::path(&path)).unwrap();
+    theirs.try_lock().unwrap();
+    (&theirs).write_all(b"pid=7\ncommand=etalon run other.toml\nsince_unix_ms=1\n").unwrap();
+    fs::write(&path, "theirs").unwrap();
+    for tables in [Tables::None, Tables::Own] {
+        if tables == Tables::Own {
+            fs::remove_file(&path).unwrap();
+        }
+        let made = system(format!("sqlite:{}", path.display()), &[]);
+        let mut request = OpenRequest::new(&made, families::target::Consent::OwnOnly);
+        request.tables = tables;
+        let failure = Sqlite::Plain.open(&request).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        // Windows lets nobody read a locked file.
+        let name = if std::env::consts::FAMILY == "unix" { "process 7 (`etalon run other.toml`)" } else { "" };
+        assert!(failure.cause.contains(name) && failure.hint.is_some(), "{failure}");
+    }
+}
+
+#[test]
+fn a_pragma_that_does_not_exist_or_does_not_take_is_an_error() {
+    let folder = folder();
+    let url = format!("sqlite:{}", folder.path().join("x.db").display());
+    let failure = open(&system(url.clone(), &[("jurnal_mode", "WAL")])).err().unwrap();
+    assert_eq!(failure.hint.as_deref(), Some("did you mean `journal_mode`?"));
+    let failure = open(&system(url, &[("journal_mode", "WALL")])).err().unwrap();
+    assert!(failure.cause.contains("left it at"), "{failure}");
+}
+
+#[test]
+fn every_preparation_gives_the_same_tables_and_dropping_leaves_nothing() {
+    let folder = folder();
+    let url = format!("sqlite:{}", folder.path().join("x.db").display());
+    let target = open(&system(url, &[("journal_mode", "WAL")])).unwrap();
+    let data = families::transactions::pgbench_tables(1);
+    target.prepare(&data).unwrap();
+    let first = fs::read(folder.path().join("x.db")).unwrap();
+    let count = |table: &str| target.scalar(&format!("SELECT count(*) FROM {table}")).unwrap();
+    assert_eq!(count("pgbench_accounts"), 100_000);
+    let connection = Connection::open(folder.path().join("x.db")).unwrap();
+    connection.execute_batch("UPDATE pgbench_accounts SET abalance = 7").unwrap();
+    drop(connection);
+    target.prepare(&data).unwrap();
+    assert_eq!(fs::read(folder.path().join("x.db")).unwrap(), first);
+    assert_eq!(target.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
+    target.drop_all().unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn half_a_file_that_a_killed_process_left_is_made_anew() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    let made = system(format!("sqlite:{}", path.display()), &[]);
+    drop(open(&made).unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.truncate(200);
+    fs::write(&path, bytes).unwrap();
+    assert!(open(&made).unwrap().facts().is_ok());
+}
+
+#[test]
+fn memory_is_not_a_path() {
+    assert_eq!(open(&system("sqlite::memory:".to_owned(), &[])).err().unwrap().kind, FailureKind::Plan);
+}
+
+struct Lies<'a>(&'a dyn Target, PathBuf);
+
+impl Target for Lies<'_> {
+    crate::suite::delegate_to_target!();
+
+    fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+        let program = load.statements()?;
+        let connections: Vec<Connection> = context.connect(1, |_| {
+            let connection = Connection::open(&self.1).unwrap();
+            connection.busy_timeout(Duration::from_secs(10)).unwrap();
+            Ok(connection)
+        })?;
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let lane = SqliteLane::new(&connections, sql, program.protocol()).unwrap();
+        worker::run(crate::server::counted::tests::Lying::new(lane, 30), program, &RealClock, context)
+    }
+}
+
+#[test]
+fn sqlite_counts_what_the_client_claims() {
+    let folder = folder();
+    let path = folder.path().join("counts.db");
+    let target =
+        open(&system(format!("sqlite:{}", path.display()), &[("journal_mode", "WAL"), ("synchronous", "OFF")]))
+            .unwrap();
+    let protocols = ["prepared", "extended", "simple"];
+    crate::suite::counts_agree(&*target, &protocols);
+    crate::suite::lies_are_caught(&Lies(&*target, path), &protocols);
+    target.drop_all().unwrap();
+}
+
+/// They are a plan's own, like super-smack's `main`.
+#[test]
+fn statements_behind_the_tables_are_confined_too() {
+    let (folder, elsewhere) = (folder(), folder());
+    let mut named = families::permits::Named::default();
+    named.allow_folder(folder.path()).unwrap();
+    let system = system(format!("sqlite:{}", folder.path().join("x.db").display()), &[]);
+    let mut request = OpenRequest::new(&system, families::target::Consent::OwnOnly);
+    request.permits = Permits::Named(std::sync::Arc::new(named));
+    let target = Sqlite::Plain.open(&request).unwrap();
+    let other = elsewhere.path().join("other.db");
+    let data = |statement: String| Dataset {
+        name: "own".to_owned(),
+        tables: Vec::new(),
+        indexes: Vec::new(),
+        afterwards: vec![statement],
+        size_bytes: 0,
+        files: Vec::new(),
+    };
+    for hostile in [
+        format!("ATTACH '{}' AS o; CREATE TABLE o.t (a)", other.display()),
+        format!("COMMIT; VACUUM INTO '{}'", other.display()),
+    ] {
+        let failure = target.prepare(&data(hostile.clone())).unwrap_err();
+        assert!(failure.cause.contains("authoriz"), "{hostile}: {failure}");
+        assert!(!other.exists(), "{hostile}");
+    }
+    target.prepare(&data("CREATE TABLE t (a); INSERT INTO t VALUES (1)".to_owned())).unwrap();
+}

@@ -1,0 +1,58 @@
+//! How SQL Server writes SQL.
+
+use std::borrow::Cow;
+
+use crate::sqlserver::lane::{own_words, parameter_name};
+use families::dataset::{ColumnKind, Dialect, Nulls, Table};
+
+pub(super) struct TSql;
+
+impl Dialect for TSql {
+    fn column_type(&self, kind: ColumnKind) -> String {
+        match kind {
+            ColumnKind::Int => "int".to_owned(),
+            ColumnKind::BigInt => "bigint".to_owned(),
+            ColumnKind::Char(length) => format!("char({length})"),
+            // `timestamp` is a row version here. Six digits of a second, like other engines.
+            ColumnKind::Timestamp => "datetime2(6)".to_owned(),
+        }
+    }
+
+    fn placeholder(&self, number: usize) -> String {
+        parameter_name(number)
+    }
+
+    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(own_words(sql))
+    }
+
+    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+        format!("SELECT TOP ({count}) {columns} {rest}")
+    }
+
+    /// With the primary key: it is clustered, and adding it later would rewrite all rows.
+    fn define_table(&self, table: &Table) -> String {
+        let columns = table.columns.iter().map(|column| {
+            let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
+            format!("{} {} {nulls}", quoted(column.name), self.column_type(column.kind))
+        });
+        let key = table.primary_key.map(|key| format!("PRIMARY KEY CLUSTERED ({})", quoted(key)));
+        let parts: Vec<String> = columns.chain(key).collect();
+        format!("CREATE TABLE {} ({})", quoted(&table.name), parts.join(", "))
+    }
+}
+
+pub(super) fn quoted(name: &str) -> String {
+    format!("[{}]", name.replace(']', "]]"))
+}
+
+/// In the database's code page if possible, else Unicode.
+pub(super) fn literal(text: &str) -> String {
+    let prefix = if text.is_ascii() { "" } else { "N" };
+    format!("{prefix}'{}'", text.replace('\'', "''"))
+}
+
+/// A literal of Unicode.
+pub(super) fn wide_literal(text: &str) -> String {
+    format!("N'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,368 @@
+//! Server facts, settings and durability.
+
+use model::{Durability, Facts, Nature};
+use wire::tds::Cell;
+
+use super::connect::Endpoint;
+use super::counters::{self, reason};
+use super::durability;
+use crate::durability::{first_fit, listed};
+use crate::server::refusal::failure;
+use crate::server::url::Address as _;
+use crate::sqlserver::lane::{AskError, Client};
+use load::error::Failure;
+
+/// A view with one row, or one per setting, whose columns are facts.
+struct View {
+    /// Of the facts' names.
+    prefix: &'static str,
+    sql: &'static str,
+    identity: &'static [&'static str],
+    passing: &'static [&'static str],
+}
+
+/// One-row views without the host's. Missing columns are skipped.
+const VIEWS: [&View; 4] = [&SERVER, &MACHINE, &DATABASE, &SESSION];
+/// First release on Linux; from it on one view describes either host.
+const FIRST_ON_LINUX: u8 = 14;
+
+/// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
+const SERVER: View = View {
+    prefix: "server",
+    sql: "SELECT CAST(SERVERPROPERTY('Edition') AS nvarchar(128)) AS edition, CAST(SERVERPROPERTY('EngineEdition') AS int) \
+          AS engine_edition, CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(128)) AS product_version, \
+          CAST(SERVERPROPERTY('ProductLevel') AS nvarchar(128)) AS product_level, \
+          CAST(SERVERPROPERTY('ProductUpdateLevel') AS nvarchar(128)) AS update_level, \
+          CAST(SERVERPROPERTY('Collation') AS nvarchar(128)) AS collation, CAST(SERVERPROPERTY('IsHadrEnabled') AS int) AS \
+          availability_groups, CAST(SERVERPROPERTY('MachineName') AS nvarchar(128)) AS machine, \
+          CAST(SERVERPROPERTY('InstanceDefaultDataPath') AS nvarchar(400)) AS data_path, \
+          CAST(SERVERPROPERTY('InstanceDefaultLogPath') AS nvarchar(400)) AS log_path",
+    identity: &["edition", "engine_edition", "product_level", "update_level", "collation", "availability_groups"],
+    passing: &["machine", "data_path", "log_path"],
+};
+
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-os-host-info-transact-sql>
+const HOST: View = View {
+    prefix: "host",
+    sql: "SELECT * FROM sys.dm_os_host_info",
+    identity: &["host_platform", "host_distribution", "host_release", "host_service_pack_level", "host_architecture"],
+    passing: &[],
+};
+
+/// Of releases for Windows only.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-os-windows-info-transact-sql>
+const WINDOWS: View = View {
+    prefix: "host",
+    sql: "SELECT N'Windows' AS host_platform, windows_release AS host_release, windows_service_pack_level AS \
+          host_service_pack_level FROM sys.dm_os_windows_info",
+    identity: &["host_platform", "host_release", "host_service_pack_level"],
+    passing: &[],
+};
+
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-os-sys-info-transact-sql>
+const MACHINE: View = View {
+    prefix: "host",
+    sql: "SELECT * FROM sys.dm_os_sys_info",
+    identity: &[
+        "cpu_count",
+        "hyperthread_ratio",
+        "physical_memory_kb",
+        "max_workers_count",
+        "scheduler_count",
+        "virtual_machine_type_desc",
+        "softnuma_configuration_desc",
+        "sql_memory_model_desc",
+        "socket_count",
+        "cores_per_socket",
+        "numa_node_count",
+        "container_type_desc",
+    ],
+    passing: &["committed_kb", "committed_target_kb", "sqlserver_start_time"],
+};
+
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-databases-transact-sql>
+const DATABASE: View = View {
+    prefix: "database",
+    sql: "SELECT * FROM sys.databases WHERE database_id = DB_ID()",
+    identity: &[
+        "compatibility_level",
+        "collation_name",
+        "recovery_model_desc",
+        "delayed_durability_desc",
+        "page_verify_option_desc",
+        "snapshot_isolation_state_desc",
+        "is_read_committed_snapshot_on",
+        "is_auto_create_stats_on",
+        "is_auto_update_stats_on",
+        "is_auto_update_stats_async_on",
+        "is_parameterization_forced",
+        "is_query_store_on",
+        "is_encrypted",
+        "is_accelerated_database_recovery_on",
+        "is_mixed_page_allocation_on",
+        "target_recovery_time_in_seconds",
+        "containment_desc",
+    ],
+    passing: &["name", "log_reuse_wait_desc", "create_date"],
+};
+
+/// A session sees its own row without permission.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql>
+const SESSION: View = View {
+    prefix: "session",
+    sql: "SELECT * FROM sys.dm_exec_sessions WHERE session_id = @@SPID",
+    identity: &[
+        "quoted_identifier",
+        "arithabort",
+        "ansi_null_dflt_on",
+        "ansi_defaults",
+        "ansi_warnings",
+        "ansi_padding",
+        "ansi_nulls",
+        "concat_null_yields_null",
+        "transaction_isolation_level",
+        "lock_timeout",
+        "deadlock_priority",
+        "text_size",
+        "language",
+        "date_format",
+    ],
+    passing: &["session_id", "login_name"],
+};
+
+/// <https://learn.microsoft.com/en-us/sql/database-engine/configure-windows/server-configuration-options-sql-server>
+pub(super) const CONFIGURATIONS: &str =
+    "SELECT name, CAST(value_in_use AS nvarchar(64)) FROM sys.configurations ORDER BY name";
+/// Sizes in pages of 8 KiB.
+pub(super) const FILES: &str = "SELECT name, type_desc, physical_name, size, growth, is_percent_growth, max_size FROM \
+                                sys.database_files ORDER BY file_id";
+/// Number of files, and total pages of 8 KiB.
+pub(super) const TEMPDB: &str =
+    "SELECT COUNT(*), SUM(CAST(size AS bigint)) FROM tempdb.sys.database_files WHERE type = 0";
+pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
+/// As bits.
+pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
+
+/// In a session like a run's.
+pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
+    let mut facts = Facts::default();
+    let (major, minor, build) = client.protocol.session.version();
+    let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
+    facts.identity("server.product", product(&banner));
+    facts.identity("server.banner", banner.lines().next().unwrap_or_default().trim());
+    facts.identity("server.version", format!("{major}.{minor}.{build}"));
+    let is_microsoft_s = product(&banner) == MICROSOFT_S;
+    let host = if is_microsoft_s && major < FIRST_ON_LINUX { &WINDOWS } else { &HOST };
+    for view in VIEWS.into_iter().chain([host]) {
+        add_view(&mut facts, client, view)?;
+    }
+    if let Some(version) = facts.get("server.product_version").map(str::to_owned) {
+        facts.identity("server.version", version);
+    }
+    add_configurations(&mut facts, client)?;
+    add_files(&mut facts, client)?;
+    add_trace_flags(&mut facts, client)?;
+    let options = maybe(client, SET_OPTIONS)?.and_then(|rows| first(&rows).ok_or_else(|| "no row".to_owned()));
+    facts.insert("session.options", options, Nature::Identity);
+    facts.identity("path.kind", "tcp");
+    facts.passing("path.address", endpoint.address.shown());
+    facts.identity("path.tls", client.encryption().unwrap_or_else(|| "login only".to_owned()));
+    facts.identity("path.packet_bytes", client.protocol.session.packet_bytes().to_string());
+    facts.identity("path.protocol", format!("TDS {:#010x}", client.protocol.session.tds_version()));
+    facts.unavailable("data_directory.filesystem", "SQL Server does not say what its files lie on");
+    let durability = promised(&facts);
+    facts.set_durability(&durability);
+    Ok(facts)
+}
+
+const MICROSOFT_S: &str = "Microsoft SQL Server";
+const BABELFISH: &str = "Babelfish for PostgreSQL";
+
+/// Another product with this protocol.
+pub(super) fn stand_in(client: &mut Client) -> Result<Option<&'static str>, Failure> {
+    let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
+    Ok(Some(product(&banner)).filter(|product| *product == BABELFISH))
+}
+
+/// Other servers with TDS say so in their banner.
+fn product(banner: &str) -> &'static str {
+    if banner.starts_with("Babelfish") {
+        BABELFISH
+    } else if banner.contains("Azure") {
+        "Azure SQL"
+    } else {
+        MICROSOFT_S
+    }
+}
+
+type TextRows = Vec<Vec<Option<String>>>;
+
+/// `Err`: invisible or missing.
+fn maybe(client: &mut Client, sql: &str) -> Result<Result<TextRows, String>, Failure> {
+    match client.rows(sql) {
+        Ok(rows) => Ok(Ok(rows)),
+        Err(error) => refused(&error).map(Err),
+    }
+}
+
+fn refused(error: &AskError) -> Result<String, Failure> {
+    reason(error).ok_or_else(|| failure("read the server's facts", error))
+}
+
+fn first(rows: &TextRows) -> Option<String> {
+    rows.first()?.first()?.clone()
+}
+
+fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), Failure> {
+    let answer = match client.ask(view.sql) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let reason = refused(&error)?;
+            for name in view.identity {
+                facts.unavailable(format!("{}.{name}", view.prefix), reason.clone());
+            }
+            return Ok(());
+        }
+    };
+    let Some(row) = answer.rows.into_iter().next() else { return Ok(()) };
+    for (column, cell) in answer.columns.iter().zip(row) {
+        let name = column.name.to_ascii_lowercase();
+        let Some(text) = cell_text(cell) else { continue };
+        if view.identity.contains(&name.as_str()) || name == "product_version" {
+            facts.identity(format!("{}.{name}", view.prefix), text);
+        } else if view.passing.contains(&name.as_str()) {
+            facts.passing(format!("{}.{name}", view.prefix), text);
+        }
+    }
+    Ok(())
+}
+
+fn cell_text(cell: Cell) -> Option<String> {
+    cell.text().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
+    match maybe(client, CONFIGURATIONS)? {
+        Err(reason) => facts.unavailable("setting", reason),
+        Ok(rows) => {
+            for row in rows {
+                if let [Some(name), Some(value)] = row.as_slice() {
+                    facts.identity(format!("setting.{}", name.replace(' ', "_")), value.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Of 8 KiB.
+fn mib(pages: &str) -> String {
+    pages.parse::<u64>().map_or_else(|_| pages.to_owned(), |pages| format!("{} MiB", pages / 128))
+}
+
+/// Sizes change as a database grows, growth settings do not.
+fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
+    match maybe(client, FILES)? {
+        Err(reason) => facts.unavailable("database.files", reason),
+        Ok(rows) => {
+            facts.identity("database.files", rows.len().to_string());
+            for row in rows {
+                let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
+                let growth = if matches!(text(5).as_str(), "1") { format!("{} %", text(4)) } else { mib(&text(4)) };
+                let name = format!("database.file.{}", text(0));
+                facts.identity(format!("{name}.growth"), format!("{}, by {growth}", text(1)));
+                facts.passing(format!("{name}.size"), mib(&text(3)));
+                facts.passing(format!("{name}.path"), text(2));
+            }
+        }
+    }
+    match maybe(client, TEMPDB)? {
+        Err(reason) => facts.unavailable("tempdb.data_files", reason),
+        Ok(rows) => {
+            let row = rows.into_iter().next().unwrap_or_default();
+            let text = |at: usize| row.get(at).cloned().flatten().unwrap_or_default();
+            facts.identity("tempdb.data_files", text(0));
+            facts.passing("tempdb.size", mib(&text(1)));
+        }
+    }
+    Ok(())
+}
+
+fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
+    let flags = maybe(client, TRACE_FLAGS)?.map(|rows| {
+        let flags: Vec<String> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
+        if flags.is_empty() { "none".to_owned() } else { flags.join(", ") }
+    });
+    facts.insert("server.trace_flags", flags, Nature::Identity);
+    Ok(())
+}
+
+fn promised(facts: &Facts) -> Durability {
+    let is_on =
+        |flag: &str| facts.get("server.trace_flags").is_some_and(|flags| flags.split(", ").any(|on| on == flag));
+    let forced_flush = if is_on("3979") || is_before_forced_flush(facts) { "off" } else { "on" };
+    let setting = |name: &str| match name {
+        "database" => facts.get("database.name").map(str::to_owned),
+        "system" => facts.get("host.host_platform").map(str::to_owned),
+        "forced flush" => Some(forced_flush.to_owned()),
+        name => facts
+            .get(&format!("database.{name}_desc"))
+            .or(facts.get(&format!("database.{name}_option_desc")))
+            .map(str::to_owned),
+    };
+    let mut promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    promised.because.push_str("; its disk is not known: SQL Server does not say what its files lie on");
+    promised
+}
+
+/// CU 6 of 2017 is build 14.0.3025.
+fn is_before_forced_flush(facts: &Facts) -> bool {
+    let version = facts.get("server.version").unwrap_or_default();
+    let parts: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
+    matches!(parts.as_slice(), [14, 0, build, ..] if *build < 3025)
+}
+
+pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
+    let checkpoint = counters::checkpoint(client)?;
+    facts.insert("checkpoint_before_run", checkpoint, Nature::Identity);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::DurabilityTier;
+
+    #[test]
+    fn the_tier_follows_from_the_database_s_options() {
+        let with = |more: &[(&str, &str)]| {
+            let mut facts = Facts::default();
+            for (name, value) in more {
+                facts.identity(*name, *value);
+            }
+            promised(&facts)
+        };
+        let tier = |delayed: &str| with(&[("database.delayed_durability_desc", delayed)]);
+        assert_eq!(tier("DISABLED").tier, DurabilityTier::Durable);
+        assert_eq!(tier("ALLOWED").tier, DurabilityTier::Durable);
+        assert!(tier("ALLOWED").except.unwrap().contains("where it asks"));
+        assert_eq!(tier("FORCED").tier, DurabilityTier::Delayed);
+        assert_eq!(with(&[("database.name", "tempdb")]).tier, DurabilityTier::Memory);
+        let unforced = |version, flags, platform| {
+            let facts = [("server.version", version), ("server.trace_flags", flags), ("host.host_platform", platform)];
+            with(&facts).except
+        };
+        assert!(unforced("16.0.4156.1", "834, 3979", "Linux").unwrap().contains("by force"));
+        assert!(unforced("14.0.3023.8", "none", "Linux").is_some());
+        assert_eq!(unforced("14.0.3025.34", "none", "Linux"), None);
+        assert_eq!(unforced("14.0.1000.169", "3979", "Windows"), None);
+        assert_eq!(mib("1024"), "8 MiB");
+    }
+
+    #[test]
+    fn a_server_that_only_speaks_tds_is_called_what_it_is() {
+        assert_eq!(product("Babelfish for PostgreSQL with SQL Server Compatibility"), BABELFISH);
+        assert_eq!(product("Microsoft SQL Azure (RTM) - 12.0"), "Azure SQL");
+        assert_eq!(product("Microsoft SQL Server 2022 (RTM) - 16.0"), "Microsoft SQL Server");
+    }
+}

@@ -1,0 +1,107 @@
+//! The certificate for étalon's encrypted database or backups, made and removed by étalon. A foreign master key is
+//! used, and neither changed nor removed.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::SCHEMA;
+use super::connect::Endpoint;
+use super::dialect::wide_literal;
+use crate::server::random_password;
+use crate::server::refusal::failure;
+use crate::sqlserver::lane::{AskError, Client};
+use load::error::{Failure, FailureKind};
+
+/// In `master`.
+pub(super) const CERTIFICATE: &str = "etalon";
+/// An X.500 name, so only letters and blanks; and a suffix where étalon made the master key, too.
+const SUBJECT: &str = "made by the benchmark etalon";
+const WITH_KEY: &str = " with the master key";
+/// An empty database is encrypted in a moment.
+const PATIENCE: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(200);
+/// "The database is encrypted."
+const ENCRYPTED: &str = "3";
+
+/// Runs in `master` whatever the current database.
+pub(super) fn in_master(sql: &str) -> String {
+    format!("EXEC master.sys.sp_executesql {}", wide_literal(sql))
+}
+
+fn subject(client: &mut Client) -> Result<Option<String>, AskError> {
+    let sql = format!("SELECT subject FROM master.sys.certificates WHERE name = N'{CERTIFICATE}'");
+    Ok(Some(client.one(&sql)?).filter(|subject| !subject.is_empty()))
+}
+
+/// Makes the certificate, and a master key if there is none, with a random password that nobody keeps: the server
+/// opens the key by its own.
+///
+/// # Errors
+/// The login may not, a certificate of that name is foreign, or the password would cross a network in the clear.
+pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let tried = "make the certificate that étalon encrypts for";
+    // The statement holds a password, which an error must not repeat.
+    let asked = |error: AskError| {
+        failure(tried, &error)
+            .hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
+    };
+    match subject(client).map_err(asked)? {
+        Some(subject) if subject.contains(SUBJECT) => return Ok(()),
+        Some(_) => {
+            let cause = format!("master has a certificate `{CERTIFICATE}` that étalon did not make");
+            return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("rename it, or use another server"));
+        }
+        None => {}
+    }
+    let keys = "SELECT COUNT(*) FROM master.sys.symmetric_keys WHERE name = N'##MS_DatabaseMasterKey##'";
+    let mut made = "";
+    if client.one(keys).map_err(asked)? == "0" {
+        if client.encryption().is_none() && !endpoint.address.is_local() {
+            let cause = "the master key's password would cross the network in the clear";
+            return Err(Failure::new(FailureKind::Plan, tried, cause).hint("write `encrypt=true` in the URL"));
+        }
+        // Password policies ask for capitals, small letters, digits and a sign.
+        let password = format!("Aa1-{}", random_password());
+        let make = format!("CREATE MASTER KEY ENCRYPTION BY PASSWORD = '{password}'");
+        client.execute(&in_master(&make)).map_err(asked)?;
+        made = WITH_KEY;
+    }
+    let make = format!("CREATE CERTIFICATE [{CERTIFICATE}] WITH SUBJECT = N'{SUBJECT}{made}'");
+    client.execute(&in_master(&make)).map_err(asked)
+}
+
+/// The session must be in étalon's database; waits until done.
+/// <https://learn.microsoft.com/en-us/sql/relational-databases/security/encryption/transparent-data-encryption>
+pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    ensure(client, endpoint)?;
+    let asked = |error: AskError| failure(format!("encrypt the database `{SCHEMA}`"), &error);
+    let key = format!(
+        "CREATE DATABASE ENCRYPTION KEY WITH ALGORITHM = AES_256 ENCRYPTION BY SERVER CERTIFICATE [{CERTIFICATE}]"
+    );
+    client.execute(&key).map_err(asked)?;
+    client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET ENCRYPTION ON")).map_err(asked)?;
+    let started = Instant::now();
+    let state = "SELECT encryption_state FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID()";
+    while client.one(state).map_err(asked)? != ENCRYPTED {
+        if started.elapsed() > PATIENCE {
+            let cause = format!("the server has not encrypted it within {} s", PATIENCE.as_secs());
+            return Err(Failure::new(FailureKind::Other, format!("encrypt the database `{SCHEMA}`"), cause));
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Also removes étalon's master key unless others use it by now. What was encrypted must be gone.
+pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
+    let asked = |error: AskError| failure(format!("remove the certificate `{CERTIFICATE}` from master"), &error);
+    let Some(subject) = subject(client).map_err(asked)?.filter(|subject| subject.contains(SUBJECT)) else {
+        return Ok(());
+    };
+    client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(asked)?;
+    if subject.contains(WITH_KEY) {
+        // Refused if a foreign certificate depends on it by now.
+        let _ = client.execute(&in_master("DROP MASTER KEY"));
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! A blocking connection: login, control plane, bulk copy, start of a lane.
+
+use std::fmt;
+use std::io::{self, Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use host::reactor::Socket;
+use rustls::ClientConnection;
+use wire::Value;
+use wire::tds::{
+    Bulk, Cell, Column, Config, Done, HEADER_BYTES, Handshake, Progress, RequestSession, Row, Scan, Scanner,
+    ServerMessage, Session, Sink, TlsScope, attention, batch, unwrap_tls, wrap_tls,
+};
+
+use super::connection::Connection;
+use super::statement::{Mode, Statement, Typed};
+use super::{AskError, Client, Opened};
+use crate::server::dialogue::{Asker, Protocol, TextRows, Timed, Tls, value};
+use load::datum::Datum;
+
+/// Interval of `go_on` during a long statement.
+const LOOK: Duration = Duration::from_millis(200);
+/// Of a bulk copy.
+const PIECE_BYTES: usize = 64 << 10;
+
+impl AskError {
+    /// If the server refused.
+    pub(crate) fn number(&self) -> Option<i32> {
+        match self {
+            AskError::Server(error) => Some(error.number),
+            AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) => None,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// Of the last result.
+    pub(crate) columns: Vec<Column>,
+    /// Of all results; `None` is `NULL`.
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Such as those of `SET STATISTICS TIME`.
+    pub(crate) remarks: Vec<ServerMessage>,
+    /// As far as the server counts.
+    pub(crate) touched: u64,
+    refusal: Option<Box<ServerMessage>>,
+}
+
+impl Sink for Answer {
+    fn columns(&mut self, columns: &[Column]) {
+        self.columns = columns.to_vec();
+    }
+
+    fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
+        self.rows.push(row.cells()?);
+        Ok(())
+    }
+
+    fn done(&mut self, done: Done) {
+        self.touched += done.rows().unwrap_or_default();
+    }
+
+    fn error(&mut self, error: ServerMessage) {
+        self.refusal.get_or_insert(Box::new(error));
+    }
+
+    fn info(&mut self, info: ServerMessage) {
+        self.remarks.push(info);
+    }
+}
+
+/// Of a session.
+pub(crate) struct Spoken {
+    pub(crate) session: Session,
+    scanner: Scanner,
+}
+
+impl Protocol for Spoken {
+    type Error = ServerMessage;
+    type Connection = Connection;
+    type Statements = (Vec<Typed>, Mode);
+
+    fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
+        let rows = client.ask(sql)?.rows;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
+    }
+
+    fn into_opened(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
+        let statements = statements.iter().map(|typed| Statement::new(typed, *mode)).collect();
+        client.lift_limit()?;
+        Ok(Opened { link: client.asker.link, connection: Connection::new(client.protocol.scanner, statements) })
+    }
+}
+
+pub(crate) enum LoggedIn {
+    Here(Box<Client>),
+    /// Redirected to another server.
+    Elsewhere(String, u16),
+}
+
+/// Within `patience`.
+///
+/// # Errors
+/// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
+pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Duration) -> Result<LoggedIn, AskError> {
+    let mut asker = Asker::new(socket, patience);
+    let mut handshake = Handshake::new(config);
+    let mut out = Vec::new();
+    handshake.begin(&mut out);
+    let mut progress = Progress::Receive;
+    loop {
+        asker.write(&mut out)?;
+        progress = match progress {
+            Progress::Receive => match asker.read()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+                bytes => handshake.receive(bytes, &mut out)?,
+            },
+            Progress::StartTls(scope) => {
+                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::Tls)?;
+                let next = handshake.tls_started(&mut out)?;
+                if scope == TlsScope::Login {
+                    asker.write(&mut out)?;
+                    asker.link = asker.link.end_tls();
+                }
+                next
+            }
+            Progress::Redirect { host, port } => return Ok(LoggedIn::Elsewhere(host, port)),
+            Progress::Ready(session) => {
+                let mut scanner = session.scanner();
+                scanner.scan(session.leftover(), &mut wire::tds::Ignore)?;
+                asker.link.set_deadline(None)?;
+                let protocol = Spoken { session: *session, scanner };
+                return Ok(LoggedIn::Here(Box::new(Client { asker, out, protocol })));
+            }
+        };
+    }
+}
+
+/// A flight of the TLS handshake, wrapped in packets.
+fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io::Result<()> {
+    let mut flight = Vec::new();
+    while connection.wants_write() {
+        connection.write_tls(&mut flight)?;
+    }
+    if !flight.is_empty() {
+        let mut packets = Vec::new();
+        wrap_tls(&flight, &mut packets);
+        timed.write_all(&packets)?;
+        return timed.flush();
+    }
+    let mut packet = vec![0; HEADER_BYTES];
+    timed.read_exact(&mut packet)?;
+    let length = usize::from(u16::from_be_bytes([packet[2], packet[3]])).max(HEADER_BYTES);
+    packet.resize(length, 0);
+    timed.read_exact(&mut packet[HEADER_BYTES..])?;
+    let invalid = |error: &dyn fmt::Display| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    let (mut bytes, _) = unwrap_tls(&packet).map_err(|error| invalid(&error))?.unwrap_or_default();
+    while !bytes.is_empty() {
+        connection.read_tls(&mut bytes)?;
+        if let Err(error) = connection.process_new_packets() {
+            return Err(invalid(&error));
+        }
+    }
+    Ok(())
+}
+
+impl Client {
+    fn request_session(&self) -> RequestSession {
+        RequestSession::of(&self.protocol.scanner)
+    }
+
+    /// Sends `out`, and reads to the end of the answer.
+    fn hear(&mut self) -> Result<Answer, AskError> {
+        self.asker.ask(&mut self.out)?;
+        let mut answer = Answer::default();
+        let mut answer_bytes = 0;
+        loop {
+            let heard = match self.asker.hear::<ServerMessage>(&mut answer_bytes)? {
+                [] => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                heard => heard,
+            };
+            if let Scan::Ready { .. } = self.protocol.scanner.scan(heard, &mut answer)? {
+                break;
+            }
+        }
+        match answer.refusal.take() {
+            Some(refusal) => Err(AskError::Server(refusal)),
+            None => Ok(answer),
+        }
+    }
+
+    pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        self.hear()
+    }
+
+    /// For long, silent batches: passes remarks on arrival, and asks `go_on` regularly; on no, the server is told to
+    /// stop.
+    pub(crate) fn ask_long(
+        &mut self,
+        sql: &str,
+        go_on: &dyn Fn() -> bool,
+        heard: &mut dyn FnMut(&ServerMessage),
+    ) -> Result<Answer, AskError> {
+        batch(sql, self.request_session(), &mut self.out)?;
+        self.asker.ask(&mut self.out)?;
+        let mut answer = Answer::default();
+        let (mut told, mut given_up) = (0, false);
+        loop {
+            self.asker.link.set_deadline(Some(Instant::now() + LOOK))?;
+            let scan = match self.asker.read() {
+                Ok([]) => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+                Ok(heard) => self.protocol.scanner.scan(heard, &mut answer)?,
+                Err(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+                    if !given_up && !go_on() {
+                        attention(&mut self.out);
+                        self.protocol.scanner.attention_sent();
+                        self.asker.ask(&mut self.out)?;
+                        given_up = true;
+                    }
+                    continue;
+                }
+                Err(cause) => return Err(cause.into()),
+            };
+            answer.remarks[told..].iter().for_each(&mut *heard);
+            told = answer.remarks.len();
+            if let Scan::Ready { .. } = scan {
+                break;
+            }
+        }
+        match answer.refusal.take() {
+            _ if given_up => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
+            Some(refusal) => Err(AskError::Server(refusal)),
+            None => Ok(answer),
+        }
+    }
+
+    /// Bulk copy after `INSERT BULK`. `rows` fills in the next row; `false` at the end. Returns the rows that the
+    /// server accepted.
+    pub(crate) fn copy(
+        &mut self,
+        insert_bulk: &str,
+        columns: Vec<Column>,
+        rows: &mut dyn FnMut(&mut Vec<Datum>) -> bool,
+    ) -> Result<u64, AskError> {
+        let mut bulk = Bulk::new(columns, self.protocol.scanner.packet_bytes())?;
+        self.execute(insert_bulk)?;
+        let mut row = Vec::new();
+        while rows(&mut row) {
+            let values: Vec<Value<'_>> = row.iter().map(value).collect();
+            bulk.row(&values)?;
+            row.clear();
+            bulk.drain(&mut self.out);
+            if self.out.len() >= PIECE_BYTES {
+                self.asker.ask(&mut self.out)?;
+            }
+        }
+        bulk.finish(&mut self.out);
+        Ok(self.hear()?.touched)
+    }
+}

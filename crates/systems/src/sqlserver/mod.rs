@@ -1,0 +1,189 @@
+//! SQL Server: an existing server, on Windows, Linux or Azure.
+//!
+//! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
+//! comparable.
+
+mod backup;
+mod claim;
+mod confine;
+mod connect;
+mod counters;
+mod dialect;
+mod durability;
+mod facts;
+mod governor;
+mod keys;
+pub mod lane;
+pub mod pages;
+mod session;
+pub mod spatial;
+mod steps;
+mod tables;
+mod url;
+mod watch;
+
+use model::catalog::{Caution, Visibility};
+use model::{EngineSpec, Facts, SystemPlan};
+
+use crate::server::counted::Question;
+use crate::server::dialogue;
+use crate::server::private::NoRecipe;
+use crate::server::target::{self, Purpose, Server, ServerTarget, Settings as _};
+use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
+use claim::Claim;
+use connect::Endpoint;
+use families::backup::backups::Backups;
+use families::dataset::{Dataset, Dialect, Tables};
+use families::pages::dialect::PagesDialect;
+use families::session::SessionKind;
+use families::spatial::dialect::SpatialDialect;
+use families::target::{Consent, CpuHold, Engine, OpenRequest, Target};
+use families::transactions::Program;
+use load::counters::Counters;
+use load::error::Failure;
+use session::Session;
+pub(crate) use url::Address;
+
+/// Étalon's database.
+const SCHEMA: &str = "etalon";
+
+pub struct SqlServer;
+
+impl Engine for SqlServer {
+    fn spec(&self) -> EngineSpec {
+        EngineSpec {
+            name: "sqlserver",
+            schemes: &["mssql", "sqlserver"],
+            about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
+                    étalon's sessions and options of the database that étalon makes",
+            private_servers: &[],
+            visibility: Visibility::Public,
+            cautions: &[
+                Caution::Publication(
+                    "the licence of SQL Server forbids giving results of benchmarks to others without Microsoft's \
+                     written approval",
+                ),
+                Caution::Untried(
+                    "no real SQL Server has been measured by étalon's authors yet, only servers that speak its protocol: \
+                     check figures against another tool's",
+                ),
+            ],
+        }
+    }
+
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+        target::open::<SqlServer>(request)
+    }
+
+    fn needs(&self, _system: &SystemPlan) -> Option<String> {
+        Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
+    }
+
+    fn would_drop(&self, system: &SystemPlan) -> String {
+        target::would_drop::<SqlServer>(system)
+    }
+}
+
+type SqlServerTarget = ServerTarget<SqlServer>;
+
+impl Server for SqlServer {
+    type Protocol = Spoken;
+    type Endpoint = Endpoint;
+    type Session = Session;
+    type Claim = Claim;
+    type Recipe = NoRecipe<Endpoint>;
+
+    const DIALECT: &'static dyn Dialect = &dialect::TSql;
+    const PAGES: &'static dyn PagesDialect = &pages::Pages;
+    const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
+    const ROOM: &'static str = "the database `etalon`";
+    const FOREIGN: &'static str = "the server's processes are not on this host, or are not étalon's own";
+
+    /// Rejected settings fail first.
+    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
+        let session = Session::of_settings(&request.system.settings)?;
+        let endpoint = Endpoint::new(address)?.within(&request.permits);
+        let mut client = session.open(&endpoint, Purpose::Load)?;
+        confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
+        Ok((endpoint, session))
+    }
+
+    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+        if makes {
+            let owner = tables::refuse_foreign(client, consent)?;
+            tables::refuse_unfit(client, endpoint, owner)?;
+        }
+        Ok(SqlServer)
+    }
+
+    /// Sessions do not tell their counts.
+    fn statements(
+        target: &SqlServerTarget,
+        program: &Program,
+    ) -> Result<((Vec<Typed>, Mode), Option<Question>), Failure> {
+        dialogue::refuse_pipeline("SQL Server", program)?;
+        let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
+        let counts = program.statements().iter().map(|statement| statement.parameter_count());
+        let statements = target.texts(program).into_iter().zip(counts).collect();
+        let mut client = target.session_on(program.tables).open(&target.endpoint, Purpose::Load)?;
+        Ok(((session::describe(&mut client, statements)?, mode), None))
+    }
+
+    fn make_room(target: &SqlServerTarget) -> Result<(), Failure> {
+        if target.tables == Tables::None {
+            return Ok(());
+        }
+        target.ask(|client| {
+            let owner = tables::refuse_foreign(client, target.consent)?;
+            tables::ensure(client, &target.endpoint, &target.session, owner)
+        })
+    }
+
+    fn facts(target: &SqlServerTarget, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &target.endpoint)?;
+        facts::add_checkpoint(&mut facts, client)?;
+        Ok(facts)
+    }
+
+    fn prepare(target: &SqlServerTarget, data: &Dataset) -> Result<(), Failure> {
+        target.ask(|client| {
+            let owner = tables::refuse_foreign(client, target.consent)?;
+            tables::load(client, &target.endpoint, &target.session, data, owner)
+        })
+    }
+
+    fn settle(_target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
+        counters::checkpoint(client).map(|_| ())
+    }
+
+    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read(client)
+    }
+
+    fn remove(target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
+        // The page inserts' first backup, which nobody else would remove.
+        backup::forget_own(client);
+        tables::remove(client, &target.endpoint, &target.session)
+    }
+
+    /// Geometries are built in: every session is spatial.
+    fn steps(target: &SqlServerTarget, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
+        Ok(Box::new(steps::SqlServerSession::new(target.client()?, kind)?))
+    }
+
+    fn backups(target: &SqlServerTarget) -> Box<dyn Backups + '_> {
+        Box::new(backup::SqlServerBackups::new(target))
+    }
+
+    fn limit_cpu(target: &SqlServerTarget, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        Ok(Box::new(governor::hold(&target.endpoint, cores)?))
+    }
+
+    /// Of the server's process, whoever used it.
+    fn server_cpu_s(target: &SqlServerTarget) -> Result<f64, String> {
+        let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
+        let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));
+        let seconds = target.ask(ask).map_err(|failure| failure.to_string())??;
+        seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
+    }
+}

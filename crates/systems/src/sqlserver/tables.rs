@@ -1,0 +1,286 @@
+//! Makes étalon's database and fills its tables.
+
+use super::connect::{Endpoint, if_known};
+use super::dialect::{TSql, literal, quoted, wide_literal};
+use super::session::{Session, is_at_home};
+use super::{SCHEMA, keys};
+use crate::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
+use crate::server::refusal::failure;
+use crate::server::url::Address as _;
+use crate::server::write_values;
+use crate::sqlserver::lane::{AskError, Client};
+use families::dataset::{ColumnKind, Dataset, Dialect, Table};
+use families::target::Consent;
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+
+/// Limit of `VALUES`.
+const INSERT_ROWS: usize = 1000;
+/// Of a multi-row insert.
+const INSERT_BYTES: usize = 256 << 10;
+
+pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
+    let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
+    if client.one(&format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{SCHEMA}'")).map_err(asked)? == "0" {
+        return Ok(Owner::Nobody);
+    }
+    let marker = format!("[{SCHEMA}].dbo.{MARKER_TABLE}");
+    if client.one(&format!("SELECT OBJECT_ID(N'{marker}')")).map_err(asked)?.is_empty() {
+        let things = format!("SELECT COUNT(*) FROM [{SCHEMA}].sys.objects WHERE is_ms_shipped = 0");
+        let is_empty = client.one(&things).map_err(asked)? == "0";
+        return Ok(if is_empty { Owner::Given } else { Owner::SomebodyElse });
+    }
+    let said = client.one(&format!("SELECT said FROM {marker}")).map_err(asked)?;
+    Ok(Owner::of_marker(&said))
+}
+
+pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
+    let hint = "move its tables to another database, use another server, or drop it with --yes";
+    owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
+}
+
+/// Refuses a read-only server, and a login that may not make étalon's database.
+pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Owner) -> Result<(), Failure> {
+    let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
+    let refuse = |kind, cause: String, hint: String| {
+        Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
+    };
+    let login = client.one("SELECT SUSER_SNAME()").map_err(asked)?;
+    if owner == Owner::Nobody {
+        let may = client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE')").map_err(asked)?;
+        if may == "1" {
+            return Ok(());
+        }
+        let cause = format!("the login `{login}` may not make the database `{SCHEMA}`");
+        let give = format!(
+            "`ALTER SERVER ROLE dbcreator ADD MEMBER [{login}]`; or make it for the login: `CREATE DATABASE {SCHEMA}; ALTER \
+             AUTHORIZATION ON DATABASE::{SCHEMA} TO [{login}]`"
+        );
+        return refuse(FailureKind::Permission, cause, give);
+    }
+    let state = client.one(&format!("SELECT DATABASEPROPERTYEX(N'{SCHEMA}', 'Updateability')")).map_err(asked)?;
+    if state == "READ_ONLY" {
+        let cause = format!("the database `{SCHEMA}` is read-only");
+        return refuse(FailureKind::Unsupported, cause, "name the primary server in the URL".to_owned());
+    }
+    let may =
+        client.one(&format!("SELECT HAS_PERMS_BY_NAME(N'{SCHEMA}', 'DATABASE', 'CREATE TABLE')")).map_err(asked)?;
+    if may == "1" {
+        return Ok(());
+    }
+    let cause = format!("the login `{login}` may only read the database `{SCHEMA}`");
+    let give = format!("`ALTER AUTHORIZATION ON DATABASE::{SCHEMA} TO [{login}]`");
+    refuse(FailureKind::Permission, cause, give)
+}
+
+enum LoadError {
+    Ask(AskError),
+    Failed(Failure),
+    Wrong(String),
+    Settings,
+}
+
+impl From<AskError> for LoadError {
+    fn from(error: AskError) -> LoadError {
+        LoadError::Ask(error)
+    }
+}
+
+impl LoadError {
+    fn failure(self, tried: &str) -> Failure {
+        match self {
+            LoadError::Ask(error) => failure(tried, &error),
+            LoadError::Failed(failure) => failure,
+            LoadError::Wrong(cause) => Failure::new(FailureKind::Verification, tried, cause),
+            LoadError::Settings => Failure::new(
+                FailureKind::Plan,
+                tried,
+                "the plan sets options of the database, and the database was given to étalon",
+            )
+            .hint(format!("drop the database `{SCHEMA}`, and let étalon make it; or set its options there")),
+        }
+    }
+}
+
+/// Makes the database with the plan's options, so that facts can be read. One with another system's options is
+/// recreated.
+pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), Failure> {
+    if owner == Owner::Guest {
+        return Ok(());
+    }
+    if owner == Owner::Etalon {
+        let said = client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"));
+        if said.is_ok_and(|said| said == marker(session)) {
+            return Ok(());
+        }
+    }
+    make_room(client, endpoint, session, owner).map_err(|error| error.failure(&format!("make the database `{SCHEMA}`")))
+}
+
+/// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
+pub(super) fn load(
+    client: &mut Client,
+    endpoint: &Endpoint,
+    session: &Session,
+    data: &Dataset,
+    owner: Owner,
+) -> Result<(), Failure> {
+    let mut fill = || -> Result<(), LoadError> {
+        make_room(client, endpoint, session, owner)?;
+        for table in &data.tables {
+            client.execute(&TSql.create_table(table))?;
+            if table.rows > 0 {
+                fill_table(client, table)?;
+            }
+        }
+        for index in &data.indexes {
+            client.execute(&TSql.create_index(index))?;
+        }
+        for statement in &data.afterwards {
+            client.execute(statement)?;
+        }
+        for table in &data.tables {
+            if_known(client.execute(&format!("UPDATE STATISTICS {}", quoted(&table.name))))?;
+        }
+        Ok(())
+    };
+    fill().map_err(|error| error.failure(&format!("load {} into the database `{SCHEMA}`", data.name)))
+}
+
+/// Distinguishes étalon's databases with other options.
+fn marker(session: &Session) -> String {
+    let options = session.database.iter().map(String::as_str).chain(session.encrypted.then_some("encrypted"));
+    let options: Vec<&str> = options.collect();
+    // FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let sum = options.join(";").as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix);
+    if options.is_empty() { MARKER.to_owned() } else { format!("{MARKER}; with options {sum:016x}") }
+}
+
+/// Leaves only the marker.
+fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), LoadError> {
+    let marker = match owner {
+        Owner::Given | Owner::Guest if !session.database.is_empty() || session.encrypted => {
+            return Err(LoadError::Settings);
+        }
+        Owner::Given | Owner::Guest => {
+            enter(client)?;
+            drop_tables(client)?;
+            format!("{MARKER}{GIVEN}")
+        }
+        Owner::Nobody | Owner::Etalon | Owner::SomebodyElse => {
+            if owner != Owner::Nobody {
+                drop_database(client)?;
+            }
+            client.execute(&format!("CREATE DATABASE [{SCHEMA}]"))?;
+            for option in &session.database {
+                client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
+            }
+            enter(client)?;
+            if session.encrypted {
+                keys::encrypt_database(client, endpoint).map_err(LoadError::Failed)?;
+            }
+            marker(session)
+        }
+    };
+    client.execute(&format!("CREATE TABLE dbo.{MARKER_TABLE} (said nvarchar(200) NOT NULL)"))?;
+    client.execute(&format!("INSERT INTO dbo.{MARKER_TABLE} VALUES ({})", wide_literal(&marker)))?;
+    Ok(())
+}
+
+/// Azure SQL Database has no `USE`; there the login selects the database.
+fn enter(client: &mut Client) -> Result<(), AskError> {
+    if client.one("SELECT DB_NAME()")?.eq_ignore_ascii_case(SCHEMA) {
+        return Ok(());
+    }
+    client.execute(&format!("USE [{SCHEMA}]"))
+}
+
+/// Ends sessions that a killed étalon left.
+fn drop_database(client: &mut Client) -> Result<(), AskError> {
+    client.execute("USE [master]")?;
+    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")))?;
+    client.execute(&format!("DROP DATABASE [{SCHEMA}]"))
+}
+
+fn drop_tables(client: &mut Client) -> Result<(), AskError> {
+    for row in client.rows("SELECT name FROM sys.tables WHERE is_ms_shipped = 0 AND schema_id = SCHEMA_ID(N'dbo')")? {
+        let name = row.into_iter().next().flatten().unwrap_or_default();
+        client.execute(&format!("DROP TABLE dbo.{}", quoted(&name)))?;
+    }
+    Ok(())
+}
+
+/// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
+/// statements.
+fn fill_table(client: &mut Client, table: &Table) -> Result<(), LoadError> {
+    let copies = table.create.is_none() && table.columns.iter().all(|column| column.kind != ColumnKind::Timestamp);
+    let taken = if copies { copy(client, table)? } else { insert(client, table)? };
+    if taken == table.rows {
+        return Ok(());
+    }
+    Err(LoadError::Wrong(format!("the server took {taken} of {} rows of {}", table.rows, table.name)))
+}
+
+pub(super) fn insert_bulk(table: &Table) -> String {
+    let column =
+        |column: &families::dataset::Column| format!("{} {}", quoted(column.name), TSql.column_type(column.kind));
+    let columns: Vec<String> = table.columns.iter().map(column).collect();
+    format!("INSERT BULK {} ({}) WITH (TABLOCK)", quoted(&table.name), columns.join(", "))
+}
+
+fn copy(client: &mut Client, table: &Table) -> Result<u64, AskError> {
+    let columns = client.ask(&format!("SELECT TOP (0) * FROM {}", quoted(&table.name)))?.columns;
+    let mut index = 0;
+    client.copy(&insert_bulk(table), columns, &mut |row| {
+        if index == table.rows {
+            return false;
+        }
+        (table.row)(index, row);
+        index += 1;
+        true
+    })
+}
+
+/// Multi-row statements in autocommit.
+fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
+    let head = format!("INSERT INTO {} VALUES ", quoted(&table.name));
+    let (mut sql, mut rows, mut taken) = (head.clone(), 0, 0);
+    let mut row: Vec<Datum> = Vec::new();
+    for index in 0..table.rows {
+        row.clear();
+        (table.row)(index, &mut row);
+        write_values(&row, literal, &mut sql);
+        rows += 1;
+        if rows == INSERT_ROWS || sql.len() >= INSERT_BYTES || index + 1 == table.rows {
+            taken += client.ask(sql.trim_end_matches(','))?.touched;
+            sql.truncate(head.len());
+            rows = 0;
+        }
+    }
+    Ok(taken)
+}
+
+/// The database, or only its tables if it was given.
+pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
+    let removed = match owner(client)? {
+        Owner::Nobody | Owner::Given | Owner::SomebodyElse => Ok(()),
+        Owner::Etalon if !is_at_home(endpoint) => drop_database(client),
+        Owner::Etalon | Owner::Guest => enter(client).and_then(|()| drop_tables(client)),
+    };
+    removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))?;
+    if session.encrypted { keys::remove(client) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_written_as_insert_takes_them() {
+        let mut sql = String::new();
+        let row = [Datum::Int(-1), Datum::Null, Datum::Double(0.5), Datum::Text("a'b".into()), Datum::Text("é".into())];
+        write_values(&row, literal, &mut sql);
+        assert_eq!(sql, "(-1,NULL,5e-1,'a''b',N'é'),");
+    }
+}
