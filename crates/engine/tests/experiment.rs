@@ -19,7 +19,7 @@ use engine::conductor::Options;
 use engine::{Conductor, Ended, ExperimentError, Registry};
 use families::target::Consent;
 use load::observer::{Observer, Progress, Silent};
-use model::{Case, Plan, PlannedRun, Reading, RunRecord, RunState};
+use model::{Case, Plan, PlannedRun, RunRecord, RunState};
 use store::Store;
 use stored::create;
 
@@ -50,10 +50,7 @@ fn values(store: &Store, plan: &Plan, system: &str, metric: &str) -> Vec<f64> {
         .unwrap()
         .into_iter()
         .filter(|row| cases[row.case as usize].system == system && row.measurement.metric.id == metric)
-        .filter_map(|row| match row.measurement.reading {
-            Reading::Value(value) => Some(value),
-            Reading::Unavailable(_) => None,
-        })
+        .filter_map(|row| row.measurement.reading.value())
         .collect()
 }
 

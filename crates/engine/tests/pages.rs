@@ -41,7 +41,7 @@ fn value(record: &RunRecord, id: &str) -> f64 {
 
 fn reason<'r>(record: &'r RunRecord, id: &str) -> &'r str {
     match reading(record, id) {
-        Reading::Unavailable(reason) => reason,
+        Reading::Unavailable(missing) => &missing.reason,
         Reading::Value(value) => panic!("{id} is {value}"),
     }
 }

@@ -17,7 +17,7 @@ use families::session::SessionKind;
 use families::spatial::Query;
 use families::target::Target;
 use load::error::Failure;
-use model::{Measurement, Reading, RunRecord, SystemPlan, Value};
+use model::{Absence, Measurement, NoValue, Reading, RunRecord, SystemPlan, Value};
 
 use procedure::{open, private, reading, system};
 
@@ -143,14 +143,14 @@ fn mariadb_is_judged_query_by_query() {
         assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{product}: {query}: {reading:?}");
     }
     let Reading::Unavailable(why) = reading(&record, "elapsed/suite") else { panic!("a total without S8") };
-    assert!(why.starts_with("no total without S"), "{why}");
-    let union = Reading::Unavailable("unsupported: the engine has no union as an aggregate".to_owned());
+    assert!(why.reason.starts_with("no total without S"), "{why}");
+    let union = Reading::Unavailable(Absence::Unsupported.because("the engine has no union as an aggregate"));
     assert_eq!(reading(&record, "elapsed/S8-union"), &union);
     if product == "MariaDB" {
         // It measures to the nearest corner of the line.
         let within = reading(&record, "elapsed/S11-within");
         assert!(
-            matches!(within, Reading::Unavailable(why) if why.starts_with("wrong answer: pairs: expected")),
+            matches!(within, Reading::Unavailable(NoValue { kind: Absence::Wrong, reason }) if reason.starts_with("pairs: expected")),
             "{within:?}"
         );
     }

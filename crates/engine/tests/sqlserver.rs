@@ -20,7 +20,7 @@ use families::work::RunTask;
 use families::workload::{Action, Grants, Task};
 use load::error::{Failure, FailureKind};
 use load::observer::Silent;
-use model::{Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, SystemPlan, Value};
+use model::{Length, OnError, Order, Point, RunRecord, RunState, Schedule, SystemPlan, Value};
 
 use tds_server::{Asked, Encryption, PASSWORD, Reply, Server, certificate, error};
 
@@ -78,10 +78,7 @@ fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<RunRecord,
 }
 
 fn value(record: &RunRecord, metric: &str) -> Option<f64> {
-    match record.measurements.iter().find(|one| one.metric.id == metric)?.reading {
-        Reading::Value(value) => Some(value),
-        Reading::Unavailable(_) => None,
-    }
+    record.measurements.iter().find(|one| one.metric.id == metric)?.reading.value()
 }
 
 /// What was asked, one line each; what repeats is said once.

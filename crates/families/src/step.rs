@@ -88,8 +88,8 @@ impl Stopwatch {
         let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(target)? - before));
         let cpu_s = match used {
             Ok(used) if used > 0.0 => Reading::Value(used),
-            Ok(_) => Reading::Unavailable("less CPU time than the operating system counts".to_owned()),
-            Err(reason) => Reading::Unavailable(reason),
+            Ok(_) => Reading::unavailable("less CPU time than the operating system counts"),
+            Err(reason) => Reading::unavailable(reason),
         };
         Spent { elapsed_s, cpu_s }
     }

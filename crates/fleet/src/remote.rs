@@ -219,7 +219,7 @@ impl ServerCounters for RemoteCounters<'_> {
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.account().map_err(|failure| failure.to_string())?.server_cpu_s {
             Reading::Value(seconds) => Ok(seconds),
-            Reading::Unavailable(reason) => Err(reason),
+            Reading::Unavailable(missing) => Err(missing.to_string()),
         }
     }
 

@@ -88,7 +88,7 @@ impl Durations {
     /// Share of failures, and latencies in µs under étalon's own metric ids (`response_mean` …). Mean and shortest are
     /// of successes, all others count failures.
     pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
-        let none = || Reading::Unavailable("no execution succeeded".to_owned());
+        let none = || Reading::unavailable("no execution succeeded");
         let us = |ns: Option<f64>| ns.map_or_else(none, |ns| Reading::Value(ns / 1e3));
         let share = Measurement::failed_share(Reading::percent_failed(failed, self.count));
         let mut all = vec![share, latency("response_mean", Role::Secondary, us(self.mean_ns()))];
@@ -100,10 +100,8 @@ impl Durations {
         ] {
             let reading = match self.quantile_ns(quantile, failed) {
                 Ok(ns) => Reading::Value(ns as f64 / 1e3),
-                Err(NoQuantile::TooFew { .. }) => {
-                    Reading::Unavailable("fewer than ten executions lie beyond it".to_owned())
-                }
-                Err(why @ NoQuantile::AmongFailed { .. }) => Reading::Unavailable(why.to_string()),
+                Err(NoQuantile::TooFew { .. }) => Reading::unavailable("fewer than ten executions lie beyond it"),
+                Err(why @ NoQuantile::AmongFailed { .. }) => Reading::unavailable(why),
             };
             all.push(latency(name, role, reading));
         }
@@ -112,7 +110,7 @@ impl Durations {
             0 => us(self.max_ns().map(|ns| ns as f64)),
             failed => {
                 let all = self.count.saturating_add(failed);
-                Reading::Unavailable(NoQuantile::AmongFailed { failed, all }.to_string())
+                Reading::unavailable(NoQuantile::AmongFailed { failed, all })
             }
         };
         all.push(latency("response_max", Role::Secondary, longest));

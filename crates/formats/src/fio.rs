@@ -472,10 +472,10 @@ fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
     let rates: Option<f64> = all.iter().map(of).sum();
     match rates.filter(|rate| rate.is_finite()) {
         _ if failed.is_none() => {
-            Reading::Unavailable("fio counts what failed, too, and does not tell of which direction".to_owned())
+            Reading::unavailable("fio counts what failed, too, and does not tell of which direction")
         }
         Some(rate) => Reading::Value(rate),
-        None => Reading::Unavailable("fio gave no iops".to_owned()),
+        None => Reading::unavailable("fio gave no iops"),
     }
 }
 
@@ -483,7 +483,7 @@ fn measurements(all: &[&Direct], binned: &Durations, failed: Option<u64>) -> Vec
     let bandwidth: Option<f64> = all.iter().map(|direct| direct.bytes_per_s.map(|bytes| bytes / 1_048_576.0)).sum();
     let bandwidth = bandwidth
         .filter(|sum| sum.is_finite())
-        .map_or_else(|| Reading::Unavailable("fio gave no bw_bytes".to_owned()), Reading::Value);
+        .map_or_else(|| Reading::unavailable("fio gave no bw_bytes"), Reading::Value);
     let mut found = vec![
         Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, iops(all, failed)),
         Measurement::new("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, bandwidth),
@@ -515,7 +515,7 @@ fn measurements(all: &[&Direct], binned: &Durations, failed: Option<u64>) -> Vec
 }
 
 fn in_us(ns: f64) -> Reading {
-    if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::Unavailable("out of range".to_owned()) }
+    if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::unavailable("out of range") }
 }
 
 /// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can; failures rank after all
@@ -535,5 +535,5 @@ fn percentile(all: &[&Direct], binned: &Durations, failed: Option<u64>, rank: f6
         (_, Some(0)) => "several jobs ran side by side, and percentiles cannot be added".to_owned(),
         _ => OF_SUCCESSES.to_owned(),
     };
-    Some(Reading::Unavailable(why_not))
+    Some(Reading::unavailable(why_not))
 }

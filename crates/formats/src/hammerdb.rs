@@ -482,7 +482,7 @@ fn result(job: &Job, system: &str) -> ImportedResult {
         return result;
     }
     let why = "HammerDB does not tell how much failed".to_owned();
-    let failed = Measurement::failed_share(Reading::Unavailable(why));
+    let failed = Measurement::failed_share(Reading::unavailable(why));
     let minutes = job.configuration.get("duration_minutes").and_then(Value::as_int);
     result.elapsed_s = minutes.map(|minutes| minutes as f64 * 60.0);
     result.measurements = match job.outcome {

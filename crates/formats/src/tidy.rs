@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::csv::{quoted, unguarded};
-use model::{Direction, Point, Reading, Role, Value};
+use model::{Direction, NoValue, Point, Reading, Role, Value};
 
 use crate::FormatError;
 use crate::text::{number, shortened};
@@ -349,19 +349,19 @@ impl Columns {
         let Some(field) = self.field(record, VALUE) else { return Err(FormatError::at(record.line, "no value")) };
         let text = field.text.as_str();
         if text.is_empty() {
-            return Ok(Reading::Unavailable("the field is empty".to_owned()));
+            return Ok(Reading::unavailable("the field is empty"));
         }
         if text.eq_ignore_ascii_case("n/a") {
-            return Ok(Reading::Unavailable(NO_REASON.to_owned()));
+            return Ok(Reading::unavailable(NO_REASON));
         }
         if let Some(reason) = text.strip_prefix(REASON).filter(|reason| !reason.is_empty()) {
-            return Ok(Reading::Unavailable(reason.to_owned()));
+            return Ok(Reading::Unavailable(NoValue::from(reason.to_owned())));
         }
         if let Some(value) = number(text) {
             return Ok(Reading::Value(value));
         }
         if !self.measures(record) {
-            return Ok(Reading::Unavailable("this is text".to_owned()));
+            return Ok(Reading::unavailable("this is text"));
         }
         let what = format!("{}: this is no number", shortened(text));
         let error = FormatError::at_column(record.line, field.column, what);
@@ -425,8 +425,8 @@ pub fn write(table: &Table) -> String {
         fields.push(match &row.value {
             _ if !is_measured(row) => quoted(&row.written),
             Reading::Value(value) => value.to_string(),
-            Reading::Unavailable(reason) if reason == NO_REASON => "n/a".to_owned(),
-            Reading::Unavailable(reason) => quoted(&format!("{REASON}{}", reason.trim())),
+            Reading::Unavailable(missing) if missing.reason == NO_REASON => "n/a".to_owned(),
+            Reading::Unavailable(missing) => quoted(&format!("{REASON}{}", missing.to_string().trim())),
         });
         lines.push(fields.join(","));
     }

@@ -138,7 +138,7 @@ fn what_failed_on_the_way_is_a_share_and_ranks_behind_all() {
     assert!((p50 / 75.264 - 1.0).abs() < 0.002, "the 248th of 397 that succeeded, and not fio's 73.216: {p50}");
     assert_eq!(of(writes, "completion_p50"), Reading::Value(3.28));
     let among = "it lies among the 99 of 496 (19.96 %) that did not succeed";
-    assert_eq!(of(reads, "completion_p90"), Reading::Unavailable(among.to_owned()));
+    assert_eq!(of(reads, "completion_p90"), Reading::unavailable(among));
     assert_eq!((reads.series[0].errors, writes.series[0].errors), (99, 0));
 }
 
@@ -155,10 +155,10 @@ fn percentiles_of_successes_alone_are_none_of_all() {
         imported.results.iter().map(|one| reading(&one.measurements, "completion_p50")).collect::<Vec<_>>()
     };
     let why = "some failed, and it is printed of what succeeded alone".to_owned();
-    assert_eq!(p50s(&documents), [Reading::Unavailable(why.clone()), Reading::Value(3.28)]);
+    assert_eq!(p50s(&documents), [Reading::unavailable(&why), Reading::Value(3.28)]);
     // Where an operation lacks its latency for another reason it is not known which direction failed.
     documents[0].jobs[0].write.as_mut().unwrap().completion.as_mut().unwrap().samples -= 1;
-    assert_eq!(p50s(&documents), [Reading::Unavailable(why.clone()), Reading::Unavailable(why)]);
+    assert_eq!(p50s(&documents), [Reading::unavailable(&why), Reading::unavailable(why)]);
     let imported = import(&documents, "disk", "a.json");
     assert!(
         imported.results.iter().all(|one| reading(&one.measurements, FAILED_SHARE) == Reading::Value(9900.0 / 1024.0))

@@ -132,7 +132,7 @@ fn a_log_is_summed_up() {
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     assert_eq!(
         (reading("throughput"), reading("errors"), reading("response_max")),
-        (Reading::Value(1.0), Reading::Value(2.0), Reading::Unavailable(AMONG_3_OF_6.to_owned()))
+        (Reading::Value(1.0), Reading::Value(2.0), Reading::unavailable(AMONG_3_OF_6))
     );
     assert_eq!(reading(FAILED_SHARE), Reading::Value(50.0), "two failed and one was skipped of six");
     assert!(matches!(reading("response_p99"), Reading::Unavailable(_)));
@@ -154,7 +154,7 @@ fn a_sample_is_known_by_its_gaps_and_scaled() {
     assert_eq!(log.rate(), Some(41.0 / log.span_s() / share));
     let import = import_log(&log, "a", "log");
     let errors = import.results[0].measurements.iter().find(|m| m.metric.id == "errors").unwrap();
-    assert_eq!(errors.reading, Reading::Unavailable("the log is a sample: 0 in its 42 lines".to_owned()));
+    assert_eq!(errors.reading, Reading::unavailable("the log is a sample: 0 in its 42 lines"));
     assert_eq!(shares(&import), [Reading::Value(0.0)]);
     let failing = text.replace(" 50 500 ", " 50 failed ");
     let mut log = LogSummary::default();

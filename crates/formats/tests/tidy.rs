@@ -21,7 +21,7 @@ fn a_table_is_read() {
     assert_eq!((first.line, first.system.as_str(), first.repetition), (3, "linux", Some(1)));
     assert_eq!((&first.point["clients"], &first.point["note"]), (&Value::Int(4), &Value::Text("a, \"b\"".to_owned())));
     assert_eq!((&first.value, first.unit.as_str()), (&Reading::Value(100.5), "tx/s"));
-    assert_eq!(table.rows[1].value, Reading::Unavailable("the table says n/a".to_owned()));
+    assert_eq!(table.rows[1].value, Reading::unavailable("the table says n/a"));
     assert!(table.rows[3].point.is_empty());
     let imported = import(&table, "a.csv").unwrap();
     assert_eq!(imported.results.len(), 2);
@@ -114,7 +114,7 @@ fn tables() -> impl Strategy<Value = Table> {
                 role: None,
                 kind: String::new(),
                 written: value.map_or_else(|| "n/a".to_owned(), |value: f64| value.to_string()),
-                value: value.map_or_else(|| Reading::Unavailable("the table says n/a".to_owned()), Reading::Value),
+                value: value.map_or_else(|| Reading::unavailable("the table says n/a"), Reading::Value),
             })
             .collect(),
         remarks: vec!["a remark".to_owned()],
@@ -234,7 +234,7 @@ fn a_metric_has_one_unit_and_one_better_way() {
         .flat_map(|one| &one.measurements)
         .map(|m| (m.metric.unit.as_str(), &m.reading))
         .collect();
-    let n_a = Reading::Unavailable("the table says n/a".to_owned());
+    let n_a = Reading::unavailable("the table says n/a");
     let (hundred, two) = (Reading::Value(100.0), Reading::Value(2.0));
     assert_eq!(found, [("ms", &hundred), ("ms", &hundred), ("ms", &n_a), ("min", &two)]);
     assert!(imported.notes.contains(&"p99: s were made ms".to_owned()), "{:?}", imported.notes);

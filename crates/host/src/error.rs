@@ -14,7 +14,7 @@ pub enum HostError {
     #[error("cannot {tried} process {pid}: {reason}")]
     Process { tried: &'static str, pid: u32, reason: String },
     #[error("cannot {tried}: {reason}")]
-    Unavailable { tried: String, reason: String },
+    Unavailable { tried: String, kind: io::ErrorKind, reason: String },
 }
 
 impl HostError {
@@ -23,6 +23,19 @@ impl HostError {
     }
 
     pub(crate) fn unavailable(tried: impl Into<String>, reason: impl Into<String>) -> HostError {
-        HostError::Unavailable { tried: tried.into(), reason: reason.into() }
+        HostError::refused(io::ErrorKind::Other, tried, reason)
+    }
+
+    pub(crate) fn refused(kind: io::ErrorKind, tried: impl Into<String>, reason: impl Into<String>) -> HostError {
+        HostError::Unavailable { tried: tried.into(), kind, reason: reason.into() }
+    }
+
+    /// Of the operating system's error, or of étalon's own refusal: what it did not make is there already.
+    pub fn kind(&self) -> io::ErrorKind {
+        match self {
+            HostError::Path { cause, .. } | HostError::Start { cause, .. } => cause.kind(),
+            HostError::Process { .. } => io::ErrorKind::Other,
+            HostError::Unavailable { kind, .. } => *kind,
+        }
     }
 }

@@ -51,15 +51,12 @@ impl Counters {
         self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
     }
 
-    pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl Into<String>) {
-        self.counts.insert(name.into(), Counter { reading: Reading::Unavailable(reason.into()), unit: unit.into() });
+    pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl ToString) {
+        self.counts.insert(name.into(), Counter { reading: Reading::unavailable(reason), unit: unit.into() });
     }
 
     pub fn get(&self, name: &str) -> Option<f64> {
-        match self.counts.get(name)?.reading {
-            Reading::Value(value) => Some(value),
-            Reading::Unavailable(_) => None,
-        }
+        self.counts.get(name)?.reading.value()
     }
 
     #[must_use]
@@ -67,7 +64,7 @@ impl Counters {
         let difference = |name: &str, now: &Counter| {
             let reading = match (&now.reading, before.get(name)) {
                 (Reading::Value(now), Some(then)) => Reading::Value(now - then),
-                (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the run".to_owned()),
+                (Reading::Value(_), None) => Reading::unavailable("there was no reading before the run"),
                 (unavailable, _) => unavailable.clone(),
             };
             Counter { reading, unit: now.unit.clone() }

@@ -93,9 +93,9 @@ impl Durations {
     /// Of successes, in microseconds; unavailable if the run's end stopped some: those are slower, but not failures.
     pub fn mean(&self, stopped: u64) -> Reading {
         match (stopped, self.mean_ns()) {
-            (_, None) => Reading::Unavailable("there was none".to_owned()),
+            (_, None) => Reading::unavailable("there was none"),
             (0, Some(ns)) => Reading::Value(ns / 1e3),
-            (_, Some(_)) => Reading::Unavailable(format!(
+            (_, Some(_)) => Reading::unavailable(format!(
                 "{stopped} of {}, slower than all others, were still waited for at the end",
                 self.succeeded() + self.failed
             )),
@@ -113,19 +113,19 @@ impl Durations {
     pub fn quantile(&self, quantile: f64, what: &str) -> Reading {
         match self.quantile_ns(quantile) {
             Ok(ns) => Reading::Value(ns as f64 / 1e3),
-            Err(why @ NoQuantile::TooFew { .. }) => Reading::Unavailable(format!("{why} {what}")),
-            Err(why @ NoQuantile::AmongFailed { .. }) => Reading::Unavailable(why.to_string()),
+            Err(why @ NoQuantile::TooFew { .. }) => Reading::unavailable(format!("{why} {what}")),
+            Err(why @ NoQuantile::AmongFailed { .. }) => Reading::unavailable(why),
         }
     }
 
     /// In microseconds; unavailable if any failed.
     pub fn longest(&self) -> Reading {
         match (self.failed, self.max_ns()) {
-            (_, None) => Reading::Unavailable("there was none".to_owned()),
+            (_, None) => Reading::unavailable("there was none"),
             (0, Some(ns)) => Reading::Value(ns as f64 / 1e3),
             (failed, Some(_)) => {
                 let all = self.succeeded() + failed;
-                Reading::Unavailable(NoQuantile::AmongFailed { failed, all }.to_string())
+                Reading::unavailable(NoQuantile::AmongFailed { failed, all })
             }
         }
     }
@@ -191,7 +191,7 @@ mod tests {
         // The 500th of 1,000, not the 420th of the successes.
         assert!((durations.quantile_ns(0.5).unwrap() as f64 / 500_000.0 - 1.0).abs() < 1e-3);
         let Reading::Unavailable(why) = durations.quantile(0.99, "transactions") else { panic!("among the failed") };
-        assert_eq!(why, "it lies among the 160 of 1000 (16.00 %) that did not succeed");
+        assert_eq!(why.reason, "it lies among the 160 of 1000 (16.00 %) that did not succeed");
         assert_eq!(durations.longest(), Reading::Unavailable(why));
     }
 

@@ -1,6 +1,6 @@
 //! Failures between étalon and a system, with advice.
 
-use std::fmt;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +39,27 @@ pub struct Failure {
     pub hint: Option<String>,
 }
 
+impl From<io::ErrorKind> for FailureKind {
+    fn from(kind: io::ErrorKind) -> FailureKind {
+        match kind {
+            io::ErrorKind::NotFound => FailureKind::Missing,
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => FailureKind::Permission,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+            io::ErrorKind::Unsupported => FailureKind::Unsupported,
+            io::ErrorKind::AlreadyExists => FailureKind::NotOurs,
+            _ => FailureKind::Other,
+        }
+    }
+}
+
 impl Failure {
     pub fn new(kind: FailureKind, tried: impl Into<String>, cause: impl fmt::Display) -> Failure {
         Failure { kind, tried: tried.into(), cause: cause.to_string(), hint: None }
+    }
+
+    /// Of the operating system.
+    pub fn io(tried: impl Into<String>, error: &io::Error) -> Failure {
+        Failure::new(error.kind().into(), tried, error)
     }
 
     #[must_use]

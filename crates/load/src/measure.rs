@@ -145,10 +145,7 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
 /// Server cost, and its counters.
 fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let transactions = evidence.counts.succeeded.max(1) as f64;
-    let per_transaction = match &evidence.server_cpu_s {
-        Ok(cpu_s) => Reading::Value(cpu_s * 1e6 / transactions),
-        Err(reason) => Reading::Unavailable(reason.clone()),
-    };
+    let per_transaction = evidence.server_cpu_s.as_ref().map(|cpu_s| cpu_s * 1e6 / transactions).into();
     into.push(Measurement::new("server_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
     for (name, counter) in &evidence.counters.counts {
         let id = format!("server_{name}");
@@ -313,7 +310,7 @@ mod tests {
         assert!(matches!(reading(&whole, "response_mean"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
         for id in ["response_mean", "service_mean", "response_mean_select"] {
             let Reading::Unavailable(why) = reading(&cut, id) else { panic!("{id} is judged") };
-            assert_eq!(why, "17 of 1017, slower than all others, were still waited for at the end");
+            assert_eq!(why.reason, "17 of 1017, slower than all others, were still waited for at the end");
         }
         // It has not failed, in any kind.
         for id in ["failed_share", "failed_share_select"] {
@@ -375,10 +372,7 @@ mod tests {
     #[test]
     fn a_quantile_takes_ten_samples_beyond_it() {
         let few = record(evidence(999, 0, Pace::Closed));
-        assert_eq!(
-            reading(&few, "response_p99"),
-            Reading::Unavailable("fewer than 1000 transactions in the run".to_owned())
-        );
+        assert_eq!(reading(&few, "response_p99"), Reading::unavailable("fewer than 1000 transactions in the run"));
         assert!(matches!(reading(&few, "response_p95"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
         assert!(matches!(reading(&record(evidence(1_000, 0, Pace::Closed)), "response_p99"), Reading::Value(_)));
     }
@@ -393,6 +387,6 @@ mod tests {
     #[test]
     fn what_is_not_known_is_a_reason_and_not_a_zero() {
         let record = record(evidence(1_000, 0, Pace::Closed));
-        assert_eq!(reading(&record, "server_cpu_per_tx"), Reading::Unavailable("not seen".to_owned()));
+        assert_eq!(reading(&record, "server_cpu_per_tx"), Reading::unavailable("not seen"));
     }
 }

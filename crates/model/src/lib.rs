@@ -23,7 +23,7 @@ pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, 
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
 pub use keys::{FromKey, KeyError};
-pub use metric::{Direction, Measurement, Metric, Quantity, Reading, Role};
+pub use metric::{Absence, Direction, Measurement, Metric, NoValue, Quantity, Reading, Role};
 pub use near::nearest;
 pub use plan::{
     Benchmark, CLIENTS_ON, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan,

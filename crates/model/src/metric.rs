@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Percent of operations that did not succeed; of one kind of failure with `_` and the kind's name appended.
@@ -107,15 +109,95 @@ impl Metric {
 #[serde(rename_all = "lowercase")]
 pub enum Reading {
     Value(f64),
-    /// Printed as `n/a` with this reason.
-    Unavailable(String),
+    Unavailable(NoValue),
+}
+
+/// Why there is no value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct NoValue {
+    pub kind: Absence,
+    pub reason: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absence {
+    /// It could not be had.
+    Unavailable,
+    /// What was measured gave a wrong answer; the reason is the evidence.
+    Wrong,
+    /// The system cannot do what was to be measured.
+    Unsupported,
+    /// What was to be measured failed.
+    Failed,
+}
+
+impl Absence {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Absence::Unavailable => "unavailable",
+            Absence::Wrong => "wrong",
+            Absence::Unsupported => "unsupported",
+            Absence::Failed => "failed",
+        }
+    }
+
+    pub fn because(self, reason: impl ToString) -> NoValue {
+        NoValue { kind: self, reason: reason.to_string() }
+    }
+
+    /// Begins the text of a reason; nothing does where the value could not be had.
+    pub fn label(self) -> Option<&'static str> {
+        match self {
+            Absence::Unavailable => None,
+            Absence::Wrong => Some("wrong answer"),
+            Absence::Unsupported | Absence::Failed => Some(self.as_str()),
+        }
+    }
+}
+
+/// As stores, tables and messages keep it: `wrong answer: pairs: expected 360, got 342`.
+impl fmt::Display for NoValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.label().map_or(Ok(()), |label| write!(f, "{label}: "))?;
+        f.write_str(&self.reason)
+    }
+}
+
+impl From<NoValue> for String {
+    fn from(missing: NoValue) -> String {
+        missing.to_string()
+    }
+}
+
+/// Of a text that [`NoValue`] displayed.
+impl From<String> for NoValue {
+    fn from(text: String) -> NoValue {
+        let of = |kind: Absence| Some(kind.because(text.strip_prefix(kind.label()?)?.strip_prefix(": ")?));
+        let told = [Absence::Wrong, Absence::Unsupported, Absence::Failed];
+        told.into_iter().find_map(of).unwrap_or_else(|| Absence::Unavailable.because(text))
+    }
+}
+
+impl<R: ToString> From<Result<f64, R>> for Reading {
+    fn from(had: Result<f64, R>) -> Reading {
+        had.map_or_else(Reading::unavailable, Reading::Value)
+    }
 }
 
 impl Reading {
+    pub fn unavailable(reason: impl ToString) -> Reading {
+        Reading::Unavailable(Absence::Unavailable.because(reason))
+    }
+
+    pub fn value(&self) -> Option<f64> {
+        if let Reading::Value(value) = self { Some(*value) } else { None }
+    }
+
     /// Failures in percent of all that ended.
     pub fn percent_failed(failed: u64, succeeded: u64) -> Reading {
         match failed.saturating_add(succeeded) {
-            0 => Reading::Unavailable("nothing ended in the measured part".to_owned()),
+            0 => Reading::unavailable("nothing ended in the measured part"),
             all => Reading::Value(100.0 * failed as f64 / all as f64),
         }
     }
@@ -155,6 +237,19 @@ mod tests {
         all(&["tx/s", "MiB/s", "io/s", "queries/min", "tps", "IOPS"], Quantity::Rate);
         all(&["bytes", "B", "KiB", "GB"], Quantity::Size);
         all(&["", "pages", "/io", "%", "score"], Quantity::Number);
+    }
+
+    #[test]
+    fn a_reason_comes_back_from_its_text_with_its_kind() {
+        for (kind, text) in [
+            (Absence::Wrong, "wrong answer: pairs: expected 360, got 342"),
+            (Absence::Unsupported, "unsupported: no union"),
+            (Absence::Failed, "failed: 24144"),
+            (Absence::Unavailable, "no total without S1, wrong answer: failed"),
+        ] {
+            let read = NoValue::from(text.to_owned());
+            assert_eq!((read.kind, read.to_string().as_str()), (kind, text));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Case, MarkKind, Reading, RunState, Value};
+use model::{Absence, Case, MarkKind, NoValue, Reading, RunState, Value};
 
 use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
@@ -29,7 +29,7 @@ pub struct BackupRow {
     /// Medians of the runs, by metric.
     pub figures: BTreeMap<String, f64>,
     /// Metrics without a figure in any run.
-    pub missing: BTreeMap<String, String>,
+    pub missing: BTreeMap<String, NoValue>,
     /// The runs' notes, such as a substituted method.
     pub notes: Vec<String>,
     /// Over the backup without a codec: median, lowest and highest of the rounds.
@@ -278,7 +278,8 @@ fn published(rows: &[&BackupRow]) -> Option<Table> {
 fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (metric, of) in [("backup_cpu_per_gib", "backup"), ("restore_cpu_per_gib", "restore")] {
-        for reason in rows.iter().filter_map(|row| row.missing.get(metric)).filter(|reason| !reason.is_empty()) {
+        for reason in rows.iter().filter_map(|row| row.missing.get(metric)).filter(|missing| !missing.reason.is_empty())
+        {
             let line = format!("s/GiB of the {of}: n/a: {reason}");
             // Rows without any figures are reported separately.
             if !lines.contains(&line) && rows.iter().all(|row| row.missing.get("backup_rate") != Some(reason)) {
@@ -291,10 +292,10 @@ fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
 
 /// Backups without figures, grouped by reason: `gzip-6, lz4-1: n/a: …`.
 fn lacking(rows: &[&BackupRow]) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&NoValue, Vec<&str>)> = Vec::new();
     for row in rows {
         let Some(reason) = row.missing.get("backup_rate") else { continue };
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, names)) => names.push(&row.codec),
             None => reasons.push((reason, vec![&row.codec])),
         }
@@ -355,9 +356,12 @@ impl BackupRow {
     /// In MiB if the metric is a size.
     fn entry(&self, metric: &str, form: Form) -> Entry {
         let divisor = if metric.ends_with("_size") { MIB } else { 1.0 };
-        let reason = || self.missing.get(metric).filter(|reason| !reason.is_empty()).cloned();
+        let told = || self.missing.get(metric).filter(|missing| !missing.reason.is_empty()).cloned();
         let figure = self.figures.get(metric).map(|value| value / divisor);
-        Entry::of(figure.ok_or_else(|| reason().unwrap_or_else(|| "it was not measured".to_owned())), form)
+        Entry::of(
+            figure.ok_or_else(|| told().unwrap_or_else(|| Absence::Unavailable.because("it was not measured"))),
+            form,
+        )
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -565,10 +569,10 @@ mod tests {
 
     #[test]
     fn a_codec_that_an_engine_lacks_is_named_with_the_reason() {
-        let reason = "SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD".to_owned();
+        let reason = "SQL Server compresses with MS_XPRESS, QAT_DEFLATE or ZSTD";
         let none = |codec: &str| BackupRow {
             figures: BTreeMap::new(),
-            missing: BTreeMap::from([("backup_rate".to_owned(), reason.clone())]),
+            missing: BTreeMap::from([("backup_rate".to_owned(), Absence::Unavailable.because(reason))]),
             time_ratio: None,
             ..row(codec, 6)
         };
@@ -601,7 +605,7 @@ mod tests {
                 Some(cpu) => drop(row.figures.insert("backup_cpu".to_owned(), cpu)),
                 None => {
                     row.figures.remove("backup_cpu_per_gib");
-                    let why = "the server's processes are not étalon's own".to_owned();
+                    let why = Absence::Unavailable.because("the server's processes are not étalon's own");
                     row.missing.insert("backup_cpu_per_gib".to_owned(), why);
                 }
             }

@@ -107,7 +107,7 @@ fn row(
         load: load.join(", "),
         backup: label(case, &varying),
         throughput: middle("throughput"),
-        missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why),
+        missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why.to_string()),
         response_us: [middle("response_p50"), middle("response_p99")],
         throughput_ratio: summary(&against("throughput")),
         throughput_ratios: against("throughput").len(),

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Case, Reading, RunState, Value};
+use model::{Case, RunState, Value};
 
 use crate::evidence::Evidence;
 use crate::number::median;
@@ -81,10 +81,7 @@ fn measured(evidence: &Evidence, case: usize) -> Vec<Measured<'_>> {
     let of_case = |run: &&&store::StoredRun| run.planned.case as usize == case && run.state == RunState::Measured;
     let values = |id: i64| {
         let of_run = evidence.measurements.iter().filter(move |one| one.run_id == id);
-        of_run.filter_map(|one| match one.measurement.reading {
-            Reading::Value(value) => Some((one.measurement.metric.id.as_str(), value)),
-            Reading::Unavailable(_) => None,
-        })
+        of_run.filter_map(|one| Some((one.measurement.metric.id.as_str(), one.measurement.reading.value()?)))
     };
     let last = evidence.last_attempts();
     let runs = last.iter().filter(of_case);

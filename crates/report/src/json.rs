@@ -246,6 +246,8 @@ pub struct Side {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct Unavailable {
+    /// `wrong` answers, what is `unsupported` or `failed`, or what is `unavailable` for another reason.
+    pub kind: &'static str,
     /// Why.
     pub reason: String,
     /// How many runs say so.
@@ -533,7 +535,7 @@ fn side(side: &comparison::Side) -> Side {
         unavailable: side
             .unavailable
             .iter()
-            .map(|(reason, runs)| Unavailable { reason: reason.clone(), runs: *runs })
+            .map(|(why, runs)| Unavailable { kind: why.kind.as_str(), reason: why.to_string(), runs: *runs })
             .collect(),
     }
 }

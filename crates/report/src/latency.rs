@@ -73,10 +73,7 @@ impl Latency {
 
     /// In microseconds, as a measurement.
     pub fn reading(&self, quantile: f64) -> Reading {
-        match self.quantile_ns(quantile) {
-            Ok(ns) => Reading::Value(ns / 1e3),
-            Err(why) => Reading::Unavailable(why.to_string()),
-        }
+        self.quantile_ns(quantile).map(|ns| ns / 1e3).into()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::{DRIFT_P, LEVELS_P};
-use model::{Mark, MarkKind, Reading};
+use model::{Mark, MarkKind};
 use store::StoredMeasurement;
 
 /// Acceptable share of false marks.
@@ -13,10 +13,7 @@ const ERROR: f64 = 0.05;
 /// keep theirs.
 pub fn keep_believed(measurements: &[StoredMeasurement], marks: &mut Vec<(i64, Mark)>) {
     let is_test = |stored: &&StoredMeasurement| [DRIFT_P, LEVELS_P].contains(&stored.measurement.metric.id.as_str());
-    let p_of = |stored: &StoredMeasurement| match stored.measurement.reading {
-        Reading::Value(p) => Some((stored.run_id, p)),
-        Reading::Unavailable(_) => None,
-    };
+    let p_of = |stored: &StoredMeasurement| Some((stored.run_id, stored.measurement.reading.value()?));
     let tests: Vec<(i64, f64)> = measurements.iter().filter(is_test).filter_map(p_of).collect();
     let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
     let mut believed: BTreeMap<i64, bool> = BTreeMap::new();

@@ -25,19 +25,14 @@ pub fn put_failures_back(measurements: &mut Vec<StoredMeasurement>, source: &dyn
         let (Some(errors), None) = (of("errors"), of(FAILED_SHARE)) else { continue };
         let Reading::Value(failed) = measurements[errors].measurement.reading else { continue };
         // Skipped transactions are counted separately, in no series.
-        let skipped = of("skipped")
-            .and_then(|place| match measurements[place].measurement.reading {
-                Reading::Value(skipped) => Some(skipped),
-                Reading::Unavailable(_) => None,
-            })
-            .unwrap_or(0.0);
+        let skipped = of("skipped").and_then(|place| measurements[place].measurement.reading.value()).unwrap_or(0.0);
         let counted = failed + skipped;
         let response = if counted > 0.0 { whole(source, run, SeriesKind::Response) } else { None };
         let response = response.map(|latency| latency.with_failed(skipped as u64));
         let share = match &response {
             _ if counted == 0.0 => Reading::Value(0.0),
             Some(latency) => Reading::percent_failed(latency.failed(), latency.succeeded().len()),
-            None => Reading::Unavailable(format!("of how many operations {counted} failed was not recorded")),
+            None => Reading::unavailable(format!("of how many operations {counted} failed was not recorded")),
         };
         if let Some(response) = response.filter(|latency| latency.failed() > 0) {
             let service = whole(source, run, SeriesKind::Service);
@@ -85,12 +80,11 @@ fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&L
         "mean" | "min" => return,
         _ if rest.contains("_on_") => return,
         _ => {
-            measurement.reading = Reading::Unavailable(LEFT_OUT.to_owned());
+            measurement.reading = Reading::unavailable(LEFT_OUT);
             return;
         }
     };
-    measurement.reading =
-        latency.map_or_else(|| Reading::Unavailable(LEFT_OUT.to_owned()), |latency| latency.reading(quantile));
+    measurement.reading = latency.map_or_else(|| Reading::unavailable(LEFT_OUT), |latency| latency.reading(quantile));
 }
 
 #[cfg(test)]

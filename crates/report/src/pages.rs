@@ -4,7 +4,7 @@
 //! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over runs of `stall /
 //! n`, rounded only in print.
 
-use model::{Case, Reading};
+use model::{Absence, Case, NoValue, Reading};
 
 use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
 use crate::evidence::Evidence;
@@ -46,7 +46,7 @@ const MEASURES: [(&str, &str, &str); 3] = [
 ];
 
 /// Or why there is none.
-pub type Figure = Result<f64, String>;
+pub type Figure = Result<f64, NoValue>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRow {
@@ -74,7 +74,7 @@ pub struct OsAccount {
     /// Percent left after known omissions are added.
     pub unexplained: Option<f64>,
     /// Why it is unknown.
-    pub reason: Option<String>,
+    pub reason: Option<NoValue>,
 }
 
 const ACCOUNTS: [(&str, [&str; 4]); 3] = [
@@ -153,7 +153,7 @@ fn figure(evidence: &Evidence, run: i64, id: &str) -> Figure {
     match reading(evidence, run, id) {
         Some(Reading::Value(value)) => Ok(*value),
         Some(Reading::Unavailable(reason)) => Err(reason.clone()),
-        None => Err("it was not measured".to_owned()),
+        None => Err(Absence::Unavailable.because("it was not measured")),
     }
 }
 
@@ -179,12 +179,12 @@ fn os_account(evidence: &Evidence, index: &Index, case: u32, runs: &[(i64, u32)]
 
 /// Unavailable values, grouped by reason.
 fn unknown(evidence: &Evidence, runs: &[(i64, u32)]) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<(&NoValue, Vec<String>)> = Vec::new();
     for (class, published) in CLASSES {
         for (family, what) in [("file_size", "size"), ("avg_read", "reads"), ("avg_write", "writes")] {
             let id = format!("{family}/{class}");
             let of_run = |(run, _): &(i64, u32)| match reading(evidence, *run, &id) {
-                Some(Reading::Unavailable(reason)) => Some(reason.as_str()),
+                Some(Reading::Unavailable(reason)) => Some(reason),
                 _ => None,
             };
             let Some(reason) = runs.iter().find_map(of_run) else { continue };

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Case, Reading, RunState};
+use model::{Case, RunState};
 use store::StoredRun;
 
 use crate::evidence::Evidence;
@@ -28,10 +28,7 @@ pub fn render(evidence: &Evidence) -> String {
 fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut String) -> std::fmt::Result {
     let of = |id: &str| {
         let mut all = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
-        all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| match stored.measurement.reading {
-            Reading::Value(value) => Some(value),
-            Reading::Unavailable(_) => None,
-        })
+        all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| stored.measurement.reading.value())
     };
     let Some(tps) = of("throughput") else { return Ok(()) };
     let varying = evidence.header.plan.varying_keys(&case.benchmark);

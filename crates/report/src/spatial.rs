@@ -1,6 +1,7 @@
 //! Spatial queries in the published form: CPU and elapsed time per query, gains, and totals, with the published
 //! estimator beside the sound one.
 
+use model::NoValue;
 use std::fmt::Write as _;
 
 use crate::comparison::{Comparison, ComparisonSet, Index, unfair};
@@ -42,7 +43,7 @@ pub const FAMILY: Family = Family {
 };
 /// Larger gains are counted separately, as in the published text.
 const LARGE_GAIN: f64 = 1.5;
-pub type Time = Result<f64, String>;
+pub type Time = Result<f64, NoValue>;
 
 /// Queries by system.
 type Places<'s> = Vec<(&'s str, Vec<&'s str>)>;
@@ -165,11 +166,12 @@ impl Section {
 
     /// Reasons for gaps, with systems and queries.
     pub fn reasons(&self) -> Vec<String> {
-        let mut reasons: Vec<(&str, Places<'_>)> = Vec::new();
+        let mut reasons: Vec<(&NoValue, Places<'_>)> = Vec::new();
         for column in &self.columns {
-            for (times, query) in column.times.iter().zip(&self.queries) {
+            // A sum is missing because of its parts.
+            for (times, query) in column.times.iter().zip(&self.queries).filter(|(_, query)| *query != SUITE) {
                 for reason in times.iter().filter_map(|time| time.as_ref().err()) {
-                    let at = reasons.iter().position(|(known, _)| known == reason).unwrap_or_else(|| {
+                    let at = reasons.iter().position(|(known, _)| *known == reason).unwrap_or_else(|| {
                         reasons.push((reason, Vec::new()));
                         reasons.len() - 1
                     });
@@ -182,13 +184,11 @@ impl Section {
                 }
             }
         }
-        // A sum is missing because of its parts.
-        reasons.retain(|(reason, _)| !reason.starts_with("no total without "));
         let single = self.queries.iter().filter(|query| *query != SUITE).count();
         let of = |(system, queries): &(&str, Vec<&str>)| {
             if queries.len() >= single { (*system).to_owned() } else { format!("{system}, {}", queries.join(", ")) }
         };
-        let told = |(reason, systems): &(&str, Places<'_>)| {
+        let told = |(reason, systems): &(&NoValue, Places<'_>)| {
             format!("{}: {reason}", systems.iter().map(of).collect::<Vec<_>>().join("; "))
         };
         let unfair = self.columns.iter().filter_map(|column| Some((&column.system, column.unfair.as_ref()?)));

@@ -1,7 +1,7 @@
 //! Words shared by the output formats.
 
 use jiff::Timestamp;
-use model::{Direction, Metric, Order, Quantity};
+use model::{Absence, Direction, Metric, Order, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
@@ -17,18 +17,14 @@ pub fn metric_name(id: &str) -> String {
     id.replace(['_', '/'], " ")
 }
 
-/// Placeholder of a missing figure: wrong, unsupported or n/a.
-pub fn absent(reason: &str) -> &'static str {
-    let of = |(start, word)| reason.starts_with(start).then_some(word);
-    [("wrong answer: ", "wrong"), ("unsupported: ", "unsupported"), ("failed: ", "failed")]
-        .into_iter()
-        .find_map(of)
-        .unwrap_or("n/a")
+/// Placeholder of a missing figure.
+pub fn absent(kind: Absence) -> &'static str {
+    if kind == Absence::Unavailable { "n/a" } else { kind.as_str() }
 }
 
 /// Placeholder for a side without values.
 pub fn absent_of(side: &Side) -> &'static str {
-    side.unavailable.first().map_or("n/a", |(reason, _)| absent(reason))
+    side.unavailable.first().map_or("n/a", |(missing, _)| absent(missing.kind))
 }
 
 /// The better direction; empty if neither.

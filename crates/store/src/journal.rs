@@ -240,7 +240,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     for Measurement { metric, reading } in &record.measurements {
         let (value, unavailable) = match reading {
             Reading::Value(value) => (Some(value), None),
-            Reading::Unavailable(reason) => (None, Some(reason)),
+            Reading::Unavailable(missing) => (None, Some(missing.to_string())),
         };
         let (direction, role) = (words::direction(metric.direction), words::role(metric.role));
         insert.execute(params![id, metric.id, metric.unit, direction, role, value, unavailable])?;

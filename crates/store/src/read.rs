@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, Mark, Measurement, Metric, Nature, Reading, Role, RunState, Series};
+use model::{Direction, Facts, Mark, Measurement, Metric, Nature, NoValue, Reading, Role, RunState, Series};
 use rusqlite::{Row, params};
 
 use crate::error::Tried;
@@ -137,7 +137,7 @@ fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement
     };
     let reading = match words::read_either(row, first + 4, first + 5)? {
         Ok(value) => Reading::Value(value),
-        Err(reason) => Reading::Unavailable(reason),
+        Err(reason) => Reading::Unavailable(NoValue::from(reason)),
     };
     Ok(Measurement { metric, reading })
 }

@@ -109,7 +109,7 @@ impl EmbeddedFile {
     pub fn make_folder(&self) -> Result<(), Failure> {
         let Some(folder) = &self.folder_to_make else { return Ok(()) };
         let tried = format!("make the folder {}", folder.display());
-        fs::create_dir_all(folder).map_err(|error| io_failure(&tried, &error))
+        fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))
     }
 
     /// Gives the run the tables of a data set: `build` makes them once, in a new file at the path that it is given, and
@@ -129,7 +129,7 @@ impl EmbeddedFile {
         self.remove(&self.path)?;
         let tried = format!("copy {} to {}", self.pristine.display(), self.path.display());
         // It must be on the device before the run, or its write-back would be part of what is measured.
-        copy(&self.pristine, &self.path).map_err(|error| io_failure(&tried, &error))
+        copy(&self.pristine, &self.path).map_err(|error| Failure::io(&tried, &error))
     }
 
     /// Removes all that étalon made; nothing where the tables were there.
@@ -209,7 +209,7 @@ impl EmbeddedFile {
             self.refuse_foreign()?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
-                fs::write(&marker, MARKER).map_err(|error| io_failure(&tried, &error))?;
+                fs::write(&marker, MARKER).map_err(|error| Failure::io(&tried, &error))?;
             }
         }
         Ok(())
@@ -284,17 +284,6 @@ pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &Tr
     Err(Failure::new(FailureKind::Unsupported, tried, format!("{product} {cause}")).hint(hint))
 }
 
-/// A failure of the file system's.
-pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
-    let kind = match error.kind() {
-        io::ErrorKind::NotFound => FailureKind::Missing,
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => FailureKind::Permission,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
-        _ => FailureKind::Other,
-    };
-    Failure::new(kind, tried, error)
-}
-
 /// The file that an engine puts beside a database under its name and a suffix.
 pub(crate) fn companion(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -310,7 +299,7 @@ pub(crate) fn remove_files(files: impl IntoIterator<Item = PathBuf>) -> Result<(
     for file in files {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_failure(&format!("remove {}", file.display()), &error));
+                return Err(Failure::io(&format!("remove {}", file.display()), &error));
             }
             _ => {}
         }
@@ -347,7 +336,7 @@ fn refuse_foreign(path: &Path, shape: FileShape) -> Result<(), Failure> {
     let bytes = match read_header(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(io_failure(&tried(), &error)),
+        Err(error) => return Err(Failure::io(&tried(), &error)),
     };
     let is_ours = match shape.marker {
         Marker::Within(says) => says(&bytes),
@@ -377,7 +366,7 @@ fn refuse_foreign(path: &Path, shape: FileShape) -> Result<(), Failure> {
 fn refuse_missing(path: &Path) -> Result<(), Failure> {
     let tried = format!("use the tables in {}", path.display());
     fs::metadata(path).map(drop).map_err(|error| {
-        io_failure(&tried, &error)
+        Failure::io(&tried, &error)
             .hint("with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it")
     })
 }

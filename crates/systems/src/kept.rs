@@ -82,16 +82,6 @@ pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
     Claim::take(path).map_err(|error| match error {
         ClaimError::Taken(_) => Failure::new(FailureKind::NotOurs, tried, error)
             .hint("wait until it has ended, or name another file for one of the two"),
-        ClaimError::Host(error) => {
-            let kind = match &error {
-                host::HostError::Path { cause, .. } if is_forbidden(cause.kind()) => FailureKind::Permission,
-                _ => FailureKind::Other,
-            };
-            Failure::new(kind, tried, error)
-        }
+        ClaimError::Host(error) => Failure::new(error.kind().into(), tried, error),
     })
-}
-
-fn is_forbidden(kind: std::io::ErrorKind) -> bool {
-    matches!(kind, std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
 }

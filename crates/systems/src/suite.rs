@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, Value};
+use model::{Length, MarkKind, OnError, Order, Point, RunRecord, Schedule, Value};
 
 use families::target::Target;
 use families::transactions::Transactions;
@@ -76,10 +76,7 @@ pub(crate) fn run_once(target: &dyn Target, task: &StreamTask, length: Length) -
 
 fn count(record: &RunRecord, metric: &str) -> Option<u64> {
     let found = record.measurements.iter().find(|one| one.metric.id == metric)?;
-    match found.reading {
-        Reading::Value(value) => Some(value as u64),
-        Reading::Unavailable(_) => None,
-    }
+    Some(found.reading.value()? as u64)
 }
 
 fn is_not_counted(record: &RunRecord) -> Option<&str> {

@@ -95,7 +95,7 @@ pub fn value(record: &RunRecord, metric: &str) -> f64 {
 
 pub fn missing(record: &RunRecord, metric: &str) -> String {
     match record.measurements.iter().find(|one| one.metric.id == metric).map(|one| &one.reading) {
-        Some(Reading::Unavailable(why)) => why.clone(),
+        Some(Reading::Unavailable(why)) => why.to_string(),
         other => panic!("{metric}: {other:?}"),
     }
 }

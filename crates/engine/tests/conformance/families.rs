@@ -138,7 +138,7 @@ fn pages_are_filled_and_counted(subject: &Subject) {
     for id in ["writes/data", "write_bytes/data", "write_bytes/log"] {
         match reading(&record, id) {
             Some(Reading::Value(count)) => assert!(*count > 0.0, "{id}: {count}"),
-            Some(Reading::Unavailable(reason)) => assert!(!reason.is_empty(), "{id}"),
+            Some(Reading::Unavailable(missing)) => assert!(!missing.reason.is_empty(), "{id}"),
             None => panic!("there is no {id}"),
         }
     }
@@ -166,7 +166,7 @@ fn every_family_runs_on_a_named_server(subject: &Subject) {
     let stands_in = facts.get("server.product").is_some_and(|product| product.starts_with("Babelfish"));
     let is_known = |record: &RunRecord, metric: &str| match reading(record, metric) {
         Some(Reading::Value(_)) => true,
-        Some(Reading::Unavailable(reason)) => stands_in && !reason.is_empty(),
+        Some(Reading::Unavailable(missing)) => stands_in && !missing.reason.is_empty(),
         None => stands_in,
     };
     for (family, changed, metrics) in &families {

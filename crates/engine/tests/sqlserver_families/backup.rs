@@ -365,7 +365,10 @@ fn transactions_run_beside_a_backup_and_beside_one_that_is_governed() {
         assert!(matches!(of("errors"), model::Reading::Value(0.0)));
         let rate = of("backup_rate");
         match run.planned.case {
-            0 => assert!(matches!(&rate, model::Reading::Unavailable(why) if why.contains("no backup")), "{rate:?}"),
+            0 => assert!(
+                matches!(&rate, model::Reading::Unavailable(why) if why.reason.contains("no backup")),
+                "{rate:?}"
+            ),
             _ => assert!(matches!(rate, model::Reading::Value(rate) if rate > 0.0), "{rate:?}"),
         }
     }
@@ -402,7 +405,7 @@ fn a_codec_that_the_release_or_the_engine_lacks_is_not_available() {
     for metric in ["backup_rate", "backup_cpu_per_gib", "backup_size", "restore_rate", "restore_cpu_per_gib"] {
         for (case, words) in [(1, "ms_xpress, qat_deflate or zstd"), (2, "ms_xpress"), (3, "SQL Server 2025")] {
             let model::Reading::Unavailable(why) = of(case, metric) else { panic!("case {case} has a {metric}") };
-            assert!(why.contains(words), "{why}");
+            assert!(why.reason.contains(words), "{why}");
         }
         for case in [0, 4] {
             assert!(matches!(of(case, metric), model::Reading::Value(_)), "case {case} has no {metric}");

@@ -67,7 +67,7 @@ pub fn reading(store: &Store, metric: &str) -> Reading {
 
 pub fn why_not(store: &Store, metric: &str) -> String {
     match reading(store, metric) {
-        Reading::Unavailable(reason) => reason,
+        Reading::Unavailable(missing) => missing.to_string(),
         Reading::Value(value) => panic!("{metric} is {value}"),
     }
 }

@@ -92,7 +92,7 @@ fn every_family_s_built_in_plan_runs_on_a_sql_server() {
             assert_eq!(run.state, RunState::Measured, "{name}");
             let own = || measurements.iter().filter(|row| row.run_id == run.id).map(|row| &row.measurement);
             // Whatever is not there says why.
-            let empty = |reading: &Reading| matches!(reading, Reading::Unavailable(why) if why.is_empty());
+            let empty = |reading: &Reading| matches!(reading, Reading::Unavailable(why) if why.reason.is_empty());
             assert!(own().next().is_some() && !own().any(|one| empty(&one.reading)), "{name}");
         }
         let batches = server.database().log.iter().map(|asked| format!("{asked:?}\n")).collect::<String>();

@@ -29,10 +29,7 @@ pub(super) struct Cost {
 
 /// Étalon's process without compression, and its programs.
 fn client(meter: &Meter, compressor: f64) -> Reading {
-    match meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)) {
-        Ok(tools) => Reading::Value((meter.own_cpu_s - compressor).max(0.0) + tools),
-        Err(reason) => Reading::Unavailable(reason),
-    }
+    meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)).map(|tools| (meter.own_cpu_s - compressor).max(0.0) + tools).into()
 }
 
 impl Cost {
@@ -61,7 +58,7 @@ impl Cost {
     /// Server and étalon also worked for the load, so a backup's own part is unknown. Compression threads are measured
     /// themselves.
     pub(super) fn is_not_known_beside_a_load(&mut self) {
-        let reason = || Reading::Unavailable("the CPU time is that of the transactions beside it, too".to_owned());
+        let reason = || Reading::unavailable("the CPU time is that of the transactions beside it, too");
         (self.server, self.client) = (reason(), reason());
         self.placement = Placement::Server;
     }
@@ -101,7 +98,7 @@ const NO_BACKUP: [(&str, &str, Direction); 3] = [
 /// The reason in place of every primary figure.
 pub(super) fn lacking(reason: &str) -> StepOutcome {
     let none = |(id, unit, direction): (&str, &str, Direction)| {
-        Measurement::new(id, unit, direction, Role::Primary, Reading::Unavailable(reason.to_owned()))
+        Measurement::new(id, unit, direction, Role::Primary, Reading::unavailable(reason))
     };
     StepOutcome { measurements: NO_BACKUP.into_iter().chain(NO_RESTORE).map(none).collect(), ..StepOutcome::default() }
 }
@@ -153,7 +150,7 @@ impl Figures {
         match &self.restored {
             Some(restored) => step(&mut all, "restore", &restored.cost),
             None => all.extend(NO_RESTORE.map(|(id, unit, direction)| {
-                let none = Reading::Unavailable(NOT_RESTORED.to_owned());
+                let none = Reading::unavailable(NOT_RESTORED);
                 Measurement::new(id, unit, direction, Role::Primary, none)
             })),
         }
@@ -162,7 +159,7 @@ impl Figures {
         all.push(of("saving", "%", Direction::Neither, Role::Diagnostic, saved));
         let rows = match self.restored {
             Some(_) => Reading::Value(self.rows as f64),
-            None => Reading::Unavailable(NOT_RESTORED.to_owned()),
+            None => Reading::unavailable(NOT_RESTORED),
         };
         all.push(Measurement::new("rows_verified", "", Direction::Neither, Role::Diagnostic, rows));
         self.costs("backup", &self.backup, &mut all);
@@ -173,7 +170,7 @@ impl Figures {
         match &self.growth {
             Ok(seen) => growth("backup_file", seen, &mut all),
             Err(reason) => {
-                let unknown = Reading::Unavailable(reason.clone());
+                let unknown = Reading::unavailable(reason);
                 all.push(Measurement::new("backup_file", "bytes", Direction::Neither, Role::Diagnostic, unknown));
             }
         }
@@ -199,13 +196,11 @@ impl Figures {
             }
         }
         let compressor = match self.taken.compression.codec {
-            Codec::None if self.compression.codec == Codec::None => {
-                Reading::Unavailable("nothing compresses".to_owned())
-            }
+            Codec::None if self.compression.codec == Codec::None => Reading::unavailable("nothing compresses"),
             // Compressed by the server or a program, whose figure includes it.
-            _ if cost.compressor == 0.0 => Reading::Unavailable(
-                "no thread of étalon's compresses: it is in the server's or the client's".to_owned(),
-            ),
+            _ if cost.compressor == 0.0 => {
+                Reading::unavailable("no thread of étalon's compresses: it is in the server's or the client's")
+            }
             _ => Reading::Value(cost.compressor),
         };
         all.push(seconds(format!("{name}_cpu"), Role::Secondary, cost.total()));

@@ -362,9 +362,9 @@ fn verify(
 pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
     match (placement, cpu) {
         (Placement::InProcess | Placement::OwnThreads, _) => {
-            Reading::Unavailable("the engine works inside étalon: its CPU time is the client's".to_owned())
+            Reading::unavailable("the engine works inside étalon: its CPU time is the client's")
         }
         (Placement::Server, Ok(seconds)) => Reading::Value(seconds),
-        (Placement::Server, Err(reason)) => Reading::Unavailable(reason),
+        (Placement::Server, Err(reason)) => Reading::unavailable(reason),
     }
 }

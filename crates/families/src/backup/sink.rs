@@ -49,18 +49,8 @@ pub const MORE_ROOM: &str =
 
 /// A failure of the operating system, while a backup's file is written or read.
 pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
-    use io::ErrorKind;
-    let (kind, hint) = match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (FailureKind::DiskFull, Some(MORE_ROOM)),
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => (FailureKind::Permission, None),
-        ErrorKind::NotFound => (FailureKind::Missing, None),
-        _ => (FailureKind::Other, None),
-    };
-    let failure = Failure::new(kind, tried, error);
-    match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
+    let failure = Failure::io(tried, error);
+    if failure.kind == FailureKind::DiskFull { failure.hint(MORE_ROOM) } else { failure }
 }
 
 impl<'a> Sink<'a> {

@@ -97,7 +97,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
 fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let operations = counts.succeeded_in_window.max(1) as f64;
-    let unknown = |why: &str| Reading::Unavailable(why.to_owned());
+    let unknown = |why: &str| Reading::unavailable(why);
     let with_helpers = counts.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
     let cpu = match counts.cpu_ns {
         _ if with_helpers => unknown("threads of their own carry the operations out, and are not counted"),
@@ -145,8 +145,8 @@ fn of_devices(
         into.push(Measurement::new(id, unit, Direction::Neither, Role::Diagnostic, reading));
     };
     let of_reached = |value: &dyn Fn(&Reached) -> Option<f64>, why: &str| match reached {
-        Ok(reached) => value(reached).map_or_else(|| Reading::Unavailable(why.to_owned()), Reading::Value),
-        Err(reason) => Reading::Unavailable(reason.clone()),
+        Ok(reached) => Reading::from(value(reached).ok_or(why)),
+        Err(reason) => Reading::unavailable(reason),
     };
     push("device_read_share", "", of_reached(&|reached| reached.read.value(), "nothing was to be read"));
     push("device_write_share", "", of_reached(&|reached| reached.written.value(), "nothing was to be written"));
@@ -162,7 +162,7 @@ fn of_devices(
     push("device_flushes", "", of_reached(&flushes, "this kernel does not count them"));
     let of = |devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>| {
         let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
-        read.map_or_else(Reading::Unavailable, Reading::Value)
+        read.into()
     };
     let celsius = |devices: &Devices| devices.celsius.clone();
     let after = evidence.counters.devices.as_ref();

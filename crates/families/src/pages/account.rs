@@ -97,7 +97,7 @@ pub struct IoPlace {
 impl IoPlace {
     /// A place of which nothing is known.
     pub fn unknown(class: FileClass, name: impl Into<String>, reason: &str) -> IoPlace {
-        let figures = std::array::from_fn(|_| Reading::Unavailable(reason.to_owned()));
+        let figures = std::array::from_fn(|_| Reading::unavailable(reason));
         IoPlace { class, name: name.into(), figures }
     }
 
@@ -144,7 +144,7 @@ fn minus(now: &Reading, then: Option<&Reading>) -> Reading {
     match (now, then) {
         (Reading::Value(now), Some(Reading::Value(then))) => Reading::Value(now - then),
         (Reading::Value(_), Some(unknown)) => unknown.clone(),
-        (Reading::Value(_), None) => Reading::Unavailable("there was no reading before the run".to_owned()),
+        (Reading::Value(_), None) => Reading::unavailable("there was no reading before the run"),
         (unknown, _) => unknown.clone(),
     }
 }
@@ -178,7 +178,7 @@ impl IoAccount {
                 unknown @ Reading::Unavailable(_) => return unknown.clone(),
             }
         }
-        let none = || Reading::Unavailable(format!("nothing was read, written or synced: no {} file", class.as_str()));
+        let none = || Reading::unavailable(format!("nothing was read, written or synced: no {} file", class.as_str()));
         sum.map_or_else(none, Reading::Value)
     }
 }
@@ -206,23 +206,23 @@ mod tests {
         let did = after.since(&before);
         assert_eq!(did.of_class(FileClass::Data, Figure::Writes), Reading::Value(7.0));
         assert_eq!(did.of_class(FileClass::Data, Figure::WriteStall), Reading::Value(3.0));
-        assert_eq!(did.of_class(FileClass::Data, Figure::Reads), Reading::Unavailable("not timed".to_owned()));
+        assert_eq!(did.of_class(FileClass::Data, Figure::Reads), Reading::unavailable("not timed"));
         assert!(matches!(did.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
     }
 
     #[test]
     fn a_part_that_is_not_timed_spoils_a_sum_only_if_it_did_something() {
         let busy = account(vec![place("a", 1.0, Some(5.0)), place("b", 2.0, None)]);
-        assert_eq!(busy.of_class(FileClass::Data, Figure::WriteStall), Reading::Unavailable("not timed".to_owned()));
+        assert_eq!(busy.of_class(FileClass::Data, Figure::WriteStall), Reading::unavailable("not timed"));
         let idle = account(vec![place("a", 1.0, Some(5.0)), place("b", 0.0, None)]);
         assert_eq!(idle.of_class(FileClass::Data, Figure::WriteStall), Reading::Value(5.0));
     }
 
     #[test]
     fn what_was_unknown_before_is_unknown_in_between() {
-        let before = IoAccount { log_bytes: Some(Reading::Unavailable("no".to_owned())), ..IoAccount::default() };
+        let before = IoAccount { log_bytes: Some(Reading::unavailable("no")), ..IoAccount::default() };
         let after = IoAccount { log_bytes: Some(Reading::Value(1.0)), ..IoAccount::default() };
-        assert_eq!(after.since(&before).log_bytes, Some(Reading::Unavailable("no".to_owned())));
+        assert_eq!(after.since(&before).log_bytes, Some(Reading::unavailable("no")));
         assert_eq!(place("a", 3.0, None).since(Some(&place("a", 1.0, None))).get(Figure::Writes), &Reading::Value(2.0));
     }
 }

@@ -104,10 +104,7 @@ pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
 
 /// The only number that a query gives, or why the login may not ask it or the engine does not have it.
 pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
-    Ok(match refused(one(session, sql))? {
-        Ok(value) => Reading::Value(value),
-        Err(reason) => Reading::Unavailable(reason),
-    })
+    Ok(refused(one(session, sql))?.into())
 }
 
 /// Separates what the server refuses, which the run survives, from what ends the run.

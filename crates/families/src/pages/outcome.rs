@@ -19,7 +19,7 @@ fn both(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Readi
 
 /// A share, or why there is none: of nothing.
 fn per(a: &Reading, b: &Reading, nothing: &str) -> Reading {
-    both(a, b, |a, b| if b > 0.0 { Reading::Value(a / b) } else { Reading::Unavailable(nothing.to_owned()) })
+    both(a, b, |a, b| if b > 0.0 { Reading::Value(a / b) } else { Reading::unavailable(nothing) })
 }
 
 fn times(reading: Reading, factor: f64) -> Reading {
@@ -145,7 +145,7 @@ fn operating_system(found: &Found, all: &mut Vec<Measurement>) {
     let (before, after) = match &found.os {
         Ok(both) => both,
         Err(reason) => {
-            let unknown = || Reading::Unavailable(reason.clone());
+            let unknown = || Reading::unavailable(reason);
             for place in ["calls", "processes", "device"] {
                 all.push(diagnostic("os_write_bytes", place, "bytes", unknown()));
             }
@@ -196,7 +196,7 @@ fn device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
     let (then, now) = match (&before.device, &after.device) {
         (Ok((_, then)), Ok((_, now))) => (then, now),
         (Err(reason), _) | (_, Err(reason)) => {
-            all.push(diagnostic("os_write_bytes", "device", "bytes", Reading::Unavailable(reason.clone())));
+            all.push(diagnostic("os_write_bytes", "device", "bytes", Reading::unavailable(reason)));
             return;
         }
     };

@@ -114,7 +114,7 @@ impl Procedure for PageInsert {
             Ok(()) => Reading::Value(flush_s),
             Err(reason) => {
                 marks.push(note(format!("no checkpoint, so that the elapsed time has no end: {reason}")));
-                Reading::Unavailable(format!("no checkpoint: {reason}"))
+                Reading::unavailable(format!("no checkpoint: {reason}"))
             }
         };
         let engine = after.engine.since(&before.engine);
@@ -179,7 +179,7 @@ impl PageInsert {
             }
             Err(reason) => {
                 let mark = note(format!("whether a row fills a page is not known: {reason}"));
-                Ok((Reading::Unavailable(reason), vec![mark]))
+                Ok((Reading::unavailable(reason), vec![mark]))
             }
         }
     }

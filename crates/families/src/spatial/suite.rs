@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use model::{Direction, Facts, Measurement, Reading, Role};
+use model::{Absence, Direction, Facts, Measurement, NoValue, Reading, Role};
 
 use super::dialect::SpatialDialect;
 use super::land::{Answers, Land};
@@ -38,15 +38,8 @@ pub(super) struct Suite {
     answers: OnceLock<Answers>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Standing {
-    Right,
-    /// One was wrong: what was expected, and what came.
-    Wrong(String),
-    Unsupported(String),
-    /// The engine did not answer this time.
-    Failed(String),
-}
+/// Whether its answers were right; else what was expected, and what came, or why none did.
+type Standing = Result<(), NoValue>;
 
 struct Asked {
     query: Query,
@@ -154,9 +147,9 @@ fn standing_of(failure: Failure) -> Result<Standing, Failure> {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
             Err(failure)
         }
-        FailureKind::Unsupported | FailureKind::Missing => Ok(Standing::Unsupported(failure.cause)),
+        FailureKind::Unsupported | FailureKind::Missing => Ok(Err(Absence::Unsupported.because(failure.cause))),
         // Such as a timeout, or too little memory.
-        _ => Ok(Standing::Failed(failure.cause)),
+        _ => Ok(Err(Absence::Failed.because(failure.cause))),
     }
 }
 
@@ -167,21 +160,18 @@ impl Round<'_> {
             Err(failure) => return standing_of(failure.clone()),
         };
         let expected = &self.answers.expected[self.place];
-        Ok(match judge(expected, rows, self.dialect.rounding()) {
-            Ok(()) => Standing::Right,
-            Err(evidence) => Standing::Wrong(evidence),
-        })
+        Ok(judge(expected, rows, self.dialect.rounding()).map_err(|evidence| Absence::Wrong.because(evidence)))
     }
 
     /// The worst verdict on the answers of a run.
     fn judge_run(&self, run: &Run) -> Result<Standing, Failure> {
         for answer in &run.answers {
-            match self.judge(answer)? {
-                Standing::Right => {}
-                other => return Ok(other),
+            let standing = self.judge(answer)?;
+            if standing.is_err() {
+                return Ok(standing);
             }
         }
-        Ok(Standing::Right)
+        Ok(Ok(()))
     }
 
     /// Verifies the query, which warms the caches too, then times it if the answer was right. `None` if the user
@@ -190,16 +180,16 @@ impl Round<'_> {
         let query = self.suite.queries[self.place];
         let mut asked = Asked {
             query,
-            standing: Standing::Right,
+            standing: Ok(()),
             executions_s: Vec::with_capacity(self.suite.executions),
-            cpu_s: Reading::Unavailable(String::new()),
+            cpu_s: Reading::unavailable(""),
             told_cpu_s: None,
-            cold_s: Reading::Unavailable(String::new()),
+            cold_s: Reading::unavailable(""),
         };
         let sql = match self.dialect.query(query, self.answers.window) {
             Ok(sql) => sql,
             Err(reason) => {
-                asked.standing = Standing::Unsupported(reason);
+                asked.standing = Err(Absence::Unsupported.because(reason));
                 return Ok(Some(asked));
             }
         };
@@ -207,13 +197,13 @@ impl Round<'_> {
         // A single client first: what it cannot answer, many need not try.
         let (one, _) = sessions.split_at_mut(1);
         asked.standing = self.judge_run(&question.run(one))?;
-        if asked.standing == Standing::Right && sessions.len() > 1 {
+        if asked.standing.is_ok() && sessions.len() > 1 {
             asked.standing = self.judge_run(&question.run(sessions))?;
         }
         let told_before = told_cpu_s(sessions);
         let watch = Stopwatch::start(context.target);
         let mut executions = Vec::with_capacity(self.suite.executions);
-        while asked.standing == Standing::Right && executions.len() < self.suite.executions {
+        while asked.standing.is_ok() && executions.len() < self.suite.executions {
             if context.interrupted() {
                 return Ok(None);
             }
@@ -235,16 +225,16 @@ impl Round<'_> {
     /// Runs the query once, by one client, with empty caches.
     fn cold(&self, context: &StepContext<'_>, asked: &mut Asked) -> Result<(), Failure> {
         if self.suite.cold == Cold::Skipped {
-            asked.cold_s = Reading::Unavailable("the plan says `cold = false`".to_owned());
+            asked.cold_s = Reading::unavailable("the plan says `cold = false`");
             return Ok(());
         }
-        let (Standing::Right, Ok(sql)) = (&asked.standing, self.dialect.query(asked.query, self.answers.window)) else {
+        let (Ok(()), Ok(sql)) = (&asked.standing, self.dialect.query(asked.query, self.answers.window)) else {
             return Ok(());
         };
         match context.target.empty_caches() {
             Ok(()) => {}
             Err(failure) if failure.kind == FailureKind::Unsupported => {
-                asked.cold_s = Reading::Unavailable(failure.cause);
+                asked.cold_s = Reading::unavailable(failure.cause);
                 return Ok(());
             }
             Err(failure) => return Err(failure),
@@ -264,10 +254,11 @@ impl Suite {
 
     /// Outcome for an engine without such tables.
     fn lacking(&self, reason: &str) -> StepOutcome {
-        let standing = Standing::Unsupported(reason.to_owned());
+        let standing = Standing::Err(Absence::Unsupported.because(reason));
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
         let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
-        let none = |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, standing.refuse(Reading::Value(0.0)));
+        let none =
+            |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&standing, Reading::Value(0.0)));
         StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
     }
 
@@ -284,7 +275,7 @@ impl Suite {
         }
         let mut measurements = Vec::new();
         for (kind, role, read) in kinds {
-            let readings: Vec<Reading> = asked.iter().map(|one| one.standing.refuse(read(one))).collect();
+            let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.standing, read(one))).collect();
             if asked.len() > 1 {
                 measurements.push(milliseconds(&format!("{kind}/suite"), role, total(asked, &readings)));
             }
@@ -296,7 +287,7 @@ impl Suite {
             measurements.push(milliseconds(phase, Role::Secondary, Reading::Value(spent.elapsed_s)));
             measurements.push(milliseconds(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
         }
-        let right = asked.iter().filter(|one| one.standing == Standing::Right).count() as f64;
+        let right = asked.iter().filter(|one| one.standing.is_ok()).count() as f64;
         let count = |id, count| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count);
         measurements.push(count("answers_right", right));
         measurements.push(count("answers_asked", asked.len() as f64));
@@ -326,43 +317,36 @@ fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
             Reading::Value(value) => sum += value,
             Reading::Unavailable(reason) => {
                 let number = one.query.number();
-                return Reading::Unavailable(format!("no total without {number}, {reason}"));
+                return Reading::unavailable(format!("no total without {number}, {reason}"));
             }
         }
     }
     Reading::Value(sum)
 }
 
-impl Standing {
-    /// Withholds a figure whose answer is not right.
-    fn refuse(&self, reading: Reading) -> Reading {
-        match self {
-            Standing::Right => reading,
-            Standing::Wrong(evidence) => Reading::Unavailable(format!("wrong answer: {evidence}")),
-            Standing::Unsupported(reason) => Reading::Unavailable(format!("unsupported: {reason}")),
-            Standing::Failed(reason) => Reading::Unavailable(format!("failed: {reason}")),
-        }
-    }
+/// Withholds a figure whose answer is not right.
+fn refused(standing: &Standing, reading: Reading) -> Reading {
+    standing.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
 }
 
 impl Asked {
     /// The mean of the executions.
     fn elapsed_s(&self) -> Reading {
         match self.executions_s.len() {
-            0 => Reading::Unavailable("it was not run".to_owned()),
+            0 => Reading::unavailable("it was not run"),
             executions => Reading::Value(self.executions_s.iter().sum::<f64>() / executions as f64),
         }
     }
 
     fn told_cpu_s(&self) -> Reading {
-        let none = || Reading::Unavailable("the server told no CPU time of this query".to_owned());
+        let none = || Reading::unavailable("the server told no CPU time of this query");
         self.told_cpu_s.map_or_else(none, Reading::Value)
     }
 
     /// Mean without the shortest and the longest run, as published.
     fn published_s(&self) -> Reading {
         if self.executions_s.len() < FEWEST_TO_TRIM {
-            return Reading::Unavailable(format!(
+            return Reading::unavailable(format!(
                 "it takes {FEWEST_TO_TRIM} executions to drop the shortest and the longest"
             ));
         }
@@ -378,7 +362,7 @@ mod tests {
     use super::*;
 
     fn asked(standing: Standing, executions_s: &[f64]) -> Asked {
-        let none = || Reading::Unavailable("none".to_owned());
+        let none = || Reading::unavailable("none");
         Asked {
             query: Query::Nearest,
             standing,
@@ -392,27 +376,27 @@ mod tests {
     #[test]
     fn the_published_estimator_drops_one_run_at_each_end() {
         let executions = [9.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 2.0, 3.0, 0.1];
-        assert_eq!(asked(Standing::Right, &executions).published_s(), Reading::Value(20.0 / 8.0));
-        assert_eq!(asked(Standing::Right, &executions).elapsed_s(), Reading::Value(2.91));
-        assert!(matches!(asked(Standing::Right, &executions[..2]).published_s(), Reading::Unavailable(_)));
+        assert_eq!(asked(Ok(()), &executions).published_s(), Reading::Value(20.0 / 8.0));
+        assert_eq!(asked(Ok(()), &executions).elapsed_s(), Reading::Value(2.91));
+        assert!(matches!(asked(Ok(()), &executions[..2]).published_s(), Reading::Unavailable(_)));
     }
 
     #[test]
     fn what_is_not_right_has_no_figure_and_no_total() {
-        let wrong = Standing::Wrong("pairs: expected 360, got 342".to_owned());
-        let all = [asked(Standing::Right, &[1.0]), asked(wrong, &[1.0])];
-        let readings: Vec<Reading> = all.iter().map(|one| one.standing.refuse(one.elapsed_s())).collect();
+        let wrong = Err(Absence::Wrong.because("pairs: expected 360, got 342"));
+        let all = [asked(Ok(()), &[1.0]), asked(wrong, &[1.0])];
+        let readings: Vec<Reading> = all.iter().map(|one| refused(&one.standing, one.elapsed_s())).collect();
         let Reading::Unavailable(why) = total(&all, &readings) else { panic!("a total of half the queries") };
-        assert_eq!(why, "no total without S10, wrong answer: pairs: expected 360, got 342");
-        assert_eq!(readings[1], Reading::Unavailable("wrong answer: pairs: expected 360, got 342".to_owned()));
+        assert_eq!(why.to_string(), "no total without S10, wrong answer: pairs: expected 360, got 342");
+        assert_eq!(readings[1], Reading::Unavailable(Absence::Wrong.because("pairs: expected 360, got 342")));
     }
 
     #[test]
     fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
         let failure = |kind| Failure::new(kind, "ask", "why");
         assert!(standing_of(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(standing_of(failure(FailureKind::Unsupported)), Ok(Standing::Unsupported("why".to_owned())));
-        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Standing::Failed("why".to_owned())));
+        assert_eq!(standing_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
+        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn insert_all(
         elapsed += started.elapsed();
         sent
     };
-    let mut writing = Ok(Duration::ZERO);
+    let mut writing: Result<Duration, String> = Ok(Duration::ZERO);
     send(begin)?;
     for table in Table::ALL {
         let mut id = 1;
@@ -66,7 +66,7 @@ fn insert_all(
             let before = host::cpu::thread_cpu();
             let (statement, next) = statement_of(land, table, id, dialect.geometry());
             let wrote = before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
-            writing = writing.and_then(|sum: Duration| Ok(sum + wrote?));
+            writing = writing.and_then(|sum| Ok(sum + wrote?));
             send(&statement)?;
             id = next;
         }
@@ -74,8 +74,9 @@ fn insert_all(
     send(commit)?;
     let cpu_s = match (watch.read(target).cpu_s, writing) {
         (Reading::Value(all), Ok(own)) if all > own.as_secs_f64() => Reading::Value(all - own.as_secs_f64()),
-        (Reading::Value(_), Ok(_)) => Reading::Unavailable("too little to tell from étalon's own work".to_owned()),
-        (Reading::Value(_), Err(reason)) | (Reading::Unavailable(reason), _) => Reading::Unavailable(reason),
+        (Reading::Value(_), Ok(_)) => Reading::unavailable("too little to tell from étalon's own work"),
+        (Reading::Value(_), Err(reason)) => Reading::unavailable(reason),
+        (unavailable, _) => unavailable,
     };
     Ok(Spent { elapsed_s: elapsed.as_secs_f64(), cpu_s })
 }

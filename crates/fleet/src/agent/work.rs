@@ -132,10 +132,7 @@ impl Work {
 
     fn account(&self, system: &str) -> Result<Answer, Failure> {
         let target = &self.whole(system)?.target;
-        let server_cpu_s = match target.server_cpu_s() {
-            Ok(seconds) => model::Reading::Value(seconds),
-            Err(reason) => model::Reading::Unavailable(reason),
-        };
+        let server_cpu_s = target.server_cpu_s().into();
         let account = Account { counters: target.counters()?, server_cpu_s, placement: target.placement() };
         Ok(Answer::Account(Box::new(account)))
     }

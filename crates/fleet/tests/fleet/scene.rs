@@ -13,7 +13,7 @@ use families::permits::Named;
 use families::target::Consent;
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use load::observer::Observer;
-use model::{Measurement, Plan, Reading};
+use model::{Measurement, Plan};
 use store::Store;
 
 pub struct Nats {
@@ -186,9 +186,6 @@ pub fn values(store: &Store, metric: &str) -> Vec<f64> {
     measured(store)
         .into_iter()
         .filter(|(_, one)| one.metric.id == metric)
-        .filter_map(|(_, one)| match one.reading {
-            Reading::Value(value) => Some(value),
-            Reading::Unavailable(_) => None,
-        })
+        .filter_map(|(_, one)| one.reading.value())
         .collect()
 }

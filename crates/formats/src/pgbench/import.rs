@@ -135,7 +135,7 @@ impl LogSummary {
 }
 
 fn throughput(rate: Option<f64>, why_not: &str) -> Measurement {
-    let reading = rate.map_or_else(|| Reading::Unavailable(why_not.to_owned()), Reading::Value);
+    let reading = Reading::from(rate.ok_or(why_not));
     Measurement::new("throughput", "tx/s", Direction::Higher, Role::Primary, reading)
 }
 
@@ -180,7 +180,7 @@ fn counts(log: &LogSummary) -> Vec<Measurement> {
         None => counter(id, count),
         Some(_) => {
             let reason = format!("the log is a sample: {count} in its {} lines", log.lines);
-            Measurement::new(id, "", Direction::Lower, Role::Diagnostic, Reading::Unavailable(reason))
+            Measurement::new(id, "", Direction::Lower, Role::Diagnostic, Reading::unavailable(reason))
         }
     };
     counts.into_iter().map(of_all).collect()
@@ -274,8 +274,8 @@ impl AggregateSummary {
         let has_columns = self.sum(|one| one.skipped).is_some();
         Measurement::failed_share(match (self.not_succeeded(), zero) {
             (0, Zero::Counted) if has_columns => Reading::percent_failed(0, self.succeeded()),
-            (0, _) => Reading::Unavailable(
-                "an aggregated log counts failures with --failures-detailed alone, and has 0 without it".to_owned(),
+            (0, _) => Reading::unavailable(
+                "an aggregated log counts failures with --failures-detailed alone, and has 0 without it",
             ),
             (count, _) => Reading::percent_failed(count, self.succeeded()),
         })
@@ -334,7 +334,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     result.measurements.push(log.failed_share(zero));
     result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
     let used = || log.intervals.iter().filter(|interval| interval.transactions > 0);
-    let none = || Reading::Unavailable("no transaction succeeded".to_owned());
+    let none = || Reading::unavailable("no transaction succeeded");
     let total: f64 = used().map(|interval| interval.sum_us).sum();
     let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { none() };
     result.measurements.push(latency("response_mean", Role::Primary, finite(mean)));
@@ -377,7 +377,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
 /// Sums of huge figures may overflow.
 fn finite(reading: Reading) -> Reading {
     match reading {
-        Reading::Value(value) if !value.is_finite() => Reading::Unavailable("the sum is out of range".to_owned()),
+        Reading::Value(value) if !value.is_finite() => Reading::unavailable("the sum is out of range"),
         reading => reading,
     }
 }
@@ -419,7 +419,7 @@ fn failed_share(run: &Summary) -> Measurement {
         (run.processed, run.succeeded(), run.failed.is_some() || run.skipped.is_some())
     else {
         let why = "pgbench prints failed transactions from version 15 on".to_owned();
-        return Measurement::failed_share(Reading::Unavailable(why));
+        return Measurement::failed_share(Reading::unavailable(why));
     };
     let skipped = run.skipped.unwrap_or(0);
     let not_succeeded = not_succeeded(run);
@@ -427,7 +427,7 @@ fn failed_share(run: &Summary) -> Measurement {
     // Printed with three decimals.
     let is_other = |percent: &f64| (percent - 100.0 * skipped as f64 / sum as f64).abs() > 0.000_501;
     Measurement::failed_share(match run.skipped_percent.filter(is_other) {
-        Some(percent) => Reading::Unavailable(format!(
+        Some(percent) => Reading::unavailable(format!(
             "{percent} % are said to be skipped, which {skipped} beside {processed} processed are in no version of pgbench"
         )),
         None => Reading::percent_failed(not_succeeded, succeeded),
@@ -475,7 +475,7 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
     result.measurements.push(share);
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
         let reading = |ms| match is_void {
-            true => Reading::Unavailable(OF_SUCCESSES.to_owned()),
+            true => Reading::unavailable(OF_SUCCESSES),
             false => finite(Reading::Value(us_of_ms(ms))),
         };
         all.extend(ms.map(|ms| latency(id, role, reading(ms))));

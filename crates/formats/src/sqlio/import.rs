@@ -114,7 +114,7 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     let (iops, mbs) = if random { (Role::Primary, Role::Secondary) } else { (Role::Secondary, Role::Primary) };
     let reading = |value: Option<f64>, why: &str| match value {
         Some(value) => Reading::Value(value),
-        None => Reading::Unavailable(why.to_owned()),
+        None => Reading::unavailable(why),
     };
     let mut all = vec![
         Measurement::new(
@@ -141,7 +141,7 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     latency("latency_mean", Role::Diagnostic, report.latency.map(|l| l.avg as f64));
     latency("latency_max", Role::Diagnostic, report.latency.map(|l| l.max as f64));
     let why = "SQLIO does not tell how much failed".to_owned();
-    all.push(Measurement::failed_share(Reading::Unavailable(why)));
+    all.push(Measurement::failed_share(Reading::unavailable(why)));
     all
 }
 

@@ -78,7 +78,7 @@ fn remove_one(path: &Path) -> Result<(), HostError> {
             "étalon did not make it (there is no {} that fits it). Name another file, or remove this one yourself",
             Marker::path(path).display()
         );
-        return Err(HostError::unavailable(tried, reason));
+        return Err(HostError::refused(io::ErrorKind::AlreadyExists, tried, reason));
     }
     std::fs::remove_file(path).map_err(HostError::at("remove", path))?;
     Marker::remove(path)
@@ -95,7 +95,8 @@ pub(super) fn demand_space(path: &Path, size_bytes: u64) -> Result<(), HostError
 
 fn full(path: &Path, size_bytes: u64, why: &str) -> HostError {
     let tried = format!("make {} with {}", path.display(), size(size_bytes));
-    HostError::unavailable(tried, format!("{why}, and {} are to be left to others", size(RESERVE_BYTES)))
+    let reason = format!("{why}, and {} are to be left to others", size(RESERVE_BYTES));
+    HostError::refused(io::ErrorKind::StorageFull, tried, reason)
 }
 
 fn fill(

@@ -12,6 +12,7 @@ mod marker;
 mod raw;
 mod sample;
 
+use std::io;
 use std::path::Path;
 
 pub use allocation::{Allocation, Extents, allocation_of};
@@ -118,7 +119,7 @@ fn open(path: &Path) -> Result<BlockFile, HostError> {
 fn plain(error: OpenError) -> HostError {
     match error {
         OpenError::Host(error) => error,
-        OpenError::Unsupported(reason) => HostError::unavailable("open a target", reason),
+        OpenError::Unsupported(reason) => HostError::refused(io::ErrorKind::Unsupported, "open a target", reason),
     }
 }
 

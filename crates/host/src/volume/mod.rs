@@ -24,6 +24,7 @@ mod mounted;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub(crate) use mounted::{mounts_under, unmount};
@@ -116,11 +117,12 @@ impl MadeVolume {
     /// Not Linux, not root, no permission to mount, no tool or kernel support for the filesystem, figures that do not
     /// fit, an image that étalon did not make, a full disk.
     pub fn make(spec: &VolumeSpec, base: Option<&Path>, progress: Progress<'_>) -> Result<MadeVolume, HostError> {
-        let refused = |reason: String| {
-            let name = spec.fs.as_str();
-            HostError::unavailable(format!("make the volume {} with {name}", spec.image.display()), reason)
-        };
+        let tried = format!("make the volume {} with {}", spec.image.display(), spec.fs.as_str());
+        let refused = |reason: String| HostError::unavailable(&tried, reason);
         spec.check().map_err(refused)?;
+        if cfg!(target_os = "linux") && !crate::process::is_root() {
+            return Err(HostError::refused(ErrorKind::PermissionDenied, tried, "only root may mount one"));
+        }
         make(spec, base, progress, refused)
     }
 
@@ -190,9 +192,6 @@ fn make(
     progress: Progress<'_>,
     refused: impl Fn(String) -> HostError,
 ) -> Result<MadeVolume, HostError> {
-    if !crate::process::is_root() {
-        return Err(refused("only root may mount one".to_owned()));
-    }
     if crate::disk::is_memory_backed(&spec.image)? {
         return Err(refused("the image would be in memory: name one on the disk that is to be measured".to_owned()));
     }

@@ -36,9 +36,7 @@ pub fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let entries = match (evidence.placement, counts.kernel_entries) {
         (Placement::InProcess, _) => unavailable(),
         (_, Some(entries)) => Reading::Value(entries as f64 / transactions),
-        (_, None) => {
-            Reading::Unavailable("this way to the server does not count its entries into the kernel".to_owned())
-        }
+        (_, None) => Reading::unavailable("this way to the server does not count its entries into the kernel"),
     };
     push("kernel_entries", "/tx", Direction::Lower, entries);
     lag(evidence, into);
@@ -46,7 +44,7 @@ pub fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 
 /// For the client's own cost.
 fn unavailable(evidence: &Evidence<'_>) -> Reading {
-    Reading::Unavailable(match evidence.placement {
+    Reading::unavailable(match evidence.placement {
         Placement::InProcess => "the engine works in the client's own threads".to_owned(),
         Placement::OwnThreads | Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
     })
@@ -70,12 +68,12 @@ pub fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 /// How late the loop handled due work.
 pub fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.counts.lag;
-    let never = || Reading::Unavailable("the loop never waited for anything".to_owned());
+    let never = || Reading::unavailable("the loop never waited for anything");
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
     let quantile = |quantile| match stats::censored::rank(quantile, lag.count(), 0) {
         Ok(_) => lag.quantile_ns(quantile).map_or_else(never, us),
         Err(_) if lag.count() == 0 => never(),
-        Err(why) => Reading::Unavailable(format!("{why} turns of the loop")),
+        Err(why) => Reading::unavailable(format!("{why} turns of the loop")),
     };
     let readings = [
         ("loop_lag_p50", quantile(0.5)),

@@ -35,7 +35,7 @@ impl HostFigures {
         let quantile = |quantile| share.latencies.response.quantile(quantile, "transactions on this host");
         let of_cpu = |figure: &dyn Fn(f64) -> f64| match share.counts.cpu_ns {
             Some(cpu_ns) => Reading::Value(figure(cpu_ns as f64)),
-            None => Reading::Unavailable("the operating system did not tell, or time is virtual".to_owned()),
+            None => Reading::unavailable("the operating system did not tell, or time is virtual"),
         };
         let transactions = share.counts.succeeded_in_window.max(1) as f64;
         HostFigures {
@@ -67,13 +67,8 @@ pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
 
 /// Far slower than the middle one.
 pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
-    let known: Vec<(&str, f64)> = hosts
-        .iter()
-        .filter_map(|host| match host.p99_us {
-            Reading::Value(us) => Some((host.host.as_str(), us)),
-            Reading::Unavailable(_) => None,
-        })
-        .collect();
+    let known: Vec<(&str, f64)> =
+        hosts.iter().filter_map(|host| Some((host.host.as_str(), host.p99_us.value()?))).collect();
     let mut sorted: Vec<f64> = known.iter().map(|(_, us)| *us).collect();
     sorted.sort_unstable_by(f64::total_cmp);
     // Of two the faster is the reference.

@@ -81,7 +81,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     into.push(failed_share(kind, counts));
     let us = |ns: Option<f64>| match ns {
         Some(ns) => Reading::Value(ns / 1e3),
-        None => Reading::Unavailable("no transaction of this kind succeeded".to_owned()),
+        None => Reading::unavailable("no transaction of this kind succeeded"),
     };
     let what = "transactions of this kind";
     for (id, reading) in [
@@ -101,7 +101,7 @@ pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
     let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + counts.not_begun) {
         0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),
         unknown => {
-            Reading::Unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))
+            Reading::unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))
         }
     };
     let id = format!("{FAILED_SHARE}_{}", kind.name);

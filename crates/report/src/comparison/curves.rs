@@ -1,6 +1,6 @@
 //! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. Every point has its interval.
 
-use model::{Case, Metric, Point};
+use model::{Absence, Case, Metric, NoValue, Point};
 
 use super::judging::{self, Index, voiding_mark};
 use super::row::{NoVerdict, Side};
@@ -61,14 +61,15 @@ impl CurvePoint {
         let (mean, share) = (self.mean()?, self.rate.half_width?);
         Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
     }
-
-    /// Why it has no figure.
-    pub fn missing(&self) -> &str {
-        self.rate.unavailable.first().map_or("no run was measured", |(reason, _)| reason)
-    }
 }
 
 impl SystemCurve {
+    /// Why its runs give no best and no peak.
+    pub fn missing(&self) -> NoValue {
+        let none = || Absence::Unavailable.because("no run was measured");
+        self.gap().map_or_else(none, |gap| gap.rate.missing())
+    }
+
     pub fn at(&self, place: i64) -> Option<&CurvePoint> {
         self.points.iter().find(|point| point.at == place)
     }

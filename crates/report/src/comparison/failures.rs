@@ -45,8 +45,9 @@ fn unknown(index: &Index, cases: &[u32], side: SideLetter, is_told: bool) -> Opt
     if runs == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
         return None;
     }
-    let reason = unavailable.first().map_or("nothing is told of it", |(reason, _)| reason);
-    Some(Warning::FailuresUnknown { side, runs, reason: reason.to_owned() })
+    let reason =
+        unavailable.first().map_or_else(|| "nothing is told of it".to_owned(), |(missing, _)| missing.to_string());
+    Some(Warning::FailuresUnknown { side, runs, reason })
 }
 
 /// Failures among a metric's operations.

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Case, Length, MarkKind, Metric, Quantity, Reading, Role, RunState};
+use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role, RunState};
 use stats::{RunValue, Sample, Verdict};
 
 use super::failures;
@@ -20,7 +20,7 @@ const RESAMPLES: u32 = 1_999;
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
     points: Vec<RunPoint>,
-    unavailable: Vec<(String, usize)>,
+    unavailable: Vec<(NoValue, usize)>,
 }
 
 /// By case and metric, metrics in the order of the first run.
@@ -63,7 +63,9 @@ impl Index {
                     round: stored.round,
                     value: *value,
                 }),
-                Reading::Value(value) => readings.refuse(format!("the value is {value}"), 1),
+                Reading::Value(value) => {
+                    readings.refuse(Absence::Unavailable.because(format!("the value is {value}")), 1)
+                }
                 Reading::Unavailable(reason) => readings.refuse(reason.clone(), 1),
             }
         }
@@ -109,24 +111,26 @@ impl Index {
     }
 
     /// In run order, if each run of the case has one; else why not, and how many lack it: the others would stand for them.
-    pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (String, usize)> {
-        let Readings { points, unavailable } = self.pooled(&[case], metric);
+    pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (NoValue, usize)> {
+        let Readings { points, unavailable: missing } = self.pooled(&[case], metric);
         let (measured, failed) = self.ends.get(&case).map_or((0, 0), |ends| (ends.measured, ends.failed));
         let lacking = measured.saturating_sub(points.len());
-        match unavailable.first() {
-            _ if failed > 0 => Err((format!("{} failed", count(failed, "run")), failed)),
-            Some((reason, _)) if points.is_empty() => Err((reason.clone(), lacking)),
-            None if points.is_empty() => Err(("no run was measured".to_owned(), lacking)),
+        let unavailable = |reason: &str| Absence::Unavailable.because(reason);
+        match missing.into_iter().next() {
+            _ if failed > 0 => Err((unavailable(&format!("{} failed", count(failed, "run"))), failed)),
+            Some((missing, _)) if points.is_empty() => Err((missing, lacking)),
+            None if points.is_empty() => Err((unavailable("no run was measured"), lacking)),
             _ if lacking == 0 => Ok(points),
-            reason => {
-                let reason = reason.map_or("nothing is told of it", |(reason, _)| reason.as_str());
-                Err((format!("{reason} (in {lacking} of {})", count(measured, "run")), lacking))
+            missing => {
+                let NoValue { kind, reason } =
+                    missing.map_or_else(|| unavailable("nothing is told of it"), |(missing, _)| missing);
+                Err((kind.because(format!("{reason} (in {lacking} of {})", count(measured, "run"))), lacking))
             }
         }
     }
 
     /// Reasons for missing values, with counts.
-    pub fn unavailable(&self, cases: &[u32], metric: &str) -> Vec<(String, usize)> {
+    pub fn unavailable(&self, cases: &[u32], metric: &str) -> Vec<(NoValue, usize)> {
         self.pooled(cases, metric).unavailable
     }
 
@@ -136,8 +140,8 @@ impl Index {
         for case in cases {
             let Some(one) = self.readings.get(&(*case, metric.to_owned())) else { continue };
             all.points.extend(&one.points);
-            for (reason, runs) in &one.unavailable {
-                all.refuse(reason.clone(), *runs);
+            for (missing, runs) in &one.unavailable {
+                all.refuse(missing.clone(), *runs);
             }
         }
         all.points.sort_by_key(|point| point.position);
@@ -162,10 +166,10 @@ impl Conflict {
 }
 
 impl Readings {
-    fn refuse(&mut self, reason: String, runs: usize) {
-        match self.unavailable.iter_mut().find(|(known, _)| *known == reason) {
+    fn refuse(&mut self, missing: NoValue, runs: usize) {
+        match self.unavailable.iter_mut().find(|(known, _)| *known == missing) {
             Some((_, count)) => *count += runs,
-            None => self.unavailable.push((reason, runs)),
+            None => self.unavailable.push((missing, runs)),
         }
     }
 }
@@ -194,7 +198,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &conflict) {
         ((mut side, sample), Some(Conflict::Units(why))) => {
             let runs = std::mem::take(&mut side.runs).len();
-            (side.without_figures(why, runs), sample)
+            (side.without_figures(Absence::Unavailable.because(why), runs), sample)
         }
         (found, _) => found,
     };
@@ -379,15 +383,14 @@ pub fn point(evidence: &Evidence, index: &Index, system: &str, cases: &[u32], me
     let is_none_told = !cases.iter().any(|case| is_told(&case));
     let mut own = cases.iter().filter(|case| is_none_told || is_told(case));
     match own.find_map(|case| index.of_all_runs(*case, &metric.id).err()) {
-        Some((why, runs)) => side.without_figures(&why, runs),
+        Some((why, runs)) => side.without_figures(why, runs),
         None => side,
     }
 }
 
 fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     let missing = |side: &Side, letter| {
-        let reason = side.unavailable.first().map_or("no run was measured", |(reason, _)| reason.as_str());
-        side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, reason: reason.to_owned() })
+        side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing() })
     };
     missing(a, SideLetter::A).or_else(|| missing(b, SideLetter::B))
 }
@@ -457,8 +460,11 @@ fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, 
 
 /// A side without any value already has that as its reason.
 fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
-    let missing =
-        |(reason, runs): &(String, usize)| Warning::Missing { side: letter, runs: *runs, reason: reason.clone() };
+    let missing = |(missing, runs): &(NoValue, usize)| Warning::Missing {
+        side: letter,
+        runs: *runs,
+        reason: missing.to_string(),
+    };
     if side.summary.is_some() { side.unavailable.iter().map(missing).collect() } else { Vec::new() }
 }
 

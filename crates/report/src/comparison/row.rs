@@ -1,6 +1,6 @@
 //! One metric of one case, A compared with B.
 
-use model::{Direction, DurabilityTier, Metric, Point};
+use model::{Absence, Direction, DurabilityTier, Metric, NoValue, Point};
 use stats::Verdict;
 
 use super::warning::Warning;
@@ -41,13 +41,19 @@ pub struct Side {
     /// As a share of the mean.
     pub half_width: Option<f64>,
     /// Reasons, with their number of runs.
-    pub unavailable: Vec<(String, usize)>,
+    pub unavailable: Vec<(NoValue, usize)>,
 }
 
 impl Side {
+    /// Why it has no value.
+    pub fn missing(&self) -> NoValue {
+        let first = self.unavailable.first().map(|(missing, _)| missing.clone());
+        first.unwrap_or_else(|| Absence::Unavailable.because("no run was measured"))
+    }
+
     /// With the reason instead of figures, of so many runs.
-    pub fn without_figures(self, why: &str, runs: usize) -> Side {
-        Side { summary: None, estimate: None, half_width: None, unavailable: vec![(why.to_owned(), runs)], ..self }
+    pub fn without_figures(self, why: NoValue, runs: usize) -> Side {
+        Side { summary: None, estimate: None, half_width: None, unavailable: vec![(why, runs)], ..self }
     }
 }
 
@@ -171,7 +177,7 @@ pub enum NoVerdict {
     },
     NotAvailable {
         side: SideLetter,
-        reason: String,
+        missing: NoValue,
     },
     /// The two samples have no ratio.
     NotComparable(String),
@@ -234,7 +240,7 @@ impl NoVerdict {
                 "operations failed, and how many did of {} is not known: this figure may be of the others alone",
                 side.as_str()
             ),
-            NoVerdict::NotAvailable { side, reason } => format!("n/a: {} has no value ({reason})", side.as_str()),
+            NoVerdict::NotAvailable { side, missing } => format!("n/a: {} has no value ({missing})", side.as_str()),
             NoVerdict::NotComparable(why) => why.clone(),
             NoVerdict::UnderClockStep => {
                 "the sides differ by no more than a step of the clock or of the printed digits can make".to_owned()
@@ -258,9 +264,9 @@ impl NoVerdict {
             NoVerdict::CutOff { side, runs } => format!("{runs} of {} cut off", side.as_str()),
             NoVerdict::MeasuredAgain { runs } => format!("{runs} measured again"),
             NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
-            NoVerdict::NotAvailable { side, reason } => match crate::words::absent(reason) {
-                "n/a" => format!("{} has no value", side.as_str()),
-                word => word.to_owned(),
+            NoVerdict::NotAvailable { side, missing } => match missing.kind {
+                Absence::Unavailable => format!("{} has no value", side.as_str()),
+                kind => kind.as_str().to_owned(),
             },
             NoVerdict::NotComparable(_) => "no ratio".to_owned(),
             NoVerdict::UnderClockStep => "under a clock step".to_owned(),

@@ -59,7 +59,7 @@ pub fn runs_csv(evidence: &Evidence) -> String {
         let metric = &stored.measurement.metric;
         let (value, reason) = match &stored.measurement.reading {
             Reading::Value(value) => (value.to_string(), String::new()),
-            Reading::Unavailable(reason) => (String::new(), quoted(reason)),
+            Reading::Unavailable(reason) => (String::new(), quoted(&reason.to_string())),
         };
         let (better, role) = (json::direction(metric.direction), json::role(metric.role));
         let _ = writeln!(out, ",{},{},{better},{role},{value},{reason}", quoted(&metric.id), quoted(&metric.unit));

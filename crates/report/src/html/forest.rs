@@ -4,7 +4,7 @@
 //! beside each other.
 
 use maud::{Markup, html};
-use model::Direction;
+use model::{Direction, NoValue};
 use stats::Verdict;
 
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
@@ -233,7 +233,7 @@ fn short(text: &str, most: usize) -> String {
 fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
     let said = match (row.no_verdict(), crate::words::change(row)) {
-        (Some(NoVerdict::NotAvailable { side, reason }), _) => format!("n/a: {} {}", side.as_str(), gist(reason)),
+        (Some(NoVerdict::NotAvailable { side, missing }), _) => format!("n/a: {} {}", side.as_str(), gist(missing)),
         (Some(_), Some(change)) => format!("{} no verdict", change.point(Script::Typographic)),
         (Some(_), None) => "n/a no verdict".to_owned(),
         (None, Some(change)) if row.failures.is_some() => {
@@ -248,8 +248,9 @@ fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &
 }
 
 /// The first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.
-fn gist(reason: &str) -> String {
-    short(reason.split_once(": ").map_or(reason, |(gist, _)| gist), GIST)
+fn gist(NoValue { kind, reason }: &NoValue) -> String {
+    let first_words = || reason.split_once(": ").map_or(reason.as_str(), |(first, _)| first);
+    short(kind.label().unwrap_or_else(first_words), GIST)
 }
 
 pub fn verdict_class(row: &Comparison) -> &'static str {

@@ -65,7 +65,8 @@ pub struct CurveDot {
 
 /// The unit is that of all of a group: no rate is scaled.
 fn mean(point: &CurvePoint) -> Entry {
-    let entry = Entry::or(point.mean(), Form::Significant, point.missing()).with_half(point.rate.half_width);
+    let mean = point.mean().ok_or_else(|| point.rate.missing());
+    let entry = Entry::of(mean, Form::Significant).with_half(point.rate.half_width);
     let text = point.void.as_ref().map(|void| format!("({})", void.text()));
     Entry { interval: point.interval().map(<[f64; 2]>::from), text: text.unwrap_or_default(), ..entry }
 }
@@ -80,7 +81,7 @@ fn latency(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
 fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
     let (value, text) = latency(group, point);
     if value.is_none() {
-        return Entry::or(None, Form::Significant, point.missing());
+        return Entry::of(Err(point.rate.missing()), Form::Significant);
     }
     Entry { value, form: Form::Latency, text, ..Entry::default() }
 }
@@ -140,8 +141,7 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
     let first = groups.first()?;
     let bar = |curve: &SystemCurve| {
         let best = curve.best();
-        let why = curve.gap().map_or("no run was measured", CurvePoint::missing);
-        let entry = Entry::or(best.map(|(_, value)| value), Form::Significant, why);
+        let entry = Entry::of(best.map(|(_, value)| value).ok_or_else(|| curve.missing()), Form::Significant);
         let text = best.map(|(point, _)| format!("at depth {}", point.at)).unwrap_or_default();
         let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
         let mean = best.and_then(|(point, _)| point.mean().filter(|_| point.rate.runs.len() > 1));
@@ -266,7 +266,7 @@ fn said(group: &CurveGroup) -> Vec<String> {
         said.push(format!("no knee: still rising at depth {depth}: {}", names.join(", ")));
     }
     for (curve, gap) in group.curves.iter().filter_map(|curve| Some((curve, curve.gap()?))) {
-        let why = gap.missing();
+        let why = gap.rate.missing();
         said.push(format!("no best and no knee: {} has no figure at depth {} ({why})", curve.system, gap.at));
     }
     if group.curves.iter().any(|curve| matches!(curve.knee(), Knee::At(_)) && !curve.knee_is_sure()) {
@@ -315,12 +315,12 @@ fn client_bars(group: &CurveGroup, number: usize) -> View {
 /// Peak and value at most clients, as sentences of the published test.
 fn peaks(set: &ComparisonSet) -> Table {
     let row = |group: &CurveGroup, curve: &SystemCurve| {
-        let why = curve.gap().map_or("no run was measured", CurvePoint::missing);
+        let dash = || Entry::of(Err(curve.missing()), Form::Dash);
         let plain = |point: &CurvePoint| Entry { half_width: None, interval: None, ..mean(point) };
         let peak = curve.peak();
         let (value, at) = match peak {
             Some((point, _)) => (plain(point), Entry::or(Some(point.at as f64), Form::Whole, "")),
-            None => (Entry::or(None, Form::Significant, why), Entry::dash(why)),
+            None => (Entry::of(Err(curve.missing()), Form::Significant), dash()),
         };
         let last = curve.points.last();
         let at_last = last.map_or_else(Entry::default, |last| {
@@ -332,7 +332,7 @@ fn peaks(set: &ComparisonSet) -> Table {
             }
         });
         let share = peak.zip(last.and_then(CurvePoint::mean)).map(|((_, peak), mean)| mean / peak);
-        let share = share.map_or_else(|| Entry::dash(why), |share| Entry::or(Some(share), Form::Percent, ""));
+        let share = share.map_or_else(dash, |share| Entry::or(Some(share), Form::Percent, ""));
         let name = Entry::text(format!("{}, {}", group.label, group.metric.unit));
         let unit = Entry::text(&group.metric.unit);
         vec![name, Entry::system(&curve.system, curve.index), value, at, at_last, share, unit]

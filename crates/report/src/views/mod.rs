@@ -7,6 +7,7 @@ pub mod text;
 
 pub use curves::{Curve, CurveDot, CurveLine};
 
+use model::{Absence, NoValue};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -180,7 +181,8 @@ pub struct Entry {
     pub winner: Option<String>,
     /// Why there is no number.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub missing: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub missing: Option<NoValue>,
     /// Of a system's name: its colour and shape.
     #[serde(skip)]
     pub index: Option<usize>,
@@ -236,7 +238,7 @@ impl Entry {
     }
 
     /// The number, or why there is none.
-    pub fn of(reading: Result<f64, String>, form: Form) -> Entry {
+    pub fn of(reading: Result<f64, NoValue>, form: Form) -> Entry {
         match reading {
             Ok(value) => Entry { value: Some(value), form, ..Entry::default() },
             Err(missing) => Entry { missing: Some(missing), form, ..Entry::default() },
@@ -245,7 +247,7 @@ impl Entry {
 
     /// The number, or the same reason for all that lack it.
     pub fn or(value: Option<f64>, form: Form, missing: &str) -> Entry {
-        Entry::of(value.ok_or_else(|| missing.to_owned()), form)
+        Entry::of(value.ok_or_else(|| Absence::Unavailable.because(missing)), form)
     }
 
     pub fn with_half(self, half_width: Option<f64>) -> Entry {
@@ -286,7 +288,7 @@ impl Entry {
                 (None, _) => String::new(),
                 (Some(_), Form::Dash) => dash(),
                 (Some(_), Form::GainOf(_)) if script == Script::Plain => dash(),
-                (Some(reason), _) => absent(reason).to_owned(),
+                (Some(missing), _) => absent(missing.kind).to_owned(),
             };
         };
         match self.form {

@@ -58,7 +58,10 @@ fn holm_goes_over_what_is_not_shown_too() {
     assert!(secondary.adjusted.unwrap() >= secondary.p_t / families.part(Family::Exploratory), "{secondary:?}");
     let diagnostic = row(&all, "clients=4", "server_cpu_per_tx");
     assert!(matches!(diagnostic.no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
-    assert_eq!(diagnostic.a.unavailable, [("the engine works in the client's own threads".to_owned(), 10)]);
+    assert_eq!(
+        diagnostic.a.unavailable,
+        [(model::Absence::Unavailable.because("the engine works in the client's own threads"), 10)]
+    );
 }
 
 #[test]

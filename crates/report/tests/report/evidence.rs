@@ -241,7 +241,7 @@ fn measurements(rate: f64, histogram: &Histogram<u64>) -> Vec<Measurement> {
             "us",
             Direction::Lower,
             Role::Diagnostic,
-            Reading::Unavailable("the engine works in the client's own threads".to_owned()),
+            Reading::unavailable("the engine works in the client's own threads"),
         ),
     ]
 }
@@ -264,7 +264,7 @@ impl Made {
             let is_it =
                 self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if is_it && rounds.contains(&stored.round) {
-                stored.measurement.reading = Reading::Unavailable("10 operations beyond it are needed".to_owned());
+                stored.measurement.reading = Reading::unavailable("10 operations beyond it are needed");
             }
         }
     }

@@ -66,7 +66,7 @@ fn shares_within_one_in_a_thousand_are_equivalent_and_are_not_mentioned() {
 
 #[test]
 fn a_share_that_is_not_known_is_said_in_each_row() {
-    let why = || Reading::Unavailable("the tool does not print it".to_owned());
+    let why = || Reading::unavailable("the tool does not print it");
     let set = set(&read(|system, _| if system == "b" { why() } else { Reading::Value(0.0) }));
     let judged: Vec<&Comparison> = set.rows().filter(|row| row.metric.role != Role::Diagnostic).collect();
     assert!(judged.iter().any(|row| row.metric.id == "response_p99"));
@@ -166,7 +166,7 @@ fn a_point_of_which_a_run_failed_has_no_place_on_a_curve() {
     let points = |system: &str| of(system).points.iter().filter(|point| point.mean().is_some()).count();
     assert_eq!((points("a"), points("b")), (2, 1));
     let lost = of("b").points.iter().find(|point| point.void.is_some()).unwrap();
-    assert_eq!(lost.rate.unavailable, [("1 run failed".to_owned(), 1)]);
+    assert_eq!(lost.rate.unavailable, [(model::Absence::Unavailable.because("1 run failed"), 1)]);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
         let mut made = made(|system, round| if is_bad(system, round) { 20.0 } else { 0.0 });
         add(&mut made, |system, round| {
             let share = match is_bad(system, round) {
-                true => Reading::Unavailable("of which kind 9 would have been is unknown".to_owned()),
+                true => Reading::unavailable("of which kind 9 would have been is unknown"),
                 false => Reading::Value(if system == "b" { of_reads } else { 0.0 }),
             };
             Measurement::new("failed_share_reads", "%", Direction::Lower, Role::Secondary, share)
@@ -330,7 +330,7 @@ fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
 
 #[test]
 fn a_candidate_of_which_nobody_knows_what_failed_has_not_failed() {
-    let unknown = || Reading::Unavailable("the tool does not print it".to_owned());
+    let unknown = || Reading::unavailable("the tool does not print it");
     let set = set(&read(|system, _| if system == "b" { unknown() } else { Reading::Value(5.0) }));
     let outcome = gate(&set, &GateRules { min_rows: Some(1), ..GateRules::default() });
     let share = outcome.lines.iter().find(|line| line.name.contains("failed share")).unwrap();

@@ -175,8 +175,8 @@ fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
             stored.measurement.metric.unit = "ms".to_owned();
             stored.measurement.metric.direction = model::Direction::Lower;
             if part == "S11-within" && stored.case == wal {
-                let reason = "wrong answer: pairs: expected 364, got 341";
-                stored.measurement.reading = model::Reading::Unavailable(reason.to_owned());
+                let reason = model::Absence::Wrong.because("pairs: expected 364, got 341");
+                stored.measurement.reading = model::Reading::Unavailable(reason);
             }
             suite.push(stored);
         }

@@ -187,7 +187,7 @@ fn what_an_engine_does_not_count_is_said_and_not_zero() {
     for stored in &mut evidence.measurements {
         let id = &stored.measurement.metric.id;
         if stored.case == 1 && (id == "avg_write/log" || id == "mib_write/log" || id == "write_stall/log") {
-            stored.measurement.reading = Reading::Unavailable("the log is not timed".to_owned());
+            stored.measurement.reading = Reading::unavailable("the log is not timed");
         }
     }
     let text = render(&evidence, None, 200).unwrap();

@@ -107,7 +107,7 @@ pub fn queries(rounds: u32, asked: &[(&str, f64, Result<f64, &str>)], families: 
             let reading = match (run.planned.case, b) {
                 (0, _) => Reading::Value(*a),
                 (_, Ok(b)) => Reading::Value(*b),
-                (_, Err(reason)) => Reading::Unavailable((*reason).to_owned()),
+                (_, Err(reason)) => Reading::Unavailable(model::NoValue::from((*reason).to_owned())),
             };
             let id = format!("{family}/{query}");
             let role = if *family == "elapsed" { Role::Primary } else { Role::Secondary };

@@ -34,7 +34,7 @@ fn a_curve_over_depths_has_no_best_and_no_knee_where_a_depth_lacks_its_figure() 
     let [bent, rising] = set.disk[0].curves.as_slice() else { panic!("{:?}", set.disk) };
     let (_, p99) = bent.points[0].latencies[0].as_ref().unwrap();
     assert_eq!((p99.summary, p99.unavailable[0].1), (None, 4), "two of six runs are no figure of the depth");
-    assert!(p99.unavailable[0].0.ends_with("(in 4 of 6 runs)"), "{p99:?}");
+    assert!(p99.unavailable[0].0.reason.ends_with("(in 4 of 6 runs)"), "{p99:?}");
     assert!(bent.best().is_some() && matches!(bent.knee(), Knee::At(_)));
     assert!(rising.best().is_none() && matches!(rising.knee(), Knee::Unknown));
     let text = text(&made);

@@ -81,7 +81,7 @@ pub fn create(path: &Path, rounds: u32) -> Store {
 /// A measured run's record of about `bytes`, the same each time for the same position.
 pub fn record(position: u32, bytes: usize) -> RunRecord {
     let value = f64::from(position) * 1.1;
-    let gone = Reading::Unavailable("not on this engine".into());
+    let gone = Reading::unavailable("not on this engine");
     let series = (0..4).map(|n| Series {
         host: "client".into(),
         kind: if n % 2 == 0 { SeriesKind::Response } else { SeriesKind::Service },

@@ -106,7 +106,10 @@ fn header() -> impl Strategy<Value = Header> {
 fn measurements() -> impl Strategy<Value = Vec<Measurement>> {
     let direction = select(vec![Direction::Higher, Direction::Lower, Direction::Neither]);
     let role = select(vec![Role::Primary, Role::Secondary, Role::Diagnostic]);
-    let reading = prop_oneof![finite().prop_map(Reading::Value), text().prop_map(Reading::Unavailable)];
+    let reading = prop_oneof![
+        finite().prop_map(Reading::Value),
+        text().prop_map(|text| Reading::Unavailable(model::NoValue::from(text)))
+    ];
     btree_map(text(), (text(), direction, role, reading), 0..8).prop_map(|all| {
         // Not sorted: the order is to be kept.
         all.into_iter()

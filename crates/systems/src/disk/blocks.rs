@@ -3,6 +3,7 @@
 use host::blocks::{BlockDone, BlockOp, BlockRing, Content};
 
 use families::disk::BlockRequest;
+use load::error::FailureKind;
 use load::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, Outcome, Submitted, Transfer, lost};
 
 /// One in this many submissions is timed, which costs a kernel entry of its own.
@@ -77,7 +78,7 @@ impl BlockLane {
             }
             Err(number) => {
                 let cause = std::io::Error::from_raw_os_error(number);
-                let full = matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
+                let full = FailureKind::from(cause.kind()) == FailureKind::DiskFull;
                 let class = if full { ErrorClass::DiskFull } else { ErrorClass::Statement };
                 Outcome::Failed(OpError { class, message: cause.to_string() })
             }

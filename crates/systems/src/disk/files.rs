@@ -11,8 +11,8 @@ use host::disk::{Layer, LayerCounters};
 use host::scratch::Scratch;
 use host::target::{Flaw, Marker, MarkerState, Sound, Verdict};
 
+use super::failed;
 use super::place::Place;
-use super::{failed, of_words};
 use crate::kept::claim_file;
 use families::dataset::{DataFile, Layout};
 use families::disk::size_to_make;
@@ -181,11 +181,11 @@ impl Files {
     pub(super) fn sync(&self) -> Result<(), Failure> {
         for path in &self.current {
             let tried = format!("sync {}", path.display());
-            let file = std::fs::File::open(path).map_err(|error| of_words(&tried, error.to_string()))?;
+            let file = std::fs::File::open(path).map_err(|error| Failure::io(&tried, &error))?;
             match file.sync_all() {
                 // Windows does not sync a read-only file; nothing writes to it.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
-                other => other.map_err(|error| of_words(&tried, error.to_string()))?,
+                other => other.map_err(|error| Failure::io(&tried, &error))?,
             }
         }
         Ok(())

@@ -1,8 +1,8 @@
 use host::affinity;
 use host::blocks::{Access, BlockFile, OpenError};
 
+use super::DiskTarget;
 use super::files::File;
-use super::{DiskTarget, of_words};
 use crate::disk::blocks::BlockLane;
 use families::disk::{Affinity, BlockLoad, BlockStream, Cursors};
 use load::clock::RealClock;
@@ -45,15 +45,12 @@ pub(super) fn drive(
 fn open(file: &File, load: &BlockLoad) -> Result<BlockFile, Failure> {
     let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
     let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
-    let explain = |error: OpenError| {
-        let failure = of_words(&tried, error.to_string());
-        match failure.kind {
-            FailureKind::Unsupported => failure.hint(
-                "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \
-                 cache; nothing is rounded up",
-            ),
-            _ => failure,
-        }
+    let explain = |error: OpenError| match &error {
+        OpenError::Unsupported(_) => Failure::new(FailureKind::Unsupported, &tried, error).hint(
+            "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \
+             cache; nothing is rounded up",
+        ),
+        OpenError::Host(cause) => Failure::new(cause.kind().into(), &tried, error),
     };
     let opened = BlockFile::open(&file.path, access, load.cache).map_err(explain)?;
     opened.demand(u64::from(load.block_bytes), load.offset_bytes).map_err(explain)?;

@@ -89,21 +89,9 @@ impl Dialect for NoDialect {
 fn failed(tried: &str, error: HostError) -> Failure {
     match error {
         // It already says what was tried.
-        HostError::Unavailable { tried, reason } => of_words(&tried, reason),
-        error => of_words(tried, error.to_string()),
+        HostError::Unavailable { tried, kind, reason } => Failure::new(kind.into(), tried, reason),
+        error => Failure::new(error.kind().into(), tried, error),
     }
-}
-
-/// The kind shows in the words.
-fn of_words(tried: &str, cause: String) -> Failure {
-    let kind = match () {
-        () if cause.starts_with("unsupported: ") => FailureKind::Unsupported,
-        () if cause.contains("are to be left to others") => FailureKind::DiskFull,
-        () if cause.contains("étalon did not make it") => FailureKind::NotOurs,
-        () if cause.contains("Permission denied") || cause.contains("only root") => FailureKind::Permission,
-        () => FailureKind::Other,
-    };
-    Failure::new(kind, tried, cause)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,7 +10,7 @@ use host::target::{Marker, RawDevice};
 use host::volume::{MadeVolume, VolumeFs, VolumeSpec};
 use model::SystemPlan;
 
-use super::{failed, lock, of_words, parent};
+use super::{failed, lock, parent};
 use crate::kept::claim_file;
 use families::target::OpenRequest;
 use load::error::{Failure, FailureKind};
@@ -170,7 +170,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let missing = folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
     let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
     let tried = format!("make the folder {}", folder.display());
-    std::fs::create_dir_all(folder).map_err(|error| of_words(&tried, error.to_string()))?;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))?;
     Ok(missing)
 }
 

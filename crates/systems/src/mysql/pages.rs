@@ -48,7 +48,7 @@ fn class_of(event: &str) -> FileClass {
 fn file(row: &[Datum]) -> IoPlace {
     let class = class_of(&text(row.first()));
     let unknown = IoPlace::unknown(class, text(row.get(1)), NO_SYNC_COUNT)
-        .with_reading(Figure::SyncStall, Reading::Unavailable(NO_SYNC_TIME.to_owned()));
+        .with_reading(Figure::SyncStall, Reading::unavailable(NO_SYNC_TIME));
     Figure::ALL[..6].iter().enumerate().fold(unknown, |place, (index, figure)| match number(row.get(index + 2)) {
         Some(value) if figure.unit() == "ms" => place.with(*figure, value / PS_PER_MS),
         Some(value) => place.with(*figure, value),
@@ -61,7 +61,7 @@ const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
 /// For lack of a privilege.
 fn is_permission(reading: &Reading) -> bool {
-    matches!(reading, Reading::Unavailable(reason) if reason.contains("Access denied"))
+    matches!(reading, Reading::Unavailable(reason) if reason.reason.contains("Access denied"))
 }
 
 /// From status variables.
@@ -77,7 +77,7 @@ fn counted(
         Some(value) => place.with(*figure, *value),
         None => {
             let reason = format!("this server has no status variable {variable}");
-            place.with_reading(*figure, Reading::Unavailable(reason))
+            place.with_reading(*figure, Reading::unavailable(reason))
         }
     })
 }
@@ -92,7 +92,7 @@ fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let place = counted(FileClass::Log, "redo-log", reason, known, &from);
     [Figure::Reads, Figure::ReadBytes, Figure::ReadStall]
         .into_iter()
-        .fold(place, |place, figure| place.with_reading(figure, Reading::Unavailable(NO_LOG_READS.to_owned())))
+        .fold(place, |place, figure| place.with_reading(figure, Reading::unavailable(NO_LOG_READS)))
 }
 
 /// All together, where performance_schema does not separate them.
@@ -177,7 +177,7 @@ impl PagesDialect for Pages {
                 account.notes.push(reason.to_owned());
             }
         }
-        let unknown = || Reading::Unavailable("this server has no status variable innodb_lsn_current".to_owned());
+        let unknown = || Reading::unavailable("this server has no status variable innodb_lsn_current");
         let made = known.get("innodb_lsn_current").or_else(|| known.get("innodb_os_log_written"));
         account.log_bytes = Some(made.copied().map_or_else(unknown, Reading::Value));
         Ok(account)
@@ -206,7 +206,7 @@ impl PagesDialect for Pages {
                 Ok(if matches!(newer, Reading::Value(_)) || !is_permission(&older) { newer } else { older })
             }
             FileClass::Log => readable(session, "SELECT @@innodb_log_file_size"),
-            FileClass::Temporary => Ok(Reading::Unavailable("temporary files are gone with their session".to_owned())),
+            FileClass::Temporary => Ok(Reading::unavailable("temporary files are gone with their session")),
         }
     }
 }

@@ -66,8 +66,8 @@ impl Abilities {
         let (timed, reason) = if object == "wal" { (self.wal_timing, NO_WAL_TIMING) } else { (self.timing, NO_TIMING) };
         match value {
             Some(ms) if timed => Reading::Value(ms),
-            Some(_) => Reading::Unavailable(reason.to_owned()),
-            None => Reading::Unavailable(NO_VIEW.to_owned()),
+            Some(_) => Reading::unavailable(reason),
+            None => Reading::unavailable(NO_VIEW),
         }
     }
 }
@@ -123,7 +123,7 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
             None => place,
         }
     };
-    let not = |reason: &str| Reading::Unavailable(reason.to_owned());
+    let not = |reason: &str| Reading::unavailable(reason);
     let checkpointer = place("checkpointer", 0)
         .with_reading(Figure::WriteStall, value(1).map_or_else(|| not(NO_VIEW), Reading::Value))
         .with_reading(Figure::Syncs, not("before version 16 the server does not count the syncs of a checkpoint"))
@@ -150,13 +150,13 @@ fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace
     for (figure, column) in [(Figure::Writes, 0), (Figure::WriteBytes, 1), (Figure::Syncs, 3)] {
         place = match value(column) {
             Some(value) => place.with(figure, value),
-            None => place.with_reading(figure, Reading::Unavailable(NO_VIEW.to_owned())),
+            None => place.with_reading(figure, Reading::unavailable(NO_VIEW)),
         };
     }
     // A partly filled block is written again by the next commit: one more block per write than log bytes.
     let again = match value(0) {
         Some(writes) => Reading::Value(writes * able.wal_block_bytes),
-        None => Reading::Unavailable(NO_VIEW.to_owned()),
+        None => Reading::unavailable(NO_VIEW),
     };
     Ok((place, again))
 }
@@ -231,7 +231,7 @@ impl PagesDialect for Pages {
         match class {
             FileClass::Data => readable(session, "SELECT pg_catalog.pg_database_size(pg_catalog.current_database())"),
             FileClass::Log => readable(session, "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()"),
-            FileClass::Temporary => Ok(Reading::Unavailable("temporary files are gone with their session".to_owned())),
+            FileClass::Temporary => Ok(Reading::unavailable("temporary files are gone with their session")),
         }
     }
 }

@@ -77,7 +77,7 @@ impl PagesDialect for Pages {
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         Ok(match class {
             FileClass::Data => Reading::Value(self.size_bytes(session)?),
-            _ => Reading::Unavailable("SQLite truncates or removes it".to_owned()),
+            _ => Reading::unavailable("SQLite truncates or removes it"),
         })
     }
 }

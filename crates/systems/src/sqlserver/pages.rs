@@ -102,7 +102,7 @@ impl PagesDialect for Pages {
         let kind = match class {
             FileClass::Data => 0,
             FileClass::Log => 1,
-            FileClass::Temporary => return Ok(Reading::Unavailable("it is in another database, tempdb".to_owned())),
+            FileClass::Temporary => return Ok(Reading::unavailable("it is in another database, tempdb")),
         };
         let sql = format!("SELECT SUM(CAST(size AS bigint)) * 8192 FROM sys.database_files WHERE type = {kind}");
         readable(session, &sql)

@@ -41,7 +41,7 @@ impl PagesDialect for ExamplePages {
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         Ok(match class {
             FileClass::Data => Reading::Value(self.size_bytes(session)?),
-            _ => Reading::Unavailable("it is truncated".to_owned()),
+            _ => Reading::unavailable("it is truncated"),
         })
     }
 }

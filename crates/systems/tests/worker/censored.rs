@@ -110,7 +110,7 @@ fn what_nobody_began_until_the_end_is_in_the_response_times() {
     let late = record(stalled, "SELECT 1;", &load);
     assert!(value(&late, "response_p50") < 200.0);
     let Reading::Unavailable(why) = reading(&late, "response_p99") else { panic!("of those that were begun") };
-    assert!(why.starts_with("it lies among the 29"), "{why}");
+    assert!(why.reason.starts_with("it lies among the 29"), "{why}");
     assert_eq!(value(&late, FAILED_SHARE), 0.0, "nothing failed");
     assert!(value(&late, "service_p95") < 200.0, "the server itself was quick with the others");
 }
@@ -137,7 +137,7 @@ fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
     assert!(value(&starved, FAILED_SHARE) > 90.0);
     for id in ["response_p50", "response_p99", "pool_wait_p50", "response_max"] {
         let Reading::Unavailable(why) = reading(&starved, id) else { panic!("{id} has a value") };
-        assert!(why.contains("that did not succeed"), "{id}: {why}");
+        assert!(why.reason.contains("that did not succeed"), "{id}: {why}");
     }
 }
 
@@ -147,7 +147,9 @@ fn whoever_waits_for_the_pool_longer_than_anybody_was_served_is_not_forgotten() 
     let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: None });
     let load = Load { clients: 1_000, traffic: Traffic { pool, ..Traffic::default() }, ..Load::default() };
     let queued = record(server(10_000.0, 0.0, 10), "SELECT 1;", &load);
-    assert!(matches!(reading(&queued, "response_p50"), Reading::Unavailable(why) if why.contains("among the 9")));
+    assert!(
+        matches!(reading(&queued, "response_p50"), Reading::Unavailable(why) if why.reason.contains("among the 9"))
+    );
     // Five clients in turn: a wait at the end is no longer than usual.
     let few = Load { clients: 5, length: RunLength::Time(10 * S), ..load };
     let steady = record(server(10_000.0, 0.0, 10), "SELECT 1;", &few);
@@ -221,7 +223,7 @@ fn what_was_tried_again_for_longer_than_any_response_took_is_slower_than_all() {
     let unfair = record_of(Unfair(clock.clone()), &stubborn(), &load, &clock);
     assert_eq!((value(&unfair, FAILED_SHARE), value(&unfair, "errors")), (0.0, 0.0));
     let Reading::Unavailable(why) = reading(&unfair, "response_max") else { panic!("of those that succeeded") };
-    assert!(why.starts_with("it lies among the 1 of 501"), "{why}");
+    assert!(why.reason.starts_with("it lies among the 1 of 501"), "{why}");
     assert_eq!((value(&unfair, "over_500ms"), value(&unfair, "over_2s")), (1.0, 0.0), "what it has taken is known");
 }
 

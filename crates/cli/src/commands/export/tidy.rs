@@ -55,7 +55,7 @@ fn row(case: &Case, metric: &str) -> Row {
         direction: None,
         role: None,
         kind: String::new(),
-        value: Reading::Unavailable(String::new()),
+        value: Reading::unavailable(""),
         written: String::new(),
     }
 }

@@ -102,7 +102,7 @@ fn figure(id: &str, unit: &str, reading: Reading) -> Measurement {
 }
 
 fn known(value: Option<f64>, otherwise: &str) -> Reading {
-    value.map_or_else(|| Reading::Unavailable(otherwise.to_owned()), Reading::Value)
+    value.ok_or(otherwise).into()
 }
 
 fn step_failure(tried: &str, error: &AskError) -> Failure {
@@ -276,7 +276,7 @@ fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
 /// Between two readings.
 fn session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
     let used = before.and_then(|before| Ok(session_cpu_s(client)? - before));
-    figure(id, "s", used.map_or_else(Reading::Unavailable, Reading::Value))
+    figure(id, "s", used.into())
 }
 
 /// The server's record of the backup, by column.
@@ -301,10 +301,8 @@ fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
         .into_iter()
         .map(|(step, done)| figure(&format!("backup_percent/{step:03}"), "%", Reading::Value(done)))
         .collect();
-    let peak = match &seen.growth {
-        Ok(growth) => Reading::Value(growth.iter().map(|(_, bytes)| *bytes as f64).fold(0.0, f64::max)),
-        Err(reason) => Reading::Unavailable(reason.clone()),
-    };
+    let peak = seen.growth.as_ref().map(|growth| growth.iter().map(|(_, bytes)| *bytes as f64).fold(0.0, f64::max));
+    let peak = Reading::from(peak);
     all.push(figure("backup_peak_size", "bytes", peak));
     let told = |place: usize| known(heard.processed.get(place).copied(), "the server did not say it");
     all.push(figure("backup_pages", "pages", told(0)));
