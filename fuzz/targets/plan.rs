@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let form = if choice & 2 == 0 { Form::Whole } else { Form::Quick };
     let changes = Changes { set: set.into_iter().collect(), form, ..Changes::default() };
     let plan = match Plan::parse(text, "plan.toml", &changes, &CATALOG, 1) {
-        Ok(plan) => plan,
+        Ok((plan, _)) => plan,
         Err(errors) => {
             let _ = errors.to_string();
             return;

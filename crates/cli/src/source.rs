@@ -109,8 +109,9 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
         systems: systems(&source.system, &catalog),
         set: source.set.iter().map(|pair| split_override(pair)).collect::<Result<_, _>>()?,
     };
-    notes.extend(model::plan::renamed_keys(&text, &changes.set));
-    let plan = Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
+    let (plan, told) =
+        Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
+    notes.extend(told);
     let plan = match &source.target {
         None => plan,
         Some(target) => on_target(plan, target)?,
@@ -249,7 +250,7 @@ mod tests {
             for form in [Form::Whole, Form::Quick] {
                 let changes = Changes { form, ..Changes::default() };
                 let parsed = Plan::parse(plan.text, plan.name, &changes, &catalog, 1);
-                assert_eq!(parsed.unwrap_or_else(|errors| panic!("{errors}")).name, plan.name);
+                assert_eq!(parsed.unwrap_or_else(|errors| panic!("{errors}")).0.name, plan.name);
             }
             assert!(plan.about().len() > 30, "{}", plan.about());
         }

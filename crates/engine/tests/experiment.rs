@@ -33,6 +33,7 @@ fn registry() -> Registry {
 fn parse(text: &str) -> Plan {
     Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry().catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}"))
+        .0
 }
 
 fn options() -> Options {

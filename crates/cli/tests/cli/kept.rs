@@ -56,7 +56,7 @@ fn empty_store(scene: &Scene) -> PathBuf {
     let registry = engine::Registry::built_in();
     let path = scene.path().join("p.toml");
     let text = std::fs::read_to_string(&path).unwrap();
-    let plan = model::Plan::parse(&text, "p.toml", &Default::default(), &registry.catalog(), 7).unwrap();
+    let plan = model::Plan::parse(&text, "p.toml", &Default::default(), &registry.catalog(), 7).unwrap().0;
     let header = store::Header {
         etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
         build: "debug".to_owned(),

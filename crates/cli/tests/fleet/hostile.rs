@@ -139,7 +139,7 @@ fn packed(bytes: &[u8]) -> String {
 
 fn parse(text: &str) -> Plan {
     let catalog = Registry::built_in().catalog();
-    Plan::parse(text, "hostile.toml", &Changes::default(), &catalog, 1).unwrap_or_else(|errors| panic!("{errors}"))
+    Plan::parse(text, "hostile.toml", &Changes::default(), &catalog, 1).unwrap_or_else(|errors| panic!("{errors}")).0
 }
 
 fn at(engine: &str, url: &str) -> SystemPlan {

@@ -67,7 +67,7 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
         crate::server::programs().display().to_string()
     );
     let changes = model::plan::Changes::default();
-    let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();
+    let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
     assert!(matches!(task.action, Action::Step(_)));

@@ -43,6 +43,7 @@ impl Place {
         let changes = model::plan::Changes::default();
         Plan::parse(&text, "test.toml", &changes, &Registry::built_in().catalog(), 1)
             .unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+            .0
     }
 
     /// Why a case is refused before anything runs.

@@ -33,7 +33,7 @@ pub fn attempt(text: &str) -> (Ended, Outcome) {
 /// Runs a plan with changes as from the command line.
 pub fn attempt_changed(text: &str, changes: &Changes) -> (Ended, Outcome) {
     let registry = Registry::built_in();
-    let plan = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
+    let (plan, _) = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let folder = tempfile::tempdir().unwrap();
     let mut store = stored::create(&folder.path().join("x.etalon"), &plan);

@@ -67,7 +67,7 @@ fn task() -> Task {
     let text = format!("[systems.x]\nurl = \"sim:\"\n[[benchmarks]]\n{BENCHMARK}\n[schedule]\nduration = \"1s\"\n");
     let registry = Registry::built_in();
     let changes = model::plan::Changes::default();
-    let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
+    let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
     registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap()
 }
 
@@ -565,7 +565,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     let text = plan(&server, "", &keys("codec = \"none\""));
     let registry = Registry::built_in();
     let changes = model::plan::Changes::default();
-    let plan = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
+    let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
     let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };

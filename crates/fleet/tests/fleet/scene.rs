@@ -176,6 +176,7 @@ pub fn parse(text: &str) -> Plan {
     let catalog = Registry::built_in().catalog();
     Plan::parse(text, "test.toml", &model::plan::Changes::default(), &catalog, 1)
         .unwrap_or_else(|errors| panic!("{errors}"))
+        .0
 }
 
 pub fn measured(store: &Store) -> Vec<(u32, Measurement)> {

@@ -124,7 +124,7 @@ fn a_file_stays_étalon_s_when_it_is_written_to_and_moved_in_time() {
     let path = scratch.path().join("own");
     make(&path, MIB, &mut go_on).unwrap();
     let file = OpenOptions::new().write(true).open(&path).unwrap();
-    std::io::Write::write_all(&mut &file, &[1; 8192]).unwrap();
+    io::Write::write_all(&mut &file, &[1; 8192]).unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
     file.sync_all().unwrap();
     assert_eq!(Marker::of(&path).map(|marker| marker.state), Some(MarkerState::Made));

@@ -15,23 +15,24 @@ use crate::schedule::{Length, OnError, Order, Schedule};
 
 impl Plan {
     /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
-    /// `default_seed` the seed if `schedule` has none. A `url` of the form `env:NAME` is kept as it is.
+    /// `default_seed` the seed if `schedule` has none. A `url` of the form `env:NAME` is kept as it is. With the plan comes
+    /// what to tell who wrote it: a sentence for each key that has another name now.
     pub fn parse(
         text: &str,
         source: &str,
         changes: &Changes,
         catalog: &Catalog,
         default_seed: u64,
-    ) -> Result<Plan, PlanErrors> {
+    ) -> Result<(Plan, Vec<String>), PlanErrors> {
         let mut problems = Problems::new(source, text, changes);
         let plan = tree::parse(text, &mut problems).map(|mut root| {
-            renamed::keys(&mut root);
+            renamed::keys(&mut root, &mut problems);
             changes::apply(&mut root, changes, catalog, &mut problems);
             let file = PlanFile::read(&root, &mut problems);
             validated(file, source, catalog, default_seed, &mut problems)
         });
         match plan {
-            Some(plan) if problems.is_empty() => Ok(plan),
+            Some(plan) if problems.is_empty() => Ok((plan, problems.notes)),
             _ => Err(problems.into_errors()),
         }
     }

@@ -68,6 +68,8 @@ pub(super) struct Problems<'a> {
     /// Byte offset at which each line starts.
     line_starts: Vec<usize>,
     found: Vec<(u64, PlanError)>,
+    /// What is no error, each sentence once.
+    pub(super) notes: Vec<String>,
 }
 
 const QUOTED_CHARS: usize = 100;
@@ -75,7 +77,7 @@ const QUOTED_CHARS: usize = 100;
 impl<'a> Problems<'a> {
     pub(super) fn new(source: &'a str, text: &'a str, changes: &'a Changes) -> Problems<'a> {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Problems { source, text, changes, line_starts, found: Vec::new() }
+        Problems { source, text, changes, line_starts, found: Vec::new(), notes: Vec::new() }
     }
 
     pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
@@ -117,6 +119,12 @@ impl<'a> Problems<'a> {
             Origin::Whole | Origin::File(_) | Origin::System(_) => None,
         }
         .filter(|value| !value.starts_with(['[', '{']))
+    }
+
+    pub(super) fn note(&mut self, text: String) {
+        if !self.notes.contains(&text) {
+            self.notes.push(text);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

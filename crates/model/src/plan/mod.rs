@@ -33,7 +33,6 @@ pub use error::{PlanError, PlanErrors};
 pub use fleet::{CLIENTS_ON, FleetPlan};
 pub use redact::{MASK, Unmasked, percent_decoded, redact_text, redact_url, without_password};
 pub use reference::reference;
-pub use renamed::renamed_keys;
 pub use schema::json_schema;
 
 pub const MAX_CASES: u64 = 10_000;

@@ -31,7 +31,7 @@ pub(super) fn apply(root: &mut Vec<Entry>, overrides: &[(String, String)], probl
             (_, Err(message)) => Err(Refusal::new(format!("the argument's value is not TOML: {message}"))),
             (Some(keys), Ok(value)) => {
                 let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-                set(root, &keys, &value)
+                set(root, &keys, &value, problems)
             }
         };
         if let Err(refusal) = outcome {
@@ -60,7 +60,7 @@ fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, pr
         inner.iter().for_each(|entry| apply_entry(root, above, entry, problems));
     } else {
         let path: Vec<&str> = above.iter().map(String::as_str).collect();
-        if let Err(refusal) = set(root, &path, &entry.value) {
+        if let Err(refusal) = set(root, &path, &entry.value, problems) {
             problems.add(&entry.at, refusal.message, refusal.hint);
         }
     }
@@ -95,8 +95,8 @@ fn split(path: &str) -> Option<Vec<String>> {
     }
 }
 
-fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
-    let keys = &renamed::path(keys)[..];
+fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut Problems<'_>) -> Result<(), Refusal> {
+    let keys = &renamed::path(keys, problems)[..];
     match keys {
         ["systems", which, rest @ ..] => set_systems(root, which, rest, value),
         ["benchmarks", which, rest @ ..] => set_benchmarks(root, which, rest, value),

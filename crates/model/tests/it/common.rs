@@ -122,7 +122,7 @@ clients = [1, 4]
 "#;
 
 pub fn parse(text: &str) -> Result<Plan, PlanErrors> {
-    Plan::parse(text, "db.toml", &model::plan::Changes::default(), &catalog(), 7)
+    Plan::parse(text, "db.toml", &model::plan::Changes::default(), &catalog(), 7).map(|(plan, _)| plan)
 }
 
 pub fn parse_with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanErrors> {
@@ -134,6 +134,7 @@ pub fn parse_with(text: &str, overrides: &[(&str, &str)]) -> Result<Plan, PlanEr
         &catalog(),
         7,
     )
+    .map(|(plan, _)| plan)
 }
 
 pub fn errors(text: &str) -> String {

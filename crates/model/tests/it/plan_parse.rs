@@ -80,7 +80,7 @@ fn the_name_is_that_of_the_file() {
         (".toml", ".toml"),
     ] {
         assert_eq!(
-            Plan::parse(SMALL, source, &model::plan::Changes::default(), &catalog(), 0).unwrap().name,
+            Plan::parse(SMALL, source, &model::plan::Changes::default(), &catalog(), 0).unwrap().0.name,
             name,
             "{source}"
         );
