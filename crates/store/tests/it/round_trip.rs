@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use model::plan::{ComparisonRules, Connect, PrivateServer};
 use model::{
-    Benchmark, Direction, Facts, Length, Mark, MarkKind, Measurement, Metric, Nature, OnError, Order, Plan, Reading,
-    Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
+    Absence, Benchmark, Direction, Facts, Length, Mark, MarkKind, Measurement, Metric, Nature, OnError, Order, Plan,
+    Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -106,10 +106,9 @@ fn header() -> impl Strategy<Value = Header> {
 fn measurements() -> impl Strategy<Value = Vec<Measurement>> {
     let direction = select(vec![Direction::Higher, Direction::Lower, Direction::Neither]);
     let role = select(vec![Role::Primary, Role::Secondary, Role::Diagnostic]);
-    let reading = prop_oneof![
-        finite().prop_map(Reading::Value),
-        text().prop_map(|text| Reading::Unavailable(model::NoValue::from(text)))
-    ];
+    let kind = select(vec![Absence::Unavailable, Absence::Wrong, Absence::Unsupported, Absence::Failed]);
+    let missing = (kind, text()).prop_map(|(kind, reason)| Reading::Unavailable(kind.because(reason)));
+    let reading = prop_oneof![finite().prop_map(Reading::Value), missing];
     btree_map(text(), (text(), direction, role, reading), 0..8).prop_map(|all| {
         // Not sorted: the order is to be kept.
         all.into_iter()
