@@ -1,7 +1,7 @@
 //! One table filled by one statement in the server, timed by the published comparison of PostgreSQL on Linux and
 //! Windows (Guazzo, 2016).
 
-use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Reading, Role, WorkloadSpec};
+use model::{Direction, Measurement, Point, Reading, Role, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::session::{Session, SessionKind};
@@ -16,18 +16,10 @@ const MOST_DIGITS: i64 = 7;
 
 model::keys! {
     struct Keys {
-        thread_count: i64 = KeySpec::new(
-            "thread_count",
-            KeyKind::Int { min: 1, max: 10 },
-            Literal::Int(10),
-            "Different values of `thread_id`, on which the index is",
-        ),
-        digits: u32 = KeySpec::new(
-            "digits",
-            KeyKind::Int { min: 1, max: MOST_DIGITS },
-            Literal::Int(5),
-            "Each thread has 10 to this power rows",
-        ),
+        /// Different values of `thread_id`, on which the index is
+        thread_count: i64 = int(1..=10).or(10),
+        /// Each thread has 10 to this power rows
+        digits: u32 = int(1..=MOST_DIGITS).or(5),
     }
 }
 

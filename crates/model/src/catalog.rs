@@ -72,20 +72,6 @@ pub struct KeySpec {
     pub about: &'static str,
 }
 
-impl KeySpec {
-    /// A key that is `default` when not written.
-    #[must_use]
-    pub const fn new(name: &'static str, kind: KeyKind, default: Literal, about: &'static str) -> KeySpec {
-        KeySpec { name, kind, default: Some(default), about }
-    }
-
-    /// A key that a point of the sweep goes without when it is not written.
-    #[must_use]
-    pub const fn optional(name: &'static str, kind: KeyKind, about: &'static str) -> KeySpec {
-        KeySpec::new(name, kind, Literal::Absent, about)
-    }
-}
-
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadSpec {
     pub name: &'static str,

@@ -1,9 +1,10 @@
 //! A workload's keys, declared once: the declaration is their part of the plan's schema, their defaults, and a struct of
 //! typed values.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::catalog::{KeyKind, KeySpec};
+use crate::catalog::{KeyKind, KeySpec, Literal};
 use crate::duration;
 use crate::value::{Point, Value};
 
@@ -112,39 +113,119 @@ impl KeyKind {
     }
 }
 
+/// What a key takes, and what it is when not written: left out, unless there is a default of type `D`.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape<D> {
+    kind: KeyKind,
+    default: Option<Literal>,
+    of: PhantomData<D>,
+}
+
+impl<D> Shape<D> {
+    const fn of(kind: KeyKind) -> Shape<D> {
+        Shape { kind, default: Some(Literal::Absent), of: PhantomData }
+    }
+
+    /// Every plan has to write it.
+    #[must_use]
+    pub const fn required(self) -> Shape<D> {
+        Shape { default: None, ..self }
+    }
+
+    #[must_use]
+    pub const fn called(self, name: &'static str, about: &'static str) -> KeySpec {
+        KeySpec { name, kind: self.kind, default: self.default, about: about.trim_ascii_start() }
+    }
+}
+
+macro_rules! defaults {
+    ($($of:ty => $literal:ident,)*) => {
+        $(impl Shape<$of> {
+            #[must_use]
+            pub const fn or(self, default: $of) -> Shape<$of> {
+                Shape { default: Some(Literal::$literal(default)), ..self }
+            }
+        })*
+    };
+}
+
+defaults! { i64 => Int, f64 => Float, bool => Bool, &'static str => Text, }
+
+/// The shapes that [`keys!`](crate::keys!) knows, one for each [`KeyKind`].
+pub mod shapes {
+    use std::ops::RangeInclusive;
+
+    use super::Shape;
+    use crate::catalog::KeyKind;
+
+    type Words = &'static [&'static str];
+
+    pub const FLAG: Shape<bool> = Shape::of(KeyKind::Bool);
+    pub const DURATION: Shape<&'static str> = Shape::of(KeyKind::Duration);
+    pub const DURATION_RANGE: Shape<&'static str> = Shape::of(KeyKind::DurationRange);
+    pub const DURATIONS: Shape<&'static str> = Shape::of(KeyKind::Durations);
+    pub const TEXT: Shape<&'static str> = Shape::of(KeyKind::Text);
+
+    pub const fn int(within: RangeInclusive<i64>) -> Shape<i64> {
+        Shape::of(KeyKind::Int { min: *within.start(), max: *within.end() })
+    }
+
+    pub const fn float(within: RangeInclusive<f64>) -> Shape<f64> {
+        Shape::of(KeyKind::Float { min: *within.start(), max: *within.end() })
+    }
+
+    pub const fn choice(words: Words) -> Shape<&'static str> {
+        Shape::of(KeyKind::Choice(words))
+    }
+
+    pub const fn choice_or_file(words: Words) -> Shape<&'static str> {
+        Shape::of(KeyKind::ChoiceOrFile(words))
+    }
+
+    pub const fn mix(words: Words) -> Shape<&'static str> {
+        Shape::of(KeyKind::Mix(words))
+    }
+}
+
 /// Declares a workload's keys: a struct, whose `SPECS` are for the catalog and whose `read` takes its values from a point.
+/// A key's comment is what the documents say of it, its unit included; it has the field's name unless another is given.
 ///
 /// ```
-/// use model::{KeyKind, KeySpec, Literal, Point};
+/// use model::Point;
 ///
 /// model::keys! {
 ///     struct Keys {
-///         rows: u64 = KeySpec::new("rows", KeyKind::Int { min: 1, max: 1_000 }, Literal::Int(8), "Rows of a statement"),
-///         seed: Option<u64> = KeySpec::optional("seed", KeyKind::Int { min: 0, max: 9 }, "Seed of the data"),
+///         /// Rows of a statement
+///         rows: u64 = int(1..=1_000).or(8),
+///         /// Connections of the pool
+///         pool_size as "pool.size": Option<u64> = int(1..=9),
 ///     }
 /// }
 ///
 /// let keys = Keys::read(&Point::new()).unwrap();
-/// assert_eq!((keys.rows, keys.seed, Keys::SPECS.len()), (8, None, 2));
+/// assert_eq!((keys.rows, keys.pool_size, Keys::SPECS[0].about, Keys::SPECS[1].name), (8, None, "Rows of a statement", "pool.size"));
 /// ```
 #[macro_export]
 macro_rules! keys {
-    ($visibility:vis struct $name:ident { $($field:ident: $type:ty = $spec:expr,)* }) => {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    ($visibility:vis struct $keys:ident {
+        $($(#[doc = $about:literal])+ $field:ident $(as $name:literal)?: $type:ty = $shape:expr,)*
+    }) => {
         #[derive(Clone, Debug)]
-        $visibility struct $name {
-            $($visibility $field: $type,)*
+        $visibility struct $keys {
+            $($(#[doc = $about])+ $visibility $field: $type,)*
         }
 
-        impl $name {
-            $visibility const SPECS: &'static [$crate::KeySpec] = &[$($spec,)*];
+        impl $keys {
+            $visibility const SPECS: &'static [$crate::KeySpec; [$(stringify!($field)),*].len()] = {
+                use $crate::keys::shapes::*;
+                &[$($shape.called($crate::keys!(@name $field $($name)?), concat!($($about),+)),)*]
+            };
 
-            $visibility fn read(point: &$crate::Point) -> Result<$name, $crate::KeyError> {
-                Ok($name {
-                    $($field: {
-                        const SPEC: $crate::KeySpec = $spec;
-                        SPEC.read(point)?
-                    },)*
-                })
+            $visibility fn read(point: &$crate::Point) -> Result<$keys, $crate::KeyError> {
+                let [$($field,)*] = Self::SPECS;
+                Ok($keys { $($field: $field.read(point)?,)* })
             }
         }
     };
@@ -153,14 +234,18 @@ macro_rules! keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Literal;
 
     crate::keys! {
         struct Keys {
-            rows: u64 = KeySpec::new("rows", KeyKind::Int { min: 1, max: 9 }, Literal::Int(8), ""),
-            codec: String = KeySpec::new("codec", KeyKind::Choice(&["none", "zstd"]), Literal::Text("zstd"), ""),
-            wait: Option<Duration> = KeySpec::optional("wait", KeyKind::Duration, ""),
-            size: u32 = KeySpec { default: None, ..KeySpec::optional("size", KeyKind::Int { min: 0, max: 9 }, "") },
+            /// Rows
+            rows: u64 = int(1..=9).or(8),
+            /// What
+            /// compresses
+            codec: String = choice(&["none", "zstd"]).or("zstd"),
+            /// Pause
+            wait: Option<Duration> = DURATION,
+            /// Bytes
+            size: u32 = int(0..=9).required(),
         }
     }
 
@@ -184,5 +269,6 @@ mod tests {
         assert_eq!(read(&[("wait", text("soon"))]).unwrap_err().to_string(), "`wait` has no value");
         assert_eq!(Keys::read(&Point::new()).unwrap_err().key, "size");
         assert_eq!(Keys::SPECS.iter().map(|spec| spec.name).collect::<Vec<_>>(), ["rows", "codec", "wait", "size"]);
+        assert_eq!(Keys::SPECS[1].about, "What compresses");
     }
 }

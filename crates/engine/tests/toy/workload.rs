@@ -10,13 +10,14 @@ use load::error::FailureKind;
 use load::generator::{LoadShape, Threads};
 use load::traffic::Traffic;
 use load::worker::Pace;
-use model::{Direction, KeyKind, KeySpec, Literal, Measurement, Point, Role, WorkloadSpec};
+use model::{Direction, Measurement, Point, Role, WorkloadSpec};
 
 pub struct Increments;
 
 model::keys! {
     struct Keys {
-        clients: u32 = KeySpec::new("clients", KeyKind::Int { min: 1, max: 8 }, Literal::Int(1), "Clients"),
+        /// Clients
+        clients: u32 = int(1..=8).or(1),
     }
 }
 

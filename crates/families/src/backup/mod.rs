@@ -15,7 +15,7 @@ pub mod tool;
 use std::path::Path;
 
 use model::backup::OF_THE_BACKUP;
-use model::{KeyKind, KeySpec, Literal, Point, Value, WorkloadSpec};
+use model::{Point, Value, WorkloadSpec};
 
 use crate::backup::backups::{Compressor, Destination, Method, Preallocation, Scope, Sealing};
 use crate::backup::codec::Compression;
@@ -27,147 +27,69 @@ use procedure::{Procedure, Share};
 
 model::keys! {
     struct Keys {
-        size_mib: u64 = KeySpec::new(
-            "size_mib",
-            KeyKind::Int { min: 1, max: 1 << 20 },
-            Literal::Int(64),
-            "About how large the database is, in MiB",
-        ),
-        compressible: u64 = KeySpec::new(
-            "compressible",
-            KeyKind::Int { min: 0, max: 100 },
-            Literal::Int(75),
-            "Share of each row's text that is a pattern, in percent; the rest is random letters, of which a good codec saves \
-             a sixth",
-        ),
-        data_seed: u64 = KeySpec::new("data_seed", KeyKind::Int { min: 0, max: i64::MAX }, Literal::Int(1), "Seed of the data"),
-        method: String = KeySpec::new(
-            "method",
-            KeyKind::Choice(&Method::NAMES),
-            Literal::Text("native"),
-            "How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a backup",
-        ),
-        codec: String = KeySpec::new("codec", KeyKind::Choice(&codec::NAMES), Literal::Text("zstd"), "What compresses"),
-        level: u32 = KeySpec::new(
-            "level",
-            KeyKind::Int { min: 0, max: 22 },
-            Literal::Int(0),
-            "The codec's level; 0 is its usual one: gzip 6, lz4 1, zstd 3",
-        ),
-        workers: u32 = KeySpec::new(
-            "workers",
-            KeyKind::Int { min: 0, max: 256 },
-            Literal::Int(0),
-            "Threads that zstd compresses with, beside the one that feeds them",
-        ),
-        place: String = KeySpec::new(
-            "where",
-            KeyKind::Choice(&["server", "client", "own", "any"]),
-            Literal::Text("own"),
-            "Which process compresses: the server, the engine's client program, or étalon; `any` is étalon, and the server of an \
-             engine that writes its backups itself",
-        ),
-        max_rate_mib_s: u64 = KeySpec::new(
-            "max_rate_mib_s",
-            KeyKind::Int { min: 0, max: 1024 },
-            Literal::Int(0),
-            "The most MiB of source data a second that are backed up; 0 is no limit",
-        ),
-        server_cpu_percent: u64 = KeySpec::new(
-            "server_cpu_percent",
-            KeyKind::Int { min: 0, max: 100_000 },
-            Literal::Int(0),
-            "The most CPU time that a server of étalon's own, or SQL Server by its resource governor, may use during the \
-             backup, in percent of a core; 0 is no limit",
-        ),
-        restore_max_rate_mib_s: Option<u64> = KeySpec::optional(
-            "restore_max_rate_mib_s",
-            KeyKind::Int { min: 1, max: 1 << 20 },
-            "The most MiB of source data a second that are given to a restore; no limit without it",
-        ),
-        backup_cpu_percent: Option<u64> = KeySpec::optional(
-            "backup_cpu_percent",
-            KeyKind::Int { min: 1, max: 100_000 },
-            "The most CPU time that the server's process for the backup, or the engine's program, may use, in percent of \
-             a core; the rest of the server is left alone; no limit without it",
-        ),
-        backup_io_mib_s: Option<u64> = KeySpec::optional(
-            "backup_io_mib_s",
-            KeyKind::Int { min: 1, max: 1 << 20 },
-            "The most MiB a second that étalon, the engine's program and a private server's process for the backup each \
-             read from a disk, and as many that they write; no limit without it",
-        ),
-        restore_cpu_percent: Option<u64> = KeySpec::optional(
-            "restore_cpu_percent",
-            KeyKind::Int { min: 1, max: 100_000 },
-            "The most CPU time that the whole restore may use, in percent of a core: étalon, the engine's programs and the \
-             restored server together, or on SQL Server its session by the resource governor; no limit without it",
-        ),
-        restore_io_mib_s: Option<u64> = KeySpec::optional(
-            "restore_io_mib_s",
-            KeyKind::Int { min: 1, max: 1 << 20 },
-            "The most MiB a second that the whole restore reads from a disk, and as many that it writes; no limit without it",
-        ),
-        load_script: Option<String> = KeySpec::optional(
-            "load.script",
-            KeyKind::Mix(SCRIPTS),
-            "Transactions that run from before the backup to its end, as in the workload `transactions`; none without it",
-        ),
-        load_clients: Option<u32> = KeySpec::optional("load.clients", KeyKind::Int { min: 1, max: 100_000 }, "Clients of that load; one without it"),
-        load_scale: Option<u64> = KeySpec::optional(
-            "load.scale",
-            KeyKind::Int { min: 1, max: 20_000 },
-            "Size of that load's tables, which are backed up with the rest; 1 without it",
-        ),
-        load_rate: Option<f64> = KeySpec::optional(
-            "load.rate",
-            KeyKind::Float { min: 0.0, max: 1e9 },
-            "Transactions a second of that load, all clients together; as fast as the system answers without it",
-        ),
-        whole_server: bool = KeySpec::new(
-            "whole_server",
-            KeyKind::Bool,
-            Literal::Bool(false),
-            "Whether databases that étalon did not make may be copied, too: a base backup is of a whole server",
-        ),
-        folder: String = KeySpec::new(
-            "folder",
-            KeyKind::Text,
-            Literal::Text(""),
-            "Where the backup and what is restored from it lie for a while; empty is where private servers are. A server that \
-             writes its backups itself (SQL Server) takes it for a folder of its own; empty is its folder for backups",
-        ),
-        stripes: u32 = KeySpec::new(
-            "stripes",
-            KeyKind::Int { min: 1, max: 64 },
-            Literal::Int(1),
-            "SQL Server: files that the backup is written to at the same time",
-        ),
-        transfer_kib: u64 = KeySpec::new(
-            "transfer_kib",
-            KeyKind::Int { min: 0, max: 4096 },
-            Literal::Int(0),
-            "SQL Server: `MAXTRANSFERSIZE` in KiB, a multiple of 64; 0 is the server's own choice",
-        ),
-        destination: String = KeySpec::new(
-            "destination",
-            KeyKind::Choice(&["files", "nul"]),
-            Literal::Text("files"),
-            "SQL Server: `nul` throws the backup away, which leaves reading and compressing; there is no restore then",
-        ),
-        encrypt_backup: bool = KeySpec::new(
-            "encrypt_backup",
-            KeyKind::Bool,
-            Literal::Bool(false),
-            "SQL Server: whether the backup itself is encrypted, by a certificate that étalon makes and removes",
-        ),
-        preallocate: bool = KeySpec::new(
-            "preallocate",
-            KeyKind::Bool,
-            Literal::Bool(true),
-            "SQL Server: false turns on trace flag 3042 for the whole server during the backup, so that a compressed one takes \
-             no room beforehand",
-        ),
+        /// About how large the database is, in MiB
+        size_mib: u64 = int(1..=1 << 20).or(64),
+        /// Share of each row's text that is a pattern, in percent; the rest is random letters, of which a good codec
+        /// saves a sixth
+        compressible: u64 = int(0..=100).or(75),
+        /// Seed of the data
+        data_seed: u64 = int(0..=i64::MAX).or(1),
+        /// How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a
+        /// backup
+        method: String = choice(&Method::NAMES).or("native"),
+        /// What compresses
+        codec: String = choice(&codec::NAMES).or("zstd"),
+        /// The codec's level; 0 is its usual one: gzip 6, lz4 1, zstd 3
+        level: u32 = int(0..=22).or(0),
+        /// Threads that zstd compresses with, beside the one that feeds them
+        workers: u32 = int(0..=256).or(0),
+        /// Which process compresses: the server, the engine's client program, or étalon; `any` is étalon, and the
+        /// server of an engine that writes its backups itself
+        place as "where": String = choice(&["server", "client", "own", "any"]).or("own"),
+        /// The most MiB of source data a second that are backed up; 0 is no limit
+        max_rate_mib_s: u64 = int(0..=1024).or(0),
+        /// The most CPU time that a server of étalon's own, or SQL Server by its resource governor, may use during the
+        /// backup, in percent of a core; 0 is no limit
+        server_cpu_percent: u64 = int(0..=100_000).or(0),
+        /// The most MiB of source data a second that are given to a restore; no limit without it
+        restore_max_rate_mib_s: Option<u64> = int(1..=1 << 20),
+        /// The most CPU time that the server's process for the backup, or the engine's program, may use, in percent of
+        /// a core; the rest of the server is left alone; no limit without it
+        backup_cpu_percent: Option<u64> = int(1..=100_000),
+        /// The most MiB a second that étalon, the engine's program and a private server's process for the backup each
+        /// read from a disk, and as many that they write; no limit without it
+        backup_io_mib_s: Option<u64> = int(1..=1 << 20),
+        /// The most CPU time that the whole restore may use, in percent of a core: étalon, the engine's programs and
+        /// the restored server together, or on SQL Server its session by the resource governor; no limit without it
+        restore_cpu_percent: Option<u64> = int(1..=100_000),
+        /// The most MiB a second that the whole restore reads from a disk, and as many that it writes; no limit without
+        /// it
+        restore_io_mib_s: Option<u64> = int(1..=1 << 20),
+        /// Transactions that run from before the backup to its end, as in the workload `transactions`; none without it
+        load_script as "load.script": Option<String> = mix(SCRIPTS),
+        /// Clients of that load; one without it
+        load_clients as "load.clients": Option<u32> = int(1..=100_000),
+        /// Size of that load's tables, which are backed up with the rest; 1 without it
+        load_scale as "load.scale": Option<u64> = int(1..=20_000),
+        /// Transactions a second of that load, all clients together; as fast as the system answers without it
+        load_rate as "load.rate": Option<f64> = float(0.0..=1e9),
+        /// Whether databases that étalon did not make may be copied, too: a base backup is of a whole server
+        whole_server: bool = FLAG.or(false),
+        /// Where the backup and what is restored from it lie for a while; empty is where private servers are. A server
+        /// that writes its backups itself (SQL Server) takes it for a folder of its own; empty is its folder for
+        /// backups
+        folder: String = TEXT.or(""),
+        /// SQL Server: files that the backup is written to at the same time
+        stripes: u32 = int(1..=64).or(1),
+        /// SQL Server: `MAXTRANSFERSIZE` in KiB, a multiple of 64; 0 is the server's own choice
+        transfer_kib: u64 = int(0..=4096).or(0),
+        /// SQL Server: `nul` throws the backup away, which leaves reading and compressing; there is no restore then
+        destination: String = choice(&["files", "nul"]).or("files"),
+        /// SQL Server: whether the backup itself is encrypted, by a certificate that étalon makes and removes
+        encrypt_backup: bool = FLAG.or(false),
+        /// SQL Server: false turns on trace flag 3042 for the whole server during the backup, so that a compressed one
+        /// takes no room beforehand
+        preallocate: bool = FLAG.or(true),
     }
 }
 

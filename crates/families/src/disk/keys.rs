@@ -1,5 +1,4 @@
 use host::blocks::{Access, Cache};
-use model::{KeyKind, KeySpec, Literal};
 
 use super::blocks::{Affinity, BlockLoad, Pattern, Pools};
 use crate::dataset::{DataFile, Layout};
@@ -17,104 +16,53 @@ const MOST_CLIENTS: u64 = 65_536;
 
 model::keys! {
     pub(super) struct Keys {
-        op: String = KeySpec::new(
-            "op",
-            KeyKind::Choice(&["read", "write", "mixed"]),
-            Literal::Text("read"),
-            "What is done; `mixed` takes the share of reads from `read_percent`",
-        ),
-        pattern: String = KeySpec::new(
-            "pattern",
-            KeyKind::Choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]),
-            Literal::Text("random"),
-            "Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind \
-             the last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself; \
-             `sequential-split`, each in a part of its own; `stride`, so many blocks further each time",
-        ),
-        block_kb: u64 = KeySpec::new(
-            "block_kb",
-            KeyKind::Int { min: 1, max: 65_536 },
-            Literal::Int(8),
-            "Size of each operation in KiB; places are multiples of it",
-        ),
-        threads: u32 = KeySpec::new("threads", KeyKind::Int { min: 1, max: 256 }, Literal::Int(1), "Threads that ask"),
-        depth: u32 = KeySpec::new(
-            "depth",
-            KeyKind::Int { min: 1, max: 4_096 },
-            Literal::Int(1),
-            "Operations that each thread has under way at a time, on each of its files",
-        ),
-        cache: String = KeySpec::new(
-            "cache",
-            KeyKind::Choice(&["none", "hw", "fs", "all"]),
-            Literal::Text("hw"),
-            "Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the \
-             filesystem's, but a write ends when it is durable (O_DSYNC), or `all`",
-        ),
-        read_percent: Option<u32> = KeySpec::optional("read_percent", KeyKind::Int { min: 1, max: 99 }, "The share of reads where `op` is `mixed`"),
-        fsync_every: Option<u32> = KeySpec::optional(
-            "fsync_every",
-            KeyKind::Int { min: 1, max: 1_000_000_000 },
-            "Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends \
-             only with an `fdatasync`, which is part of its latency; no syncs without it",
-        ),
-        rate: Option<f64> = KeySpec::optional(
-            "rate",
-            KeyKind::Float { min: 0.0, max: 1e9 },
-            "Operations a second, all threads together, with response times from the intended start; as fast as the \
-             device answers without it",
-        ),
-        size_mb: Option<u64> = KeySpec::optional(
-            "size_mb",
-            KeyKind::Int { min: 1, max: MOST_MB as i64 },
-            "Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is",
-        ),
-        offset_kb: Option<u64> = KeySpec::optional(
-            "offset_kb",
-            KeyKind::Int { min: 0, max: 1_000_000_000_000 },
-            "Where in each file the span begins, in KiB; at its beginning without it",
-        ),
-        span_mb: Option<u64> = KeySpec::optional(
-            "span_mb",
-            KeyKind::Int { min: 1, max: 1_000_000_000 },
-            "How much of each file is worked on, in MiB; the rest of it without it",
-        ),
-        targets: Option<String> = KeySpec::optional(
-            "targets",
-            KeyKind::Text,
-            "Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file \
-             threads of its own, `a.dat@4:5000, b.dat@1:100` also a size in MiB in place of `size_mb`. One file of \
-             étalon's without it",
-        ),
-        stride_blocks: Option<u64> = KeySpec::optional(
-            "stride.blocks",
-            KeyKind::Int { min: 1, max: 1_000_000_000 },
-            "Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO",
-        ),
-        stride_rows: Option<u64> = KeySpec::optional(
-            "stride.rows",
-            KeyKind::Int { min: 1, max: 1_000_000_000 },
-            "Operations of a `stride` until it begins again one block further; as many as the span has without it",
-        ),
-        layout: Option<String> = KeySpec::optional(
-            "layout",
-            KeyKind::Choice(&["fresh", "fragmented"]),
-            "How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, \
-             in pieces of `fragment_kb` that lie apart; `fresh` without it",
-        ),
-        fragment_kb: Option<u64> = KeySpec::optional(
-            "fragment_kb",
-            KeyKind::Int { min: 4, max: 1_048_576 },
-            "Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger \
-             clusters makes them of clusters",
-        ),
-        affinity: Option<String> = KeySpec::optional(
-            "affinity",
-            KeyKind::Text,
-            "Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, \
-             each to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the \
-             `targets`; to none without it",
-        ),
+        /// What is done; `mixed` takes the share of reads from `read_percent`
+        op: String = choice(&["read", "write", "mixed"]).or("read"),
+        /// Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind the
+        /// last, whichever thread asked for that; `sequential-own`, each thread over the whole span by itself;
+        /// `sequential-split`, each in a part of its own; `stride`, so many blocks further each time
+        pattern: String = choice(&["random", "sequential", "sequential-own", "sequential-split", "stride"]).or("random"),
+        /// Size of each operation in KiB; places are multiples of it
+        block_kb: u64 = int(1..=65_536).or(8),
+        /// Threads that ask
+        threads: u32 = int(1..=256).or(1),
+        /// Operations that each thread has under way at a time, on each of its files
+        depth: u32 = int(1..=4_096).or(1),
+        /// Which caches may serve: `none` (O_DIRECT with O_DSYNC), `hw`, the device's (O_DIRECT), `fs`, the
+        /// filesystem's, but a write ends when it is durable (O_DSYNC), or `all`
+        cache: String = choice(&["none", "hw", "fs", "all"]).or("hw"),
+        /// The share of reads where `op` is `mixed`
+        read_percent: Option<u32> = int(1..=99),
+        /// Of so many writes of a thread on a file, whichever of its outstanding operations made them, the last ends
+        /// only with an `fdatasync`, which is part of its latency; no syncs without it
+        fsync_every: Option<u32> = int(1..=1_000_000_000),
+        /// Operations a second, all threads together, with response times from the intended start; as fast as the
+        /// device answers without it
+        rate: Option<f64> = float(0.0..=1e9),
+        /// Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is
+        size_mb: Option<u64> = int(1..=MOST_MB as i64),
+        /// Where in each file the span begins, in KiB; at its beginning without it
+        offset_kb: Option<u64> = int(0..=1_000_000_000_000),
+        /// How much of each file is worked on, in MiB; the rest of it without it
+        span_mb: Option<u64> = int(1..=1_000_000_000),
+        /// Files to work on, as in `a.dat, b.dat`, from the system's folder on; `a.dat@4, b.dat@1` gives each file
+        /// threads of its own, `a.dat@4:5000, b.dat@1:100` also a size in MiB in place of `size_mb`. One file of
+        /// étalon's without it
+        targets: Option<String> = TEXT,
+        /// Blocks from one operation of a `stride` to the next; 64 without it, as in SQLIO
+        stride_blocks as "stride.blocks": Option<u64> = int(1..=1_000_000_000),
+        /// Operations of a `stride` until it begins again one block further; as many as the span has without it
+        stride_rows as "stride.rows": Option<u64> = int(1..=1_000_000_000),
+        /// How a file lies that étalon makes: `fresh`, in as few pieces as the filesystem likes, or `fragmented`, in
+        /// pieces of `fragment_kb` that lie apart; `fresh` without it
+        layout: Option<String> = choice(&["fresh", "fragmented"]),
+        /// Size of a fragmented file's pieces in KiB, a multiple of 4; 4 without it. A filesystem with larger clusters
+        /// makes them of clusters
+        fragment_kb: Option<u64> = int(4..=1_048_576),
+        /// Processors that the threads are bound to: a mask such as `0x3`, each thread to any of it; `spread 0x3`, each
+        /// to one of it, in turn; `spread`, in turn to all; `0x1, 0x2`, a mask for the threads of each of the
+        /// `targets`; to none without it
+        affinity: Option<String> = TEXT,
     }
 }
 

@@ -11,7 +11,7 @@ mod insert;
 mod outcome;
 mod procedure;
 
-use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+use model::{Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::workload::{Action, Grants, Task, Workload};
@@ -25,18 +25,10 @@ const USUAL_PAGE_BYTES: u64 = 8192;
 
 model::keys! {
     struct Keys {
-        statements: u64 = KeySpec::new(
-            "statements",
-            KeyKind::Int { min: 1, max: 1_000_000_000 },
-            Literal::Int(128_000),
-            "How many statements are sent, one after another, each committed; the published test's number is the default",
-        ),
-        rows: u64 = KeySpec::new(
-            "rows",
-            KeyKind::Int { min: 1, max: 1_000 },
-            Literal::Int(8),
-            "Rows of a statement; each fills a page",
-        ),
+        /// How many statements are sent, one after another, each committed; the published test's number is the default
+        statements: u64 = int(1..=1_000_000_000).or(128_000),
+        /// Rows of a statement; each fills a page
+        rows: u64 = int(1..=1_000).or(8),
     }
 }
 

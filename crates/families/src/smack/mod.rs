@@ -18,7 +18,7 @@ mod token;
 
 use std::fmt::Display;
 
-use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+use model::{Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::texts::Texts;
@@ -57,44 +57,21 @@ const SCRIPTS: &[&str] = &["select-key", "select-key-fair", "update-select", "up
 
 model::keys! {
     struct Keys {
-        script: String = KeySpec::new(
-            "script",
-            KeyKind::ChoiceOrFile(SCRIPTS),
-            Literal::Text("select-key"),
-            "A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750",
-        ),
-        clients: u32 = KeySpec::new(
-            "clients",
-            KeyKind::Int { min: 1, max: MOST_CLIENTS as i64 },
-            Literal::Int(1),
-            "Clients at the same time, each on a connection of its own: `$1` of the script",
-        ),
-        arguments: String = KeySpec::new(
-            "arguments",
-            KeyKind::Text,
-            Literal::Text(""),
-            "All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come \
-             to `clients`",
-        ),
-        protocol: Protocol = KeySpec::new(
-            "protocol",
-            KeyKind::Choice(&["simple", "prepared"]),
-            Literal::Text("simple"),
-            "How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words \
-             as parameters",
-        ),
-        queries: Option<u64> = KeySpec::optional(
-            "queries",
-            KeyKind::Int { min: 1, max: i64::MAX },
-            "Queries of each client, instead of the schedule's length: rounds times the queries of the barrel",
-        ),
-        rate: f64 = KeySpec::new(
-            "rate",
-            KeyKind::Float { min: 0.0, max: 1e9 },
-            Literal::Float(0.0),
-            "Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the \
-             system answers",
-        ),
+        /// A built-in script, or the path of a `.smack` file; `-fair` draws from all rows, the others from 750
+        script: String = choice_or_file(SCRIPTS).or("select-key"),
+        /// Clients at the same time, each on a connection of its own: `$1` of the script
+        clients: u32 = int(1..=MOST_CLIENTS as i64).or(1),
+        /// All of `$1 $2 …`, between blanks, for a script that does not count its clients by `$1`; they must come to
+        /// `clients`
+        arguments: String = TEXT.or(""),
+        /// How queries travel: as text with the words in it, as super-smack sends them, or prepared with the words as
+        /// parameters
+        protocol: Protocol = choice(&["simple", "prepared"]).or("simple"),
+        /// Queries of each client, instead of the schedule's length: rounds times the queries of the barrel
+        queries: Option<u64> = int(1..=i64::MAX),
+        /// Queries a second, all clients together, latency counted from the intended start; 0 means as fast as the
+        /// system answers
+        rate: f64 = float(0.0..=1e9).or(0.0),
     }
 }
 

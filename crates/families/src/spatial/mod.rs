@@ -17,7 +17,7 @@ mod timing;
 
 use std::path::Path;
 
-use model::{KeyKind, KeySpec, Literal, Point, WorkloadSpec};
+use model::{Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::workload::{Action, Grants, Task, Workload};
@@ -47,50 +47,24 @@ pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, Str
 
 model::keys! {
     struct Keys {
-        side: i64 = KeySpec::new(
-            "side",
-            KeyKind::Int { min: 2, max: 1_000 },
-            Literal::Int(40),
-            "Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and \
-             12.5 times as many points. With `shapes` only the points are étalon's",
-        ),
-        points: String = KeySpec::new("points", KeyKind::Choice(&["uniform", "clustered"]), Literal::Text("uniform"), "How the points lie"),
-        data_seed: u64 = KeySpec::new(
-            "data_seed",
-            KeyKind::Int { min: 0, max: i64::MAX },
-            Literal::Int(1),
-            "Seed of the data: the same data on every machine",
-        ),
-        shapes: Option<String> = KeySpec::optional(
-            "shapes",
-            KeyKind::Text,
-            "A file of real shapes in place of drawn ones, in GeoJSON or TopoJSON, such as Natural Earth's countries; of a \
-             topology with several objects one is named, as in `countries-110m.json#countries`",
-        ),
-        queries: String = KeySpec::new(
-            "queries",
-            KeyKind::Text,
-            Literal::Text("core"),
-            "`core` is S1 to S12, `all` adds S13 to S15; or numbers, as in \"S4, S7\"",
-        ),
-        clients: u32 = KeySpec::new(
-            "clients",
-            KeyKind::Int { min: 1, max: 1_000 },
-            Literal::Int(1),
-            "Clients that ask the same query at the same time; a run lasts until the last of them has its answer",
-        ),
-        executions: u32 = KeySpec::new(
-            "executions",
-            KeyKind::Int { min: 1, max: 1_000 },
-            Literal::Int(10),
-            "How often each query is executed in a run, with warm caches; its figure is their mean",
-        ),
-        cold: bool = KeySpec::new(
-            "cold",
-            KeyKind::Bool,
-            Literal::Bool(true),
-            "Whether each query is also executed once after the caches were emptied, where that can be done",
-        ),
+        /// Size of the data: cells along one side of a square; there are side² polygons, a quarter as many lines and
+        /// 12.5 times as many points. With `shapes` only the points are étalon's
+        side: i64 = int(2..=1_000).or(40),
+        /// How the points lie
+        points: String = choice(&["uniform", "clustered"]).or("uniform"),
+        /// Seed of the data: the same data on every machine
+        data_seed: u64 = int(0..=i64::MAX).or(1),
+        /// A file of real shapes in place of drawn ones, in GeoJSON or TopoJSON, such as Natural Earth's countries; of
+        /// a topology with several objects one is named, as in `countries-110m.json#countries`
+        shapes: Option<String> = TEXT,
+        /// `core` is S1 to S12, `all` adds S13 to S15; or numbers, as in "S4, S7"
+        queries: String = TEXT.or("core"),
+        /// Clients that ask the same query at the same time; a run lasts until the last of them has its answer
+        clients: u32 = int(1..=1_000).or(1),
+        /// How often each query is executed in a run, with warm caches; its figure is their mean
+        executions: u32 = int(1..=1_000).or(10),
+        /// Whether each query is also executed once after the caches were emptied, where that can be done
+        cold: bool = FLAG.or(true),
     }
 }
 

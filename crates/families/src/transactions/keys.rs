@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{FromKey, KeyKind, KeySpec, Literal, Value};
+use model::{FromKey, Value};
 
 use super::SCRIPTS;
 use super::options::Options;
@@ -16,141 +16,68 @@ use load::stream::Retry;
 
 model::keys! {
     pub(super) struct Keys {
-        script: String = KeySpec::new(
-            "script",
-            KeyKind::Mix(SCRIPTS),
-            Literal::Text("tpcb-like"),
-            "What each transaction does: a built-in script, the path of a file in pgbench's language, or several \
-             with weights, as in `select-only@9, ./write.sql`",
-        ),
-        clients: u32 = KeySpec::new(
-            "clients",
-            KeyKind::Int { min: 1, max: 100_000 },
-            Literal::Int(1),
-            "Clients that run transactions at the same time, in each process; each has a connection of its own \
-             unless there is a pool",
-        ),
-        scale: u64 = KeySpec::new(
-            "scale",
-            KeyKind::Int { min: 1, max: 20_000 },
-            Literal::Int(1),
-            "Size of the tables: 100,000 accounts, 10 tellers and 1 branch for each step, as in pgbench",
-        ),
-        rate: f64 = KeySpec::new(
-            "rate",
-            KeyKind::Float { min: 0.0, max: 1e9 },
-            Literal::Float(0.0),
-            "Transactions a second, all clients together, latency counted from the intended start; 0 means as fast \
-             as the system answers",
-        ),
-        arrivals: Option<String> = KeySpec::optional(
-            "arrivals",
-            KeyKind::Choice(&["constant", "poisson"]),
-            "How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`",
-        ),
-        ramp: Option<Duration> = KeySpec::optional(
-            "ramp",
-            KeyKind::Duration,
-            "The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin \
-             at once without it",
-        ),
-        think_time: Option<(Duration, Duration)> = KeySpec::optional(
-            "think_time",
-            KeyKind::DurationRange,
-            "What a client waits between two transactions, without a connection of the pool: a time, or a range such \
-             as `50ms..249ms`; nothing without it",
-        ),
-        pause: Option<(Duration, Duration)> = KeySpec::optional(
-            "pause",
-            KeyKind::DurationRange,
-            "What a client waits between two statements of a transaction, its connection kept: a time or a range; \
-             nothing without it",
-        ),
-        reconnect: Option<u32> = KeySpec::optional(
-            "reconnect",
-            KeyKind::Int { min: 0, max: 1_000_000_000 },
-            "After how many transactions a connection is made anew; never without it",
-        ),
-        latency_limit: Option<Duration> = KeySpec::optional(
-            "latency_limit",
-            KeyKind::Duration,
-            "Responses beyond it are counted as late, and so is what failed; under a `rate`, transactions that are later than that before \
-             they begin are skipped and counted",
-        ),
-        limits: Option<Vec<Duration>> = KeySpec::optional(
-            "limits",
-            KeyKind::Durations,
-            "Responses beyond each of these are counted, with what failed or was skipped; 100ms, 1s, 5s and 10s without it",
-        ),
-        pool_size: Option<u32> = KeySpec::optional(
-            "pool.size",
-            KeyKind::Int { min: 1, max: 100_000 },
-            "Connections that the clients or tasks of a process share, first come, first served; without it each \
-             client has its own",
-        ),
-        acquire_timeout: Option<Duration> = KeySpec::optional(
-            "pool.acquire_timeout",
-            KeyKind::Duration,
-            "How long a client waits for a connection of the pool before its transaction has failed; for ever \
-             without it",
-        ),
-        tasks: Option<u32> = KeySpec::optional(
-            "tasks",
-            KeyKind::Int { min: 1, max: 1_000_000 },
-            "So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one \
-             transaction; the run ends when all have ended, whatever the schedule's warm-up and length",
-        ),
-        tasks_at_once: Option<u32> = KeySpec::optional(
-            "tasks_at_once",
-            KeyKind::Int { min: 1, max: 1_000_000 },
-            "At most so many tasks of a process are under way at a time, and each further one is due when one has \
-             ended; all at once without it",
-        ),
-        processes: Option<u32> = KeySpec::optional(
-            "processes",
-            KeyKind::Int { min: 1, max: 256 },
-            "Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it",
-        ),
-        protocol: Option<Protocol> = KeySpec::optional(
-            "protocol",
-            KeyKind::Choice(Protocol::WORDS),
-            "How statements travel, as by pgbench's `-M`: prepared once, `extended` (with parameters, parsed each time), or \
-             `simple` (as one text)",
-        ),
-        pipeline: Option<u32> = KeySpec::optional(
-            "pipeline",
-            KeyKind::Int { min: 1, max: 10_000 },
-            "Transactions that a client sends before it waits for the first of them; latency is then that of all of them \
-             together",
-        ),
-        define: Option<String> = KeySpec::optional(
-            "define",
-            KeyKind::Text,
-            "Variables of the script, as in `\"naccounts=1000, x=2\"`: pgbench's `-D`",
-        ),
-        max_tries: Option<u32> = KeySpec::optional(
-            "max_tries",
-            KeyKind::Int { min: 0, max: 1_000_000 },
-            "How often a transaction is tried that fails by a serialization failure or a deadlock, the first time included; \
-             0 means until it succeeds",
-        ),
-        retry_within: Option<Duration> = KeySpec::optional(
-            "retry_within",
-            KeyKind::Duration,
-            "How long after its intended start a transaction may be tried again; `\"0s\"` means without limit",
-        ),
-        threads: Option<u32> = KeySpec::optional(
-            "threads",
-            KeyKind::Int { min: 0, max: 1_024 },
-            "Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for each \
-             client",
-        ),
-        tables: Option<String> = KeySpec::optional(
-            "tables",
-            KeyKind::Choice(&["own", "none"]),
-            "`own`: pgbench's tables, made by étalon before each run; `none`: the script works on tables that are there, \
-             and étalon makes and drops nothing",
-        ),
+        /// What each transaction does: a built-in script, the path of a file in pgbench's language, or several with
+        /// weights, as in `select-only@9, ./write.sql`
+        script: String = mix(SCRIPTS).or("tpcb-like"),
+        /// Clients that run transactions at the same time, in each process; each has a connection of its own unless
+        /// there is a pool
+        clients: u32 = int(1..=100_000).or(1),
+        /// Size of the tables: 100,000 accounts, 10 tellers and 1 branch for each step, as in pgbench
+        scale: u64 = int(1..=20_000).or(1),
+        /// Transactions a second, all clients together, latency counted from the intended start; 0 means as fast as the
+        /// system answers
+        rate: f64 = float(0.0..=1e9).or(0.0),
+        /// How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`
+        arrivals: Option<String> = choice(&["constant", "poisson"]),
+        /// The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin at
+        /// once without it
+        ramp: Option<Duration> = DURATION,
+        /// What a client waits between two transactions, without a connection of the pool: a time, or a range such as
+        /// `50ms..249ms`; nothing without it
+        think_time: Option<(Duration, Duration)> = DURATION_RANGE,
+        /// What a client waits between two statements of a transaction, its connection kept: a time or a range; nothing
+        /// without it
+        pause: Option<(Duration, Duration)> = DURATION_RANGE,
+        /// After how many transactions a connection is made anew; never without it
+        reconnect: Option<u32> = int(0..=1_000_000_000),
+        /// Responses beyond it are counted as late, and so is what failed; under a `rate`, transactions that are later
+        /// than that before they begin are skipped and counted
+        latency_limit: Option<Duration> = DURATION,
+        /// Responses beyond each of these are counted, with what failed or was skipped; 100ms, 1s, 5s and 10s without
+        /// it
+        limits: Option<Vec<Duration>> = DURATIONS,
+        /// Connections that the clients or tasks of a process share, first come, first served; without it each client
+        /// has its own
+        pool_size as "pool.size": Option<u32> = int(1..=100_000),
+        /// How long a client waits for a connection of the pool before its transaction has failed; for ever without it
+        acquire_timeout as "pool.acquire_timeout": Option<Duration> = DURATION,
+        /// So many tasks in each process instead of clients: all due at the start (or over the `ramp`), each one
+        /// transaction; the run ends when all have ended, whatever the schedule's warm-up and length
+        tasks: Option<u32> = int(1..=1_000_000),
+        /// At most so many tasks of a process are under way at a time, and each further one is due when one has ended;
+        /// all at once without it
+        tasks_at_once: Option<u32> = int(1..=1_000_000),
+        /// Independent copies of the load, each with its clients or tasks, its pool and a thread; one without it
+        processes: Option<u32> = int(1..=256),
+        /// How statements travel, as by pgbench's `-M`: prepared once, `extended` (with parameters, parsed each time),
+        /// or `simple` (as one text)
+        protocol: Option<Protocol> = choice(Protocol::WORDS),
+        /// Transactions that a client sends before it waits for the first of them; latency is then that of all of them
+        /// together
+        pipeline: Option<u32> = int(1..=10_000),
+        /// Variables of the script, as in `"naccounts=1000, x=2"`: pgbench's `-D`
+        define: Option<String> = TEXT,
+        /// How often a transaction is tried that fails by a serialization failure or a deadlock, the first time
+        /// included; 0 means until it succeeds
+        max_tries: Option<u32> = int(0..=1_000_000),
+        /// How long after its intended start a transaction may be tried again; `"0s"` means without limit
+        retry_within: Option<Duration> = DURATION,
+        /// Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for
+        /// each client
+        threads: Option<u32> = int(0..=1_024),
+        /// `own`: pgbench's tables, made by étalon before each run; `none`: the script works on tables that are there,
+        /// and étalon makes and drops nothing
+        tables: Option<String> = choice(&["own", "none"]),
     }
 }
 

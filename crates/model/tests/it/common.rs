@@ -1,39 +1,32 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
 use model::catalog::Visibility;
-use model::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
+use model::keys::shapes::*;
+use model::{Catalog, EngineSpec, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
 static TRANSACTIONS: [KeySpec; 6] = [
-    KeySpec::new("clients", KeyKind::Int { min: 1, max: 10_000 }, Literal::Int(1), "Connections at once."),
-    KeySpec::new(
-        "script",
-        KeyKind::ChoiceOrFile(&["tpcb-like", "simple-update", "select-only"]),
-        Literal::Text("tpcb-like"),
-        "What each client does.",
-    ),
-    KeySpec::new(
-        "rate",
-        KeyKind::Float { min: 0.0, max: 1e9 },
-        Literal::Int(0),
-        "Transactions per second; 0 is no limit.",
-    ),
-    KeySpec::new("think", KeyKind::Duration, Literal::Text("0s"), "Pause between two transactions."),
-    KeySpec::new("prepared", KeyKind::Bool, Literal::Bool(true), "Whether statements are prepared once."),
-    KeySpec::new("note", KeyKind::Text, Literal::Text(""), "Anything."),
+    int(1..=10_000).or(1).called("clients", "Connections at once."),
+    choice_or_file(&["tpcb-like", "simple-update", "select-only"])
+        .or("tpcb-like")
+        .called("script", "What each client does."),
+    KeySpec {
+        default: Some(Literal::Int(0)),
+        ..float(0.0..=1e9).called("rate", "Transactions per second; 0 is no limit.")
+    },
+    DURATION.or("0s").called("think", "Pause between two transactions."),
+    FLAG.or(true).called("prepared", "Whether statements are prepared once."),
+    TEXT.or("").called("note", "Anything."),
 ];
 
 static BACKUP: [KeySpec; 8] = [
-    KeySpec {
-        default: None,
-        ..KeySpec::optional("codec", KeyKind::Choice(&["none", "zstd", "gzip"]), "The compression.")
-    },
-    KeySpec::new("rows", KeyKind::Int { min: 1, max: i64::MAX }, Literal::Int(1000), "Rows in the table."),
-    KeySpec::optional("script", KeyKind::Mix(&["tpcb-like", "select-only"]), "What runs beside it."),
-    KeySpec::optional("pool.size", KeyKind::Int { min: 1, max: 100 }, "Connections of the pool."),
-    KeySpec::optional("pool.acquire_timeout", KeyKind::Duration, "How long a client waits for one."),
-    KeySpec::optional("pause", KeyKind::DurationRange, "Pause between two statements."),
-    KeySpec::optional("limits", KeyKind::Durations, "Response limits."),
-    KeySpec::optional("file", KeyKind::ChoiceOrFile(&["own", "fair"]), "A file."),
+    choice(&["none", "zstd", "gzip"]).required().called("codec", "The compression."),
+    int(1..=i64::MAX).or(1000).called("rows", "Rows in the table."),
+    mix(&["tpcb-like", "select-only"]).called("script", "What runs beside it."),
+    int(1..=100).called("pool.size", "Connections of the pool."),
+    DURATION.called("pool.acquire_timeout", "How long a client waits for one."),
+    DURATION_RANGE.called("pause", "Pause between two statements."),
+    DURATIONS.called("limits", "Response limits."),
+    choice_or_file(&["own", "fair"]).called("file", "A file."),
 ];
 
 pub fn catalog() -> Catalog {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use model::keys::shapes::int;
 use model::plan::{Changes, Form, NamedSystem, Plan, PlanErrors};
-use model::{KeyKind, KeySpec, Length};
+use model::{KeySpec, Length};
 
 use crate::common::{SMALL, catalog};
 
@@ -106,7 +107,7 @@ fn a_plan_with_the_keys_of_earlier_versions_is_the_same_plan() {
     let said = "`blocks` in `schedule` is now called `rounds`: read as that";
     assert_eq!((told(&then, &whole), told(&now, &set("schedule.blocks"))), (vec![said.into()], vec![said.into()]));
     assert!(told(&now, &whole).is_empty());
-    static EXECUTIONS: [KeySpec; 1] = [KeySpec::optional("executions", KeyKind::Int { min: 1, max: 9 }, "")];
+    static EXECUTIONS: [KeySpec; 1] = [int(1..=9).called("executions", "")];
     let mut catalog = catalog();
     (catalog.workloads[1].name, catalog.workloads[1].keys) = ("spatial", &EXECUTIONS);
     let spatial = "[systems.a]\nurl = \"sqlite:x\"\n[[benchmarks]]\nworkload = \"spatial\"\nruns = 3\n\
