@@ -299,7 +299,7 @@ pub(crate) fn remove_files(files: impl IntoIterator<Item = PathBuf>) -> Result<(
     for file in files {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Failure::io(&format!("remove {}", file.display()), &error));
+                return Err(Failure::io(format!("remove {}", file.display()), &error));
             }
             _ => {}
         }
@@ -336,7 +336,7 @@ fn refuse_foreign(path: &Path, shape: FileShape) -> Result<(), Failure> {
     let bytes = match read_header(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(Failure::io(&tried(), &error)),
+        Err(error) => return Err(Failure::io(tried(), &error)),
     };
     let is_ours = match shape.marker {
         Marker::Within(says) => says(&bytes),
