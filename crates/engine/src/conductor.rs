@@ -19,7 +19,7 @@ use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Job, Places, Site};
 use families::dataset::Tables;
-use families::target::{Consent, OpenRequest};
+use families::system::{Consent, OpenRequest};
 use families::work::LoadKind;
 use families::work::{StreamTask, Work};
 use families::workload::{Action, Grants, Task};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use model::{Catalog, SystemPlan};
 
-use families::target::{Engine, OpenRequest, Target};
+use families::system::{Engine, OpenRequest, System};
 use families::workload::Workload;
 use load::error::{Failure, FailureKind};
 
@@ -71,7 +71,7 @@ impl Registry {
         Ok((self.engine(&resolved.engine)?, resolved))
     }
 
-    pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+    pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
         engine.open(&OpenRequest { system: &system, ..request.clone() })
     }

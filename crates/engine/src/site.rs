@@ -8,10 +8,10 @@ use model::{Case, Facts, RunRecord, Schedule, SystemPlan};
 use families::dataset::Tables;
 use families::session::SessionKind;
 use families::step::{self, StepContext};
-use families::target::{OpenRequest, Target};
+use families::system::{OpenRequest, System};
 use families::work::LoadKind;
-use families::work::OfTarget;
 use families::work::StreamTask;
+use families::work::SystemCounters;
 use families::workload::{Action, Task};
 use load::error::Failure;
 use load::generator::{LoadGenerator, LoadSpec, Local};
@@ -35,7 +35,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A [`Target`] with its host.
+/// A [`System`] with its host.
 pub trait Site: Send + Sync {
     fn carries(&self) -> LoadKind;
 
@@ -92,34 +92,34 @@ pub trait Places: Send + Sync {
 }
 
 pub struct Here {
-    target: Arc<dyn Target>,
-    system: SystemPlan,
+    system: Arc<dyn System>,
+    plan: SystemPlan,
 }
 
 impl Here {
-    pub fn new(target: Arc<dyn Target>, system: &SystemPlan) -> Here {
-        Here { target, system: system.clone() }
+    pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
+        Here { system, plan: plan.clone() }
     }
 }
 
 impl Site for Here {
     fn carries(&self) -> LoadKind {
-        self.target.carries()
+        self.system.carries()
     }
 
     fn files_per_client(&self) -> u64 {
-        self.target.files_per_client()
+        self.system.files_per_client()
     }
 
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
-        let target = &*self.target;
-        let mut facts = target.facts()?;
+        let system = &*self.system;
+        let mut facts = system.facts()?;
         for kind in session_kinds(cases) {
-            facts.absorb("session", target.session_facts(kind)?);
+            facts.absorb("session", system.session_facts(kind)?);
         }
         for (_, task) in cases {
             if let Action::Step(procedure) = &task.action {
-                facts.absorb("program", procedure.facts(target));
+                facts.absorb("program", procedure.facts(system));
             }
         }
         Ok(facts)
@@ -127,7 +127,7 @@ impl Site for Here {
 
     fn prepare(&self, job: &Job<'_>) -> Result<(), Failure> {
         match job.task.tables() {
-            Tables::Own => self.target.prepare(&job.task.dataset),
+            Tables::Own => self.system.prepare(&job.task.dataset),
             Tables::None => Ok(()),
         }
     }
@@ -138,38 +138,38 @@ impl Site for Here {
         generator: Option<&dyn LoadGenerator>,
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
-        let target = &*self.target;
-        target.settle()?;
+        let system = &*self.system;
+        system.settle()?;
         match &job.task.action {
             Action::Stream(stream) => {
-                let here = stream.work.on(target);
+                let here = stream.work.on(system);
                 let own = Local::new(&here);
                 let generator = generator.unwrap_or(&own);
-                Run { server: &OfTarget(target), generator, account: &stream.work, spec: job.spec(stream) }
+                Run { server: &SystemCounters(system), generator, account: &stream.work, spec: job.spec(stream) }
                     .run(observer)
             }
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);
-                let mut context = StepContext { target, schedule, seed, interrupt: job.interrupt, observer };
+                let mut context = StepContext { system, schedule, seed, interrupt: job.interrupt, observer };
                 step::run(&**procedure, &mut context)
             }
         }
     }
 
     fn reach(&self) -> Result<SystemPlan, Failure> {
-        self.target.reach(&self.system)
+        self.system.reach(&self.plan)
     }
 
     fn begin_round(&self) -> Result<(), Failure> {
-        self.target.begin_round()
+        self.system.begin_round()
     }
 
     fn revive(&self) -> Result<(), Failure> {
-        self.target.revive()
+        self.system.revive()
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
-        self.target.drop_all()
+        self.system.drop_all()
     }
 }
 

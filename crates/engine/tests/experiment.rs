@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
 use engine::{Conductor, Ended, ExperimentError, Registry};
-use families::target::Consent;
+use families::system::Consent;
 use load::observer::{Observer, Progress, Silent};
 use model::{Case, Plan, PlannedRun, RunRecord, RunState};
 use store::Store;

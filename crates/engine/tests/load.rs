@@ -15,8 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use engine::Registry;
-use families::target::Consent;
-use families::target::{OpenRequest, Target};
+use families::system::{Consent, OpenRequest, System};
 use families::work::RunTask;
 use families::work::StreamTask;
 use families::workload::Grants;
@@ -28,7 +27,7 @@ use model::plan::{Connect, PrivateServer};
 use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 struct Server {
-    target: Box<dyn Target>,
+    system: Box<dyn System>,
     scratch: tempfile::TempDir,
 }
 
@@ -47,7 +46,7 @@ fn server(max_connections: i64) -> Option<Server> {
     let request =
         OpenRequest { scratch_base: Some(scratch.path().to_owned()), ..OpenRequest::new(&system, Consent::OwnOnly) };
     match Registry::built_in().open(&request) {
-        Ok(target) => Some(Server { target, scratch }),
+        Ok(opened) => Some(Server { system: opened, scratch }),
         Err(failure) if failure.kind == FailureKind::Missing => {
             eprintln!("left out: {failure}");
             None
@@ -81,8 +80,8 @@ fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observ
         on_error: OnError::Stop,
     };
     let interrupt = AtomicBool::new(false);
-    let target = &*server.target;
-    RunTask { target, task: stream(task), schedule: &schedule, seed: 3, interrupt: &interrupt }.run(observer)
+    let system = &*server.system;
+    RunTask { system, task: stream(task), schedule: &schedule, seed: 3, interrupt: &interrupt }.run(observer)
 }
 
 fn value(record: &RunRecord, id: &str) -> f64 {
@@ -97,7 +96,7 @@ fn value(record: &RunRecord, id: &str) -> f64 {
 fn a_pool_larger_than_the_server_takes_goes_on_with_what_it_got() {
     let Some(server) = server(12) else { return };
     let task = task(&[("script", text("select-only")), ("clients", Value::Int(40)), ("pool.size", Value::Int(30))]);
-    server.target.prepare(&task.dataset).unwrap();
+    server.system.prepare(&task.dataset).unwrap();
     let record = run(&server, &task, Duration::from_secs(1), &mut Silent).unwrap();
     let got = value(&record, "pool_connections");
     assert!((4.0..12.0).contains(&got), "{got}");
@@ -107,7 +106,7 @@ fn a_pool_larger_than_the_server_takes_goes_on_with_what_it_got() {
     assert!(mark.detail.contains("53300") || mark.detail.contains("too many"), "{}", mark.detail);
     assert!(value(&record, "throughput") > 0.0 && value(&record, "pool_wait_p50") > 0.0);
     assert!(value(&record, "connect_max") > 0.0);
-    server.target.drop_all().unwrap();
+    server.system.drop_all().unwrap();
 }
 
 #[derive(Default)]
@@ -129,8 +128,8 @@ fn the_published_tasks_run_in_processes_of_their_own() {
         ("pool.size", Value::Int(10)),
         ("pool.acquire_timeout", text("60s")),
     ]);
-    server.target.prepare(&task.dataset).unwrap();
-    assert_eq!(server.target.scalar("SELECT count(*) FROM etalon.table_a").unwrap(), 1_000_000);
+    server.system.prepare(&task.dataset).unwrap();
+    assert_eq!(server.system.scalar("SELECT count(*) FROM etalon.table_a").unwrap(), 1_000_000);
     let mut tasks = Tasks::default();
     let record = run(&server, &task, Duration::from_millis(1), &mut tasks).unwrap();
     assert_eq!((value(&record, "errors"), value(&record, "pool_connections")), (0.0, 30.0));
@@ -142,10 +141,10 @@ fn the_published_tasks_run_in_processes_of_their_own() {
         assert!(log.tasks.windows(2).all(|pair| pair[0].ended_ns <= pair[1].ended_ns));
     }
     assert_eq!(
-        server.target.scalar("SELECT count(DISTINCT (thread_id, a_value)) FROM etalon.table_a").unwrap(),
+        server.system.scalar("SELECT count(DISTINCT (thread_id, a_value)) FROM etalon.table_a").unwrap(),
         1_000_000
     );
-    server.target.drop_all().unwrap();
+    server.system.drop_all().unwrap();
 }
 
 fn pid_file(folder: &Path) -> Option<PathBuf> {
@@ -171,7 +170,7 @@ fn a_server_that_freezes_ends_the_run_with_the_reason() {
     }
     let Some(server) = server(20) else { return };
     let task = task(&[("script", text("select-only")), ("clients", Value::Int(4))]);
-    server.target.prepare(&task.dataset).unwrap();
+    server.system.prepare(&task.dataset).unwrap();
     let pid = std::fs::read_to_string(pid_file(server.scratch.path()).unwrap()).unwrap();
     let postmaster = pid.lines().next().unwrap().to_owned();
     let began = Instant::now();
@@ -189,6 +188,6 @@ fn a_server_that_freezes_ends_the_run_with_the_reason() {
     assert!(text.contains("has not answered after the end of the run for 1"), "{text}");
     assert!(text.contains("4 operations were given up"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
-    server.target.revive().unwrap();
-    server.target.drop_all().unwrap();
+    server.system.revive().unwrap();
+    server.system.drop_all().unwrap();
 }

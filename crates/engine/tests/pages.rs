@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use families::session::SessionKind;
-use families::target::Target;
+use families::system::System;
 use load::datum::Datum;
 use load::error::Failure;
 use model::{Reading, RunRecord, SystemPlan, Value};
@@ -28,8 +28,8 @@ fn sqlite(folder: &Path, settings: &[(&str, &str)]) -> SystemPlan {
     system("sqlite", format!("sqlite:{}/pages.db", folder.display()), settings)
 }
 
-fn run(target: &dyn Target, statements: i64) -> Result<RunRecord, Failure> {
-    procedure::run("pages", target, &[("statements", Value::Int(statements))])
+fn run(system: &dyn System, statements: i64) -> Result<RunRecord, Failure> {
+    procedure::run("pages", system, &[("statements", Value::Int(statements))])
 }
 
 fn value(record: &RunRecord, id: &str) -> f64 {
@@ -81,9 +81,9 @@ fn assert_true(name: &str, record: &RunRecord) {
 #[test]
 fn sqlite_is_counted_to_the_byte() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let target =
+    let system =
         open(&sqlite(folder.path(), &[("page_size", "8192"), ("journal_mode", "WAL"), ("synchronous", "FULL")]));
-    let record = run(&*target, 100).unwrap();
+    let record = run(&*system, 100).unwrap();
     assert_sound("sqlite", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 8192.0);
     // A frame of the log is a page and 24 bytes; a commit syncs once.
@@ -91,24 +91,24 @@ fn sqlite_is_counted_to_the_byte() {
     assert!((800.0..1_300.0).contains(&frames), "{frames} frames");
     assert!((100.0..110.0).contains(&value(&record, "syncs/log")));
     assert!(value(&record, "wait_per_commit/log") > 0.0 && value(&record, "mib_write/log") > 0.0);
-    let again = run(&*target, 100).unwrap();
+    let again = run(&*system, 100).unwrap();
     assert_sound("sqlite, once more", &again, 100.0);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something was left behind");
 }
 
 #[test]
 fn sqlite_s_rollback_journal_is_a_log_too_and_pages_may_be_of_any_size() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let target = open(&sqlite(folder.path(), &[("synchronous", "OFF")]));
-    let record = run(&*target, 64).unwrap();
+    let system = open(&sqlite(folder.path(), &[("synchronous", "OFF")]));
+    let record = run(&*system, 64).unwrap();
     assert_eq!(value(&record, "page_size"), 4096.0);
     let pages = value(&record, "row_size") / 4096.0;
     assert!((0.99..1.25).contains(&pages), "a row takes {pages} pages");
     assert!(value(&record, "writes/log.journal") > 0.0);
     assert_eq!(value(&record, "syncs/log"), 0.0);
     assert_eq!(reason(&record, "avg_sync/log"), "there were no syncs");
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 /// The installed version and those named by [`MORE_POSTGRES`].
@@ -119,45 +119,45 @@ fn every_version_of_postgresql_accounts_for_what_it_writes() {
     let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| Some(folder.to_owned()));
     for bin_dir in std::iter::once(None).chain(folders) {
         let name = bin_dir.clone().unwrap_or_else(|| "the installed PostgreSQL".to_owned());
-        let target = open(&private("postgres", bin_dir, &timing));
-        let record = run(&*target, 300).unwrap();
+        let system = open(&private("postgres", bin_dir, &timing));
+        let record = run(&*system, 300).unwrap();
         assert_sound(&name, &record, 300.0);
         assert_true(&name, &record);
         assert!(value(&record, "avg_sync/log") > 0.0, "{name}");
         assert!(value(&record, "mib_write/log") > 0.0, "{name}");
         assert!((300.0..400.0).contains(&value(&record, "syncs/log")), "{name}");
         assert!(!notes(&record).contains("track_"), "{name}: {}", notes(&record));
-        target.drop_all().unwrap();
+        system.drop_all().unwrap();
     }
 }
 
 #[test]
 fn postgresql_without_timing_goes_on_and_says_how_to_switch_it_on() {
-    let target = open(&private("postgres", None, &[("fsync", "off")]));
-    let record = run(&*target, 32).unwrap();
+    let system = open(&private("postgres", None, &[("fsync", "off")]));
+    let record = run(&*system, 32).unwrap();
     assert!(reason(&record, "avg_write/log").contains("SET track_wal_io_timing = on"));
     assert!(notes(&record).contains("SET track_io_timing = on"), "{}", notes(&record));
     assert!(value(&record, "commits") > 0.0 && value(&record, "elapsed") > 0.0);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 #[test]
 fn mariadb_accounts_for_what_it_writes_by_file() {
-    let target = open(&private("mariadb", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
-    let record = run(&*target, 300).unwrap();
+    let system = open(&private("mariadb", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
+    let record = run(&*system, 300).unwrap();
     assert_sound("mariadb", &record, 300.0);
     assert_eq!(value(&record, "page_size"), 8192.0);
     assert!(value(&record, "writes/data.tio.ibd") >= 2_400.0);
     assert!(value(&record, "avg_write/data") > 0.0);
     assert!(reason(&record, "avg_write/log").contains("MDEV-27848"));
     assert_true("mariadb", &record);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 #[test]
 fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
-    let target = open(&private("mariadb", None, &[]));
-    let record = run(&*target, 100).unwrap();
+    let system = open(&private("mariadb", None, &[]));
+    let record = run(&*system, 100).unwrap();
     assert_sound("mariadb", &record, 100.0);
     assert_eq!(value(&record, "page_size"), 16_384.0);
     assert!(reason(&record, "avg_write/data").contains("performance_schema = ON"));
@@ -165,21 +165,21 @@ fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
     assert!(reason(&record, "avg_write/log").contains("MDEV-27848"));
     assert!(notes(&record).contains("performance_schema = ON"), "{}", notes(&record));
     assert!(value(&record, "write_bytes/data.innodb") > 0.0);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 /// Role of étalon's private servers.
 const OWNER: &str = "etalon";
 
-fn socket(target: &dyn Target) -> String {
-    let rows = target.session(SessionKind::Plain).unwrap().query("SHOW unix_socket_directories").unwrap();
+fn socket(system: &dyn System) -> String {
+    let rows = system.session(SessionKind::Plain).unwrap().query("SHOW unix_socket_directories").unwrap();
     match &rows[0][0] {
         Datum::Text(folder) => folder.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
-fn url(server: &dyn Target, role: &str) -> String {
+fn url(server: &dyn System, role: &str) -> String {
     format!("postgres://{role}@{}/postgres", socket(server).replace('/', "%2F"))
 }
 
@@ -189,15 +189,15 @@ fn a_role_without_rights_measures_what_it_may() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
     let mut admin = server.session(SessionKind::Plain).unwrap();
     admin.execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
-    let target = open(&system("postgres", url(&*server, "plain"), &[]));
-    let record = run(&*target, 16).unwrap();
+    let opened = open(&system("postgres", url(&*server, "plain"), &[]));
+    let record = run(&*opened, 16).unwrap();
     assert!(value(&record, "commits") > 0.0 && value(&record, "insert") > 0.0);
     assert!(reason(&record, "elapsed").contains("GRANT pg_checkpoint"), "{}", reason(&record, "elapsed"));
     assert!(reason(&record, "file_size/log").contains("permission denied"));
     assert!(reason(&record, "unseen/writes").contains("not étalon's own"));
     assert!(notes(&record).contains("no checkpoint, so that the elapsed time has no end"), "{}", notes(&record));
-    target.drop_all().unwrap();
-    drop(target);
+    opened.drop_all().unwrap();
+    drop(opened);
     drop(admin);
     server.drop_all().unwrap();
 }
@@ -206,7 +206,7 @@ fn a_role_without_rights_measures_what_it_may() {
 #[test]
 fn a_server_that_dies_fails_the_run() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
-    let target = open(&system("postgres", url(&*server, OWNER), &[]));
+    let opened = open(&system("postgres", url(&*server, OWNER), &[]));
     let kill = || {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'INSERT INTO tio%' AND \
                    pid <> pg_backend_pid()";
@@ -217,14 +217,14 @@ fn a_server_that_dies_fails_the_run() {
     };
     let failure = std::thread::scope(|scope| {
         let killer = scope.spawn(kill);
-        let failure = run(&*target, 1_000_000).unwrap_err();
+        let failure = run(&*opened, 1_000_000).unwrap_err();
         assert!(killer.join().unwrap(), "nothing was there to be ended");
         failure
     });
     assert!(failure.may_pass(), "{failure:?}");
-    let record = run(&*target, 16).unwrap();
+    let record = run(&*opened, 16).unwrap();
     assert_eq!(value(&record, "rows"), 128.0, "what half a run has left is gone");
-    target.drop_all().unwrap();
-    drop(target);
+    opened.drop_all().unwrap();
+    drop(opened);
     server.drop_all().unwrap();
 }

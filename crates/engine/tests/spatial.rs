@@ -15,7 +15,7 @@ use std::path::Path;
 
 use families::session::SessionKind;
 use families::spatial::Query;
-use families::target::Target;
+use families::system::System;
 use load::error::Failure;
 use model::{Absence, Measurement, NoValue, Reading, RunRecord, SystemPlan, Value};
 
@@ -26,8 +26,8 @@ fn sqlite(folder: &Path) -> SystemPlan {
     system("sqlite", format!("sqlite:{}/country.db", folder.display()), &[("synchronous", "OFF")])
 }
 
-fn run(target: &dyn Target, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
-    procedure::run("spatial", target, keys)
+fn run(system: &dyn System, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
+    procedure::run("spatial", system, keys)
 }
 
 fn small(side: i64) -> Vec<(&'static str, Value)> {
@@ -53,25 +53,25 @@ fn assert_all_right(name: &str, record: &RunRecord) {
 #[test]
 fn spatialite_answers_as_the_oracle_does() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let target = open(&sqlite(folder.path()));
-    let facts = target.session_facts(SessionKind::Spatial).unwrap();
+    let system = open(&sqlite(folder.path()));
+    let facts = system.session_facts(SessionKind::Spatial).unwrap();
     assert!(facts.get("spatialite.version").is_some());
     for (seed, points) in [(1, "uniform"), (2, "clustered")] {
         let mut keys = small(9);
         keys.extend([("data_seed", Value::Int(seed)), ("points", Value::Text(points.to_owned()))]);
-        assert_all_right(points, &run(&*target, &keys).unwrap());
+        assert_all_right(points, &run(&*system, &keys).unwrap());
     }
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 /// SQLite's planner must use the R-tree for the second table of a join, and not scan it.
 #[test]
 fn joins_in_spatialite_go_by_the_r_tree() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let target = open(&sqlite(folder.path()));
-    run(&*target, &small(9)).unwrap();
-    let mut session = target.session(SessionKind::Spatial).unwrap();
-    let dialect = target.spatial().unwrap();
+    let system = open(&sqlite(folder.path()));
+    run(&*system, &small(9)).unwrap();
+    let mut session = system.session(SessionKind::Spatial).unwrap();
+    let dialect = system.spatial().unwrap();
     for query in Query::all() {
         let sql = dialect.query(query, 4_096).unwrap();
         if !sql.contains("SpatialIndex") {
@@ -83,7 +83,7 @@ fn joins_in_spatialite_go_by_the_r_tree() {
         assert!(by_row, "{}: {steps:?}", query.name());
     }
     drop(session);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 /// Polygons with holes that touch in every way; lines at any angle, with points.
@@ -93,9 +93,9 @@ fn of_files() -> [Vec<(&'static str, Value)>; 2] {
     files.map(|file| [small(9), vec![("shapes", Value::Text(file))]].concat())
 }
 
-fn assert_all_right_of_shapes(name: &str, target: &dyn Target) {
+fn assert_all_right_of_shapes(name: &str, system: &dyn System) {
     for keys in of_files() {
-        let record = run(target, &keys).unwrap();
+        let record = run(system, &keys).unwrap();
         for measurement in record.measurements.iter().filter(|m| m.metric.id.starts_with("elapsed/")) {
             let Measurement { metric, reading } = measurement;
             assert!(matches!(reading, Reading::Value(ms) if *ms > 0.0), "{name}: {}: {reading:?}", metric.id);
@@ -107,35 +107,35 @@ fn assert_all_right_of_shapes(name: &str, target: &dyn Target) {
 #[test]
 fn spatialite_and_postgis_answer_as_the_oracle_does_on_shapes_of_a_file() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let target = open(&sqlite(folder.path()));
-    assert_all_right_of_shapes("spatialite", &*target);
-    target.drop_all().unwrap();
-    let target = open(&private("postgres", None, &[("fsync", "off")]));
-    assert_all_right_of_shapes("postgis", &*target);
-    target.drop_all().unwrap();
+    let system = open(&sqlite(folder.path()));
+    assert_all_right_of_shapes("spatialite", &*system);
+    system.drop_all().unwrap();
+    let system = open(&private("postgres", None, &[("fsync", "off")]));
+    assert_all_right_of_shapes("postgis", &*system);
+    system.drop_all().unwrap();
 }
 
 #[test]
 fn postgis_answers_as_the_oracle_does() {
-    let target = open(&private("postgres", None, &[("fsync", "off")]));
-    let facts = target.session_facts(SessionKind::Spatial).unwrap();
+    let system = open(&private("postgres", None, &[("fsync", "off")]));
+    let facts = system.session_facts(SessionKind::Spatial).unwrap();
     assert!(facts.get("postgis.version").is_some() && facts.get("geos.version").is_some());
     let mut keys = small(9);
     keys.push(("clients", Value::Int(3)));
-    assert_all_right("postgis", &run(&*target, &keys).unwrap());
-    target.drop_all().unwrap();
+    assert_all_right("postgis", &run(&*system, &keys).unwrap());
+    system.drop_all().unwrap();
 }
 
 /// MariaDB 10.11 gives wrong answers to three of the queries and none to two: both are found and shown, and stop
 /// nothing. Other versions may do better.
 #[test]
 fn mariadb_is_judged_query_by_query() {
-    let target = open(&private("mariadb", None, &[("innodb_flush_log_at_trx_commit", "0")]));
-    let product = target.facts().unwrap().get("server.product").unwrap().to_owned();
+    let system = open(&private("mariadb", None, &[("innodb_flush_log_at_trx_commit", "0")]));
+    let product = system.facts().unwrap().get("server.product").unwrap().to_owned();
     let mut keys = small(9);
     // With this seed's data a distance from a point to a line comes out wrong.
     keys.push(("data_seed", Value::Int(1)));
-    let record = run(&*target, &keys).unwrap();
+    let record = run(&*system, &keys).unwrap();
     let right =
         ["S2-area", "S3-length", "S4-inside", "S5-touch", "S6-cross", "S7-clip", "S9-buffer", "S10-knn", "S12-hull"];
     for query in right {
@@ -154,5 +154,5 @@ fn mariadb_is_judged_query_by_query() {
             "{within:?}"
         );
     }
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }

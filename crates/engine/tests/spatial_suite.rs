@@ -19,7 +19,7 @@ use families::session::{Session, SessionKind};
 use families::spatial::dialect::SpatialDialect;
 use families::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
 use families::step::{self, StepContext};
-use families::target::Target;
+use families::system::System;
 use families::work::Load;
 use families::workload::{Action, Grants, Task};
 use load::counters::{Counters, Placement};
@@ -86,7 +86,7 @@ fn window() -> i64 {
     4096
 }
 
-impl Target for Parrot {
+impl System for Parrot {
     fn facts(&self) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
@@ -197,7 +197,7 @@ fn suite(runs: i64, clients: i64) -> Task {
     workload.task(&point, &Grants::default()).unwrap()
 }
 
-fn run(target: &dyn Target, suite: &Task) -> Result<RunRecord, Failure> {
+fn run(system: &dyn System, suite: &Task) -> Result<RunRecord, Failure> {
     let Action::Step(procedure) = &suite.action else { panic!("the suite is a step") };
     let schedule = Schedule {
         rounds: 1,
@@ -209,7 +209,7 @@ fn run(target: &dyn Target, suite: &Task) -> Result<RunRecord, Failure> {
     };
     let interrupt = AtomicBool::new(false);
     let mut context =
-        StepContext { target, schedule: &schedule, seed: 3, interrupt: &interrupt, observer: &mut Silent };
+        StepContext { system, schedule: &schedule, seed: 3, interrupt: &interrupt, observer: &mut Silent };
     step::run(&**procedure, &mut context)
 }
 

@@ -14,8 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::Registry;
-use families::target::Consent;
-use families::target::{OpenRequest, Target};
+use families::system::{Consent, OpenRequest, System};
 use families::work::RunTask;
 use families::workload::{Action, Grants, Task};
 use load::error::{Failure, FailureKind};
@@ -36,7 +35,7 @@ fn system(url: &str, settings: &[(&str, Value)]) -> SystemPlan {
     }
 }
 
-fn open(url: &str) -> Result<Box<dyn Target>, Failure> {
+fn open(url: &str) -> Result<Box<dyn System>, Failure> {
     Registry::built_in().open(&OpenRequest::new(&system(url, &[]), Consent::OwnOnly))
 }
 
@@ -63,7 +62,7 @@ fn task(keys: &[(&str, Value)]) -> Task {
 }
 
 /// Without warm-up.
-fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<RunRecord, Failure> {
+fn run(system: &dyn System, task: &Task, transactions: u64) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("a script is a stream") };
     let schedule = Schedule {
         rounds: 1,
@@ -74,7 +73,7 @@ fn run(target: &dyn Target, task: &Task, transactions: u64) -> Result<RunRecord,
         on_error: OnError::Stop,
     };
     let interrupt = AtomicBool::new(false);
-    RunTask { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
 }
 
 fn value(record: &RunRecord, metric: &str) -> Option<f64> {
@@ -115,14 +114,14 @@ fn an_experiment_asks_in_t_sql() {
     let settings = [("recovery", text("simple")), ("lock_timeout", Value::Int(5000))];
     let system = system(&server.url(), &settings);
     let registry = Registry::built_in();
-    let target = registry.open(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
-    target.facts().unwrap();
+    let opened = registry.open(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
+    opened.facts().unwrap();
     let task = task(&[]);
-    target.prepare(&task.dataset).unwrap();
-    target.settle().unwrap();
-    let record = run(&*target, &task, 20).unwrap();
+    opened.prepare(&task.dataset).unwrap();
+    opened.settle().unwrap();
+    let record = run(&*opened, &task, 20).unwrap();
     assert_eq!(record.state, RunState::Measured);
-    target.drop_all().unwrap();
+    opened.drop_all().unwrap();
     let database = server.database();
     assert_eq!(database.history, 20);
     let copied = [("pgbench_accounts", 100_000), ("pgbench_branches", 1), ("pgbench_tellers", 10)];
@@ -157,14 +156,14 @@ fn two_engines_stand_in_one_plan() {
 #[test]
 fn every_script_and_protocol_counts_right() {
     let server = Server::plain();
-    let target = open(&server.url()).unwrap();
+    let system = open(&server.url()).unwrap();
     for protocol in ["prepared", "extended", "simple"] {
         for script in ["select-only", "select-update", "simple-update", "tpcb-like"] {
             let task = task(&[("script", text(script)), ("protocol", text(protocol)), ("clients", Value::Int(3))]);
             // Another test has loaded the tables.
             let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
-            target.prepare(&empty).unwrap();
-            let record = run(&*target, &task, 30).unwrap_or_else(|failure| panic!("{script}, {protocol}: {failure}"));
+            system.prepare(&empty).unwrap();
+            let record = run(&*system, &task, 30).unwrap_or_else(|failure| panic!("{script}, {protocol}: {failure}"));
             assert_eq!(record.state, RunState::Measured);
             assert_eq!(value(&record, "errors"), Some(0.0), "{script}, {protocol}: {:?}", record.marks);
         }
@@ -200,10 +199,10 @@ fn a_deadlock_s_victim_is_tried_again_and_other_errors_are_counted() {
             _ => None,
         };
         let server = Server::start(Encryption::None, Arc::new(script));
-        let target = open(&server.url()).unwrap();
+        let system = open(&server.url()).unwrap();
         let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
-        target.prepare(&empty).unwrap();
-        let record = run(&*target, &task(&[("max_tries", Value::Int(3))]), 5).unwrap();
+        system.prepare(&empty).unwrap();
+        let record = run(&*system, &task(&[("max_tries", Value::Int(3))]), 5).unwrap();
         assert_eq!(record.state, RunState::Measured, "{number}");
         if retried {
             assert_eq!((value(&record, "retries"), value(&record, "errors")), (Some(1.0), Some(0.0)), "{number}");
@@ -219,12 +218,12 @@ fn a_deadlock_s_victim_is_tried_again_and_other_errors_are_counted() {
 #[test]
 fn a_statement_that_the_server_does_not_take_is_named_before_the_run() {
     let server = Server::plain();
-    let target = open(&server.url()).unwrap();
+    let system = open(&server.url()).unwrap();
     let program = families::transactions::compile("FROBNICATE THE ROWS;", &[]).unwrap();
     let mut task = task(&[]);
     let Action::Stream(stream) = &mut task.action else { panic!("a script is a stream") };
     stream.work = program.into();
-    let failure = run(&*target, &task, 5).err().unwrap();
+    let failure = run(&*system, &task, 5).err().unwrap();
     let said = failure.to_string();
     assert!(said.contains("FROBNICATE") && said.contains("Incorrect syntax near 'ROWS'. [102"), "{said}");
 }
@@ -298,7 +297,7 @@ fn encryption_is_what_the_url_says() {
     let file = folder.path().join("ca.pem");
     std::fs::write(&file, pem).unwrap();
     let ca = format!("encrypt=true&ca_file={}", file.display());
-    let tls = |target: &dyn Target| target.facts().unwrap().get("path.tls").unwrap().to_owned();
+    let tls = |system: &dyn System| system.facts().unwrap().get("path.tls").unwrap().to_owned();
 
     let login_only = Server::start(Encryption::Login(Arc::clone(&config)), Arc::new(|_| None));
     assert_eq!(tls(&*open(&login_only.url()).unwrap()), "login only");
@@ -309,10 +308,10 @@ fn encryption_is_what_the_url_says() {
     assert!(tls(&*open(&forced.url_of("sa", PASSWORD, &exactly("mandatory"))).unwrap()).starts_with("TLSv1.2"));
     assert_eq!(tls(&*open(&login_only.url_of("sa", PASSWORD, &exactly("optional"))).unwrap()), "login only");
     let blind = forced.url_of("sa", PASSWORD, "encrypt=true&trust_server_certificate=true");
-    let target = open(&blind).unwrap();
+    let system = open(&blind).unwrap();
     let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
-    target.prepare(&empty).unwrap();
-    let record = run(&*target, &task(&[("clients", Value::Int(2))]), 10).unwrap();
+    system.prepare(&empty).unwrap();
+    let record = run(&*system, &task(&[("clients", Value::Int(2))]), 10).unwrap();
     assert_eq!(record.state, RunState::Measured);
 
     let unknown = Server::start(Encryption::Everything(Arc::clone(&others)), Arc::new(|_| None));
@@ -335,21 +334,21 @@ fn what_the_login_may_not_see_is_told_with_the_permission_that_it_takes() {
         [(300, "VIEW SERVER STATE permission was denied on object 'server'."), (297, "The user may not.")]
     {
         let server = Server::answering("sys.dm_os_", error(number, 1, 14, words));
-        let target = open(&server.url()).unwrap();
-        let facts = target.facts().unwrap();
+        let system = open(&server.url()).unwrap();
+        let facts = system.facts().unwrap();
         let reason = facts.entries["host.cpu_count"].reading.clone().unwrap_err();
         assert!(reason.contains(&format!("[{number}")) && reason.contains("GRANT VIEW SERVER STATE"), "{reason}");
         assert_eq!(facts.get("setting.max_degree_of_parallelism"), Some("0"));
-        let counters = target.counters().unwrap();
+        let counters = system.counters().unwrap();
         assert_eq!(counters.get("batch_requests"), None);
-        assert!(target.server_cpu_s().unwrap_err().contains("VIEW SERVER STATE"));
+        assert!(system.server_cpu_s().unwrap_err().contains("VIEW SERVER STATE"));
     }
 
     let settle =
         Server::answering("CHECKPOINT", error(262, 1, 14, "CHECKPOINT permission denied in database 'etalon'."));
-    let target = open(&settle.url()).unwrap();
-    target.settle().unwrap();
-    assert!(target.facts().unwrap().entries["checkpoint_before_run"].reading.is_err());
+    let system = open(&settle.url()).unwrap();
+    system.settle().unwrap();
+    assert!(system.facts().unwrap().entries["checkpoint_before_run"].reading.is_err());
 }
 
 #[test]
@@ -376,8 +375,8 @@ fn a_server_that_only_reads_is_told_from_one_that_may_not_be_written() {
 
     let refused = error(3906, 1, 16, "Failed to update database \"etalon\" because the database is read-only.");
     let server = Server::answering("CREATE TABLE [pgbench", refused);
-    let target = open(&server.url()).unwrap();
-    let failure = target.prepare(&task(&[]).dataset).unwrap_err();
+    let system = open(&server.url()).unwrap();
+    let failure = system.prepare(&task(&[]).dataset).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Permission, "{failure}");
     assert!(failure.cause.contains("[3906") && failure.hint.unwrap().contains("read-only"));
 }
@@ -422,11 +421,11 @@ fn a_server_that_breaks_the_protocol_or_goes_away_ends_no_worker() {
             }
         };
         let server = Server::start(Encryption::None, Arc::new(script));
-        let target = open(&server.url()).unwrap();
+        let system = open(&server.url()).unwrap();
         let empty = families::dataset::Dataset { name: "empty".to_owned(), ..Default::default() };
-        target.prepare(&empty).unwrap();
+        system.prepare(&empty).unwrap();
         let started = Instant::now();
-        let record = run(&*target, &task(&[("script", text("select-only")), ("clients", Value::Int(2))]), 20);
+        let record = run(&*system, &task(&[("script", text("select-only")), ("clients", Value::Int(2))]), 20);
         assert!(started.elapsed() < Duration::from_secs(20), "{broken:?}");
         match record {
             Ok(record) => {
@@ -437,7 +436,7 @@ fn a_server_that_breaks_the_protocol_or_goes_away_ends_no_worker() {
             }
             Err(failure) => assert_eq!(failure.kind, FailureKind::ConnectionLost, "{broken:?}: {failure}"),
         }
-        assert!(target.counters().is_ok(), "the control plane goes on");
+        assert!(system.counters().is_ok(), "the control plane goes on");
     }
 }
 
@@ -459,8 +458,8 @@ fn statistics_that_a_server_does_not_have_are_left_out() {
     let answers = |number| {
         let server =
             Server::answering("UPDATE STATISTICS", error(number, 1, 16, "'UPDATE STATISTICS' is not supported"));
-        let target = open(&server.url()).unwrap();
-        target.prepare(&task(&[]).dataset)
+        let system = open(&server.url()).unwrap();
+        system.prepare(&task(&[]).dataset)
     };
     answers(33_557_097).unwrap();
     assert!(answers(208).unwrap_err().cause.contains("not supported"));
@@ -469,11 +468,11 @@ fn statistics_that_a_server_does_not_have_are_left_out() {
 #[test]
 fn the_scripted_server_keeps_its_transactions_apart() {
     let server = Server::plain();
-    let target = open(&server.url()).unwrap();
-    let mut session = target.session(families::session::SessionKind::Plain).unwrap();
+    let system = open(&server.url()).unwrap();
+    let mut session = system.session(families::session::SessionKind::Plain).unwrap();
     session.execute("BEGIN TRANSACTION").unwrap();
     session.execute("INSERT INTO pgbench_history (tid) VALUES (1)").unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 0);
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 0);
     session.execute("COMMIT TRANSACTION").unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 1);
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 1);
 }

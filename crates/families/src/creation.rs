@@ -104,15 +104,15 @@ fn number(datum: &Datum) -> Option<f64> {
 
 impl Procedure for TableA {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let target = context.target;
-        let mut session = target.session(SessionKind::Plain)?;
+        let system = context.system;
+        let mut session = system.session(SessionKind::Plain)?;
         session.execute("CREATE TABLE table_a (thread_id INTEGER, a_value INTEGER)")?;
         session.execute("CREATE INDEX table_a_thread_id_idx ON table_a (thread_id)")?;
         context.progress("filling the table", 0, 1);
         let statement = self.insert();
-        let watch = Stopwatch::start(target);
+        let watch = Stopwatch::start(system);
         session.execute(&statement)?;
-        let spent = watch.read(target);
+        let spent = watch.read(system);
         self.check(&mut *session)?;
         Ok(Stepped::Done(outcome(spent, self.rows())))
     }

@@ -86,7 +86,7 @@ pub struct Dataset {
     pub afterwards: Vec<String>,
     /// Approximate, for estimates before the run.
     pub size_bytes: u64,
-    /// For targets without tables.
+    /// For systems without tables.
     pub files: Vec<DataFile>,
 }
 

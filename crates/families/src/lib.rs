@@ -1,4 +1,4 @@
-//! The families of load: what is asked of a system, in the words of traits that systems implement ([`target`]).
+//! The families of load: what is asked of a system, in the words of traits that systems implement ([`system`]).
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ pub mod session;
 pub mod smack;
 pub mod spatial;
 pub mod step;
-pub mod target;
+pub mod system;
 pub mod texts;
 pub mod transactions;
 pub mod work;

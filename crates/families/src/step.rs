@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use model::{Mark, Measurement, Reading, RunRecord, RunState, Schedule, Series};
 
-use crate::target::Target;
+use crate::system::System;
 use crate::workload::Procedure;
 use load::counters::Placement;
 use load::error::Failure;
@@ -11,7 +11,7 @@ use load::observer::{Observer, StepProgress};
 
 /// What a step works with.
 pub struct StepContext<'a> {
-    pub target: &'a dyn Target,
+    pub system: &'a dyn System,
     pub schedule: &'a Schedule,
     /// Equal for all systems of a round.
     pub seed: u64,
@@ -78,14 +78,14 @@ pub struct Spent {
 }
 
 impl Stopwatch {
-    pub fn start(target: &dyn Target) -> Stopwatch {
-        let cpu_s = cpu_s(target);
+    pub fn start(system: &dyn System) -> Stopwatch {
+        let cpu_s = cpu_s(system);
         Stopwatch { started: Instant::now(), cpu_s }
     }
 
-    pub fn read(&self, target: &dyn Target) -> Spent {
+    pub fn read(&self, system: &dyn System) -> Spent {
         let elapsed_s = self.started.elapsed().as_secs_f64();
-        let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(target)? - before));
+        let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(system)? - before));
         let cpu_s = match used {
             Ok(used) if used > 0.0 => Reading::Value(used),
             Ok(_) => Reading::unavailable("less CPU time than the operating system counts"),
@@ -96,10 +96,10 @@ impl Stopwatch {
 }
 
 /// Of étalon's process and the server.
-fn cpu_s(target: &dyn Target) -> Result<f64, String> {
+fn cpu_s(system: &dyn System) -> Result<f64, String> {
     let own = host::cpu::process_cpu()?.total().as_secs_f64();
-    match target.placement() {
+    match system.placement() {
         Placement::InProcess | Placement::OwnThreads => Ok(own),
-        Placement::Server => Ok(own + target.server_cpu_s()?),
+        Placement::Server => Ok(own + system.server_cpu_s()?),
     }
 }

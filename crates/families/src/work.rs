@@ -7,7 +7,7 @@ use model::{Mark, RunRecord, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, BlockLoad, Cursors};
-use crate::target::Target;
+use crate::system::System;
 use crate::transactions::{Program, counted};
 use load::beside::Beside;
 use load::counters::{Counters, Placement};
@@ -18,7 +18,7 @@ use load::observer::Observer;
 use load::run::{Account, Run, ServerCounters};
 use load::worker::{LoadCounts, WorkerContext};
 
-/// A load for a target.
+/// A load for a system.
 #[derive(Clone, Copy, Debug)]
 pub enum Load<'a> {
     Statements(&'a Program),
@@ -70,8 +70,8 @@ impl Work {
     }
 
     /// For one run.
-    pub fn on<'a>(&'a self, target: &'a dyn Target) -> WorkOn<'a> {
-        WorkOn { target, work: self, cursors: Cursors::of(self) }
+    pub fn on<'a>(&'a self, system: &'a dyn System) -> WorkOn<'a> {
+        WorkOn { system, work: self, cursors: Cursors::of(self) }
     }
 }
 
@@ -98,7 +98,7 @@ impl Account for Work {
 
 /// A system with its work.
 pub struct WorkOn<'a> {
-    target: &'a dyn Target,
+    system: &'a dyn System,
     work: &'a Work,
     /// Progress shared by the run's threads.
     cursors: Cursors,
@@ -106,7 +106,7 @@ pub struct WorkOn<'a> {
 
 impl Driver for WorkOn<'_> {
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
-        self.target.workers(clients, threads)
+        self.system.workers(clients, threads)
     }
 
     fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
@@ -114,7 +114,7 @@ impl Driver for WorkOn<'_> {
             Work::Statements(program) => Load::Statements(program),
             Work::Blocks(load) => Load::Blocks { load, cursors: &self.cursors },
         };
-        self.target.drive(load, context)
+        self.system.drive(load, context)
     }
 }
 
@@ -125,7 +125,7 @@ pub struct StreamTask {
 }
 
 pub struct RunTask<'a> {
-    pub target: &'a dyn Target,
+    pub system: &'a dyn System,
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
     pub seed: u64,
@@ -135,19 +135,19 @@ pub struct RunTask<'a> {
 
 impl RunTask<'_> {
     pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        self.run_by(&Local::new(&self.task.work.on(self.target)), observer)
+        self.run_by(&Local::new(&self.task.work.on(self.system)), observer)
     }
 
     /// Lasts as long as `beside`, instead of the schedule's length.
     pub fn run_beside(&self, beside: &Beside, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let _end_of_load = EndOfLoad(beside);
-        self.run_by(&Local::new(&self.task.work.on(self.target)).beside(beside), observer)
+        self.run_by(&Local::new(&self.task.work.on(self.system)).beside(beside), observer)
     }
 
     fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let RunTask { target, task, schedule, seed, interrupt } = *self;
+        let RunTask { system, task, schedule, seed, interrupt } = *self;
         let spec = LoadSpec { shape: &task.shape, schedule, seed, interrupt };
-        Run { server: &OfTarget(target), generator, account: &task.work, spec }.run(observer)
+        Run { server: &SystemCounters(system), generator, account: &task.work, spec }.run(observer)
     }
 }
 
@@ -160,9 +160,9 @@ impl Drop for EndOfLoad<'_> {
     }
 }
 
-pub struct OfTarget<'a>(pub &'a dyn Target);
+pub struct SystemCounters<'a>(pub &'a dyn System);
 
-impl ServerCounters for OfTarget<'_> {
+impl ServerCounters for SystemCounters<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
         self.0.counters()
     }

@@ -6,7 +6,7 @@ use crate::dataset::{Dataset, Tables};
 use crate::permits::Permits;
 use crate::session::SessionKind;
 use crate::step::{StepContext, Stepped};
-use crate::target::Target;
+use crate::system::System;
 use crate::texts::Texts;
 use crate::transactions::{Debug, Shell};
 use crate::work::{LoadKind, StreamTask, Work};
@@ -99,7 +99,7 @@ pub trait Procedure: Send + Sync {
     }
 
     /// Facts beyond the system's own, such as the versions of programs that the procedure calls.
-    fn facts(&self, _target: &dyn Target) -> Facts {
+    fn facts(&self, _system: &dyn System) -> Facts {
         Facts::default()
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::Registry;
 use engine::site::{Job, Places, Site};
 use families::dataset::Tables;
-use families::target::OpenRequest;
+use families::system::OpenRequest;
 use families::texts::Texts;
 use families::workload::{Action, Grants};
 use load::error::{Failure, FailureKind};

@@ -24,12 +24,12 @@ pub struct Counters {
     /// `commits` are those seen by the server; engines without them may have `statements` sent by clients. A run's
     /// counts are verified by these.
     pub counts: BTreeMap<Cow<'static, str>, Counter>,
-    /// Under a target of blocks, on its own host.
+    /// Of a disk's files, on its own host.
     #[serde(skip)]
     pub devices: Option<Devices>,
 }
 
-/// Under a target of blocks, at one instant.
+/// Of a disk's files, at one instant.
 #[derive(Clone, Debug)]
 pub struct Devices {
     /// From the filesystem's device down to the disks.

@@ -238,7 +238,7 @@ pub enum Instants {
 ///   connection that is gone, or where the system has rolled back by itself. Afterwards the client begins its next transaction.
 ///   What has failed leaves nothing. It is called after [`Lane::end_transaction`] has failed, too.
 /// - **Refusals.** What the engine cannot do, such as a pipeline or connections made anew, is refused by
-///   [`Target::drive`](families::target::Target::drive) before the load begins, and never done in another way.
+///   [`System::drive`](families::system::System::drive) before the load begins, and never done in another way.
 pub trait Lane {
     const INSTANTS: Instants = Instants::Worker;
 

@@ -14,7 +14,7 @@ use super::data_place::DataPlace;
 use super::kept::claim_file;
 use super::owner::MARKER;
 use families::dataset::{Dataset, Dialect, Table, Tables};
-use families::target::{OpenRequest, OsIo};
+use families::system::{OpenRequest, OsIo};
 use families::transactions::Program;
 use load::error::{Failure, FailureKind};
 use load::traffic::Traffic;

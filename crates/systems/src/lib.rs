@@ -20,7 +20,7 @@ pub mod sim;
 pub mod sqlite;
 pub mod sqlserver;
 
-use families::target::Engine;
+use families::system::Engine;
 
 /// The engines of this build: a new one adds its line here, and its folder above.
 pub const ENGINES: &[&dyn Engine] = &[

@@ -1,4 +1,4 @@
-use families::target::Consent;
+use families::system::Consent;
 use load::error::{Failure, FailureKind};
 
 /// Begins the marker of étalon's own databases.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Length, MarkKind, OnError, Order, Point, RunRecord, Schedule, Value};
 
-use families::target::Target;
+use families::system::System;
 use families::transactions::Transactions;
 use families::work::RunTask;
 use families::work::StreamTask;
@@ -36,7 +36,7 @@ enum On {
 }
 
 fn run(
-    target: &dyn Target,
+    system: &dyn System,
     on: On,
     script: &str,
     protocol: &str,
@@ -54,14 +54,14 @@ fn run(
     let task = Transactions.task(&point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
     if on == On::New {
-        target.prepare(&task.dataset).unwrap();
-        target.settle().unwrap();
+        system.prepare(&task.dataset).unwrap();
+        system.settle().unwrap();
     }
-    run_once(target, stream, Length::Transactions(EACH))
+    run_once(system, stream, Length::Transactions(EACH))
 }
 
 /// Without warm-up.
-pub(crate) fn run_once(target: &dyn Target, task: &StreamTask, length: Length) -> Result<RunRecord, Failure> {
+pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -> Result<RunRecord, Failure> {
     let schedule = Schedule {
         rounds: 1,
         warmup: Duration::ZERO,
@@ -71,7 +71,7 @@ pub(crate) fn run_once(target: &dyn Target, task: &StreamTask, length: Length) -
         on_error: OnError::Stop,
     };
     let interrupt = AtomicBool::new(false);
-    RunTask { target, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
 }
 
 fn count(record: &RunRecord, metric: &str) -> Option<u64> {
@@ -90,47 +90,47 @@ fn write(folder: &Path, name: &str, text: &str) -> String {
 }
 
 /// For every kind of load.
-pub(crate) fn counts_agree(target: &dyn Target, protocols: &[&str]) {
+pub(crate) fn counts_agree(system: &dyn System, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for protocol in protocols {
         for script in ["select-only", "select-update", "tpcb-like"] {
             let record =
-                run(target, On::New, script, protocol, &[]).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
+                run(system, On::New, script, protocol, &[]).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{script}, {protocol}");
         }
         let mut mix = vec!["select-only@2".to_owned()];
         for (name, text, per_transaction) in OWN {
             let script = write(folder.path(), name, text);
             let record =
-                run(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+                run(system, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
             assert_eq!(all_counted(&record, per_transaction), None, "{name}, {protocol}");
             mix.push(script);
         }
         let record =
-            run(target, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
+            run(system, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
         assert_eq!(is_not_counted(&record), None, "mix, {protocol}");
-        tables_of_others_make_no_difference(target, folder.path(), protocol);
-        what_is_explained_is_counted_or_said_not_to_be(target, folder.path(), protocol);
-        failures_are_allowed_for(target, folder.path(), protocol);
+        tables_of_others_make_no_difference(system, folder.path(), protocol);
+        what_is_explained_is_counted_or_said_not_to_be(system, folder.path(), protocol);
+        failures_are_allowed_for(system, folder.path(), protocol);
     }
 }
 
 /// Counted by sessions, since no rows are left.
-fn tables_of_others_make_no_difference(target: &dyn Target, folder: &Path, protocol: &str) {
+fn tables_of_others_make_no_difference(system: &dyn System, folder: &Path, protocol: &str) {
     let (name, text, per_transaction) = OWN[2];
     let script = write(folder, name, text);
     let none = ("tables", Value::Text("none".to_owned()));
-    let record = run(target, On::New, &script, protocol, &[none])
+    let record = run(system, On::New, &script, protocol, &[none])
         .unwrap_or_else(|f| panic!("tables = \"none\", {protocol}: {f}"));
     assert_eq!(is_not_counted(&record), None, "tables = \"none\", {protocol}");
     assert_eq!(all_counted(&record, per_transaction), None, "tables = \"none\", {protocol}");
 }
 
 /// Engines that do not count `EXPLAIN` say so without failing the run.
-fn what_is_explained_is_counted_or_said_not_to_be(target: &dyn Target, folder: &Path, protocol: &str) {
+fn what_is_explained_is_counted_or_said_not_to_be(system: &dyn System, folder: &Path, protocol: &str) {
     let script = write(folder, "explained", "EXPLAIN SELECT 1;\nSELECT 2;\n");
-    let record = run(target, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
+    let record = run(system, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
     match is_not_counted(&record) {
         Some(why) => assert!(why.contains("EXPLAIN"), "{protocol}: {why}"),
         None => assert_eq!(all_counted(&record, [2, 0, 2]), None, "explained, {protocol}"),
@@ -154,44 +154,44 @@ fn all_counted(record: &RunRecord, [statements, commits, transactions]: [u64; 3]
 }
 
 /// Failed work may or may not have been done, inside a transaction and outside.
-fn failures_are_allowed_for(target: &dyn Target, folder: &Path, protocol: &str) {
+fn failures_are_allowed_for(system: &dyn System, folder: &Path, protocol: &str) {
     let insert = "\\set b random(1, 500)\nINSERT INTO pgbench_branches (bid, bbalance) VALUES (:b, 0);\n";
     for (name, text) in
         [("failing", insert.to_owned()), ("failing-block", format!("BEGIN;\nSELECT 1;\n{insert}COMMIT;\n"))]
     {
         let script = write(folder, name, &text);
         // SQLite's writers wait for each other; lock time-outs are failures.
-        let record = run(target, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+        let record = run(system, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
         assert!(count(&record, "errors").unwrap() > 0, "{name}, {protocol}: nothing failed");
         assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
     }
 }
 
 /// A reconnect loses a session's counts: the run says so.
-pub(crate) fn new_connections_are_not_counted(target: &dyn Target) {
-    let record = run(target, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+pub(crate) fn new_connections_are_not_counted(system: &dyn System) {
+    let record = run(system, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("connections were made anew"), "{detail:?}");
     // A writing script's rows still count.
-    let record = run(target, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    let record = run(system, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     assert_eq!(is_not_counted(&record), None);
 }
 
 /// Behind a proxy with other sessions nothing is counted, and no run fails.
-pub(crate) fn sessions_elsewhere_are_not_counted(target: &dyn Target) {
-    let record = run(target, On::New, "select-only", "prepared", &[]).unwrap();
+pub(crate) fn sessions_elsewhere_are_not_counted(system: &dyn System) {
+    let record = run(system, On::New, "select-only", "prepared", &[]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("is not the one that the client was let into"), "{detail:?}");
 }
 
 /// Lanes that claim unsubmitted operations give no result.
-pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
+pub(crate) fn lies_are_caught(system: &dyn System, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let own = write(folder.path(), "two", OWN[0].1);
     let mix = format!("select-only, {own}");
     for protocol in protocols {
         for script in ["select-only", "select-update", &own, &mix] {
-            match run(target, On::New, script, protocol, &[]) {
+            match run(system, On::New, script, protocol, &[]) {
                 Err(failure) => {
                     assert_eq!(failure.kind, FailureKind::Verification, "{script}, {protocol}: {failure}");
                     assert!(failure.cause.contains("the client counted"), "{script}, {protocol}: {failure}");
@@ -202,8 +202,8 @@ pub(crate) fn lies_are_caught(target: &dyn Target, protocols: &[&str]) {
     }
 }
 
-/// Forwards methods to an inner target, except [`Target::drive`].
-macro_rules! delegate_to_target {
+/// Forwards methods to an inner system, except [`System::drive`].
+macro_rules! delegate_to_system {
     () => {
         fn facts(&self) -> Result<Facts, Failure> {
             self.0.facts()
@@ -238,4 +238,4 @@ macro_rules! delegate_to_target {
         }
     };
 }
-pub(crate) use delegate_to_target;
+pub(crate) use delegate_to_system;

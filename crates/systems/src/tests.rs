@@ -10,7 +10,7 @@ use families::pages::dialect::PagesDialect;
 use families::session::Session;
 use families::spatial::dialect::SpatialDialect;
 use families::spatial::query::Query;
-use families::target::Target;
+use families::system::System;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
@@ -59,14 +59,14 @@ fn words(text: &'static str) -> Vec<Datum> {
     text.split(' ').map(|word| Datum::Text(Cow::Borrowed(word))).collect()
 }
 
-fn target() -> Box<dyn Target> {
+fn system() -> Box<dyn System> {
     use model::SystemPlan;
     let url = "sim:".to_owned();
     let (name, engine) = ("s".to_owned(), "sim".to_owned());
     let system =
         SystemPlan { name, engine, url, settings: Default::default(), server: None, volume: None, alias_of: None };
-    let request = families::target::OpenRequest::new(&system, families::target::Consent::OwnOnly);
-    use families::target::Engine as _;
+    let request = families::system::OpenRequest::new(&system, families::system::Consent::OwnOnly);
+    use families::system::Engine as _;
     super::sim::Sim.open(&request).unwrap()
 }
 
@@ -80,7 +80,7 @@ fn pages_text(dialect: &dyn PagesDialect) -> Vec<String> {
     scribe.asked.extend([dialect.insert(8_192, 2), dialect.rows().to_owned()]);
     let _ = dialect.flush(&mut scribe);
     let _ = dialect.size_bytes(&mut scribe);
-    let _ = dialect.account(&*target(), &mut scribe);
+    let _ = dialect.account(&*system(), &mut scribe);
     for class in FileClass::ALL {
         let _ = dialect.file_bytes(class, &mut scribe);
     }
@@ -120,7 +120,7 @@ fn spatial_queries_are_asked_as_they_were_reviewed() {
 fn what_sql_server_counts_is_read() {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };
-    let account = sqlserver::pages::Pages.account(&*target(), &mut scribe).unwrap();
+    let account = sqlserver::pages::Pages.account(&*system(), &mut scribe).unwrap();
     let of = |figure| account.of_class(FileClass::Data, figure);
     assert_eq!((of(Figure::Reads), of(Figure::WriteStall)), (Reading::Value(211.0), Reading::Value(252_474.0)));
     assert_eq!(of(Figure::Syncs), Reading::Value(0.0), "it writes through");
@@ -136,7 +136,7 @@ fn counters_and_checkpoints_that_the_login_may_not_have_are_a_reason_and_no_fail
         assert!(dialect.flush(&mut lost).is_err(), "{}: a server that died", name);
     }
     let mut scribe = Scribe { refuses: Some(FailureKind::Permission), ..Scribe::default() };
-    let account = sqlserver::pages::Pages.account(&*target(), &mut scribe).unwrap();
+    let account = sqlserver::pages::Pages.account(&*system(), &mut scribe).unwrap();
     assert!(account.notes[0].contains("VIEW SERVER STATE"), "{:?}", account.notes);
     assert!(matches!(account.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
     let notes = sqlserver::pages::Pages.begin(&mut scribe).unwrap();

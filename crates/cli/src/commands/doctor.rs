@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use engine::Registry;
-use families::target::Consent;
-use families::target::OpenRequest;
+use families::system::{Consent, OpenRequest};
 use host::doctor::{Build, Check, Status};
 use model::{Facts, Plan};
 use serde_json::json;
@@ -46,9 +45,9 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
 fn look_at(plan: &Plan, registry: &Registry, paths: &mut Vec<(String, PathBuf)>) -> Result<Facts, CliError> {
     let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
     let request = OpenRequest::new(system, Consent::OwnOnly);
-    let target = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
-    let facts = target.facts().map_err(|failure| CliError::from(&failure));
-    target.drop_all().map_err(|failure| CliError::from(&failure))?;
+    let opened = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
+    let facts = opened.facts().map_err(|failure| CliError::from(&failure));
+    opened.drop_all().map_err(|failure| CliError::from(&failure))?;
     if let Some(path) = registry.data_directory(system) {
         paths.push(("data directory".to_owned(), path));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use engine::conductor::Options;
 use engine::{Conductor, Ended, ExperimentError, Registry};
-use families::target::Consent;
+use families::system::Consent;
 use families::transactions::Shell;
 use families::workload::Grants;
 use fleet::{Fleet, FleetOptions, Server};

@@ -9,8 +9,7 @@ use engine::Registry;
 use families::backup::backups::{BackupRequest, Compressor, Method, Scope};
 use families::backup::codec::Compression;
 use families::backup::meter::Meter;
-use families::target::Consent;
-use families::target::{OpenRequest, Target};
+use families::system::{Consent, OpenRequest, System};
 use families::workload::{Action, Grants};
 use model::Plan;
 
@@ -19,7 +18,7 @@ const PAIRS: usize = 12;
 const LEAST_SPEED: f64 = 0.97;
 
 /// Elapsed and CPU seconds of the client of one backup.
-fn once(target: &dyn Target, base: &Path, method: Method, codec: &str) -> (f64, f64) {
+fn once(system: &dyn System, base: &Path, method: Method, codec: &str) -> (f64, f64) {
     let scratch = tempfile::tempdir_in(base).unwrap();
     let [folder, work] = ["taken", "work"].map(|name| scratch.path().join(name));
     std::fs::create_dir(&folder).unwrap();
@@ -38,7 +37,7 @@ fn once(target: &dyn Target, base: &Path, method: Method, codec: &str) -> (f64, 
         interrupt: &interrupt,
     };
     let mut meter = Meter::default();
-    let taken = target.backups().unwrap().back_up(&request, &mut meter).unwrap();
+    let taken = system.backups().unwrap().back_up(&request, &mut meter).unwrap();
     assert!(taken.file.metadata().unwrap().len() > 1 << 20);
     // Étalon's own process only waits for the program.
     let cpu_s = match method {
@@ -68,22 +67,22 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
     );
     let changes = model::plan::Changes::default();
     let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();
-    let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
     assert!(matches!(task.action, Action::Step(_)));
-    target.prepare(&task.dataset).unwrap();
-    target.settle().unwrap();
+    system.prepare(&task.dataset).unwrap();
+    system.settle().unwrap();
     let mut misses = Vec::new();
     for codec in ["none", "zstd"] {
         // The first one of each reads the files into memory.
-        once(&*target, base, Method::BaseBackup, codec);
+        once(&*system, base, Method::BaseBackup, codec);
         let (mut speeds, mut cpus) = (Vec::new(), Vec::new());
         for pair in 0..PAIRS {
             let methods = [Method::BaseBackup, Method::PgBasebackup];
             let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
             let mut figures = [(0.0, 0.0); 2];
             for which in order {
-                figures[which] = once(&*target, base, methods[which], codec);
+                figures[which] = once(&*system, base, methods[which], codec);
             }
             speeds.push(figures[1].0 / figures[0].0);
             cpus.push(figures[0].1 / figures[1].1);
@@ -94,6 +93,6 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
             misses.push(codec);
         }
     }
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert!(misses.is_empty(), "missed: {misses:?}");
 }

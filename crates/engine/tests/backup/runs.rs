@@ -10,8 +10,7 @@ use families::backup::backups::{BackupRequest, Compressor, Method, Scope};
 use families::backup::codec::Compression;
 use families::backup::meter::Meter;
 use families::step::{self, StepContext};
-use families::target::Consent;
-use families::target::{OpenRequest, Target};
+use families::system::{Consent, OpenRequest, System};
 use families::workload::{Action, Grants};
 use load::error::{Failure, FailureKind};
 use load::observer::Silent;
@@ -62,27 +61,27 @@ impl Place {
     }
 }
 
-fn open(plan: &Plan) -> Box<dyn Target> {
+fn open(plan: &Plan) -> Box<dyn System> {
     let request = OpenRequest::new(&plan.systems[0], Consent::OwnOnly);
     Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-fn run_on(target: &dyn Target, plan: &Plan, interrupt: &AtomicBool) -> Result<RunRecord, Failure> {
+fn run_on(system: &dyn System, plan: &Plan, interrupt: &AtomicBool) -> Result<RunRecord, Failure> {
     let case = &plan.cases()[0];
     let task = Registry::built_in().workload("backup").unwrap().task(&case.point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
-    target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
-    target.settle().unwrap();
-    let mut context = StepContext { target, schedule: &plan.schedule, seed: 1, interrupt, observer: &mut Silent };
+    system.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
+    system.settle().unwrap();
+    let mut context = StepContext { system, schedule: &plan.schedule, seed: 1, interrupt, observer: &mut Silent };
     step::run(&**procedure, &mut context)
 }
 
 /// A plan's only run, from its system's start to its end.
 pub fn run(place: &Place, system: &str, keys: &str) -> Result<RunRecord, Failure> {
     let plan = place.plan(system, keys);
-    let target = open(&plan);
-    let record = run_on(&*target, &plan, &AtomicBool::new(false));
-    target.drop_all().unwrap();
+    let opened = open(&plan);
+    let record = run_on(&*opened, &plan, &AtomicBool::new(false));
+    opened.drop_all().unwrap();
     assert_eq!(place.left(), Vec::<PathBuf>::new(), "nothing stays behind");
     record
 }
@@ -215,8 +214,8 @@ fn a_disk_that_fills_leaves_no_half_backup() {
 fn a_backup_that_is_damaged_is_not_taken_for_restored() {
     let place = Place::new();
     let plan = place.plan(&place.sqlite(), "");
-    let target = open(&plan);
-    run_on(&*target, &plan, &AtomicBool::new(false)).unwrap();
+    let system = open(&plan);
+    run_on(&*system, &plan, &AtomicBool::new(false)).unwrap();
     let [taken, work, restored] = ["t", "w", "r"].map(|name| {
         fs::create_dir(place.path().join(name)).unwrap();
         place.path().join(name)
@@ -234,7 +233,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         server_side: families::backup::backups::ServerSide::default(),
         interrupt: &interrupt,
     };
-    let backups = target.backups().unwrap();
+    let backups = system.backups().unwrap();
     let backup = backups.back_up(&request, &mut Meter::default()).unwrap();
     let mut bytes = fs::read(&backup.file).unwrap();
     let middle = bytes.len() / 2;
@@ -244,21 +243,21 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
     let failure = backups.restore(&backup, &into, &mut Meter::default()).err().expect("a damaged backup is refused");
     assert!(failure.to_string().contains("read the backup"), "{failure}");
     drop(backups);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 #[test]
 fn an_interrupted_backup_is_no_run_and_leaves_nothing() {
     let place = Place::new();
     let plan = place.plan(&place.sqlite(), "");
-    let target = open(&plan);
+    let system = open(&plan);
     let interrupt = AtomicBool::new(true);
-    let record = run_on(&*target, &plan, &interrupt).unwrap();
+    let record = run_on(&*system, &plan, &interrupt).unwrap();
     assert_eq!(record.state, model::RunState::Aborted);
     assert!(place.left().is_empty());
     interrupt.store(false, Ordering::Relaxed);
-    assert_whole(&run_on(&*target, &plan, &interrupt).unwrap());
-    target.drop_all().unwrap();
+    assert_whole(&run_on(&*system, &plan, &interrupt).unwrap());
+    system.drop_all().unwrap();
 }
 
 pub const POSTGRES: &str = "server = { engine = \"postgres\" }";
@@ -432,15 +431,15 @@ fn a_key_file_that_is_lost_is_named_and_nothing_is_left() {
     let plan = place.plan(ENCRYPTED, "method = \"mariadb-dump\"");
     let request =
         OpenRequest { scratch_base: Some(servers.clone()), ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
-    let target = Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"));
+    let system = Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"));
     let is_key = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("key"));
     let keys: Vec<PathBuf> = files_below(&servers).into_iter().filter(is_key).collect();
     assert!(!keys.is_empty(), "{:?}", files_below(&servers));
     keys.iter().for_each(|key| fs::remove_file(key).unwrap());
-    let failure = run_on(&*target, &plan, &AtomicBool::new(false)).unwrap_err();
+    let failure = run_on(&*system, &plan, &AtomicBool::new(false)).unwrap_err();
     assert_eq!(failure.kind, FailureKind::Missing, "{failure}");
     assert!(failure.to_string().contains("read the key file"), "{failure}");
     assert_eq!(place.left(), Vec::<PathBuf>::new());
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_eq!(files_below(&servers), Vec::<PathBuf>::new(), "neither server nor key stays behind");
 }

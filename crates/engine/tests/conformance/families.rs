@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::Registry;
-use families::target::Target;
+use families::system::System;
 use families::work::StreamTask;
 use families::workload::{Action, Grants};
 use load::error::Failure;
@@ -26,19 +26,19 @@ fn text(text: &str) -> Value {
 }
 
 /// The task of a stream on tables that are made for it.
-fn prepared(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> StreamTask {
+fn prepared(system: &dyn System, workload: &str, keys: &[(&str, Value)]) -> StreamTask {
     let point: Point = keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let task = Registry::built_in().workload(workload).unwrap().task(&point, &Grants::default()).unwrap();
-    target.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
-    target.settle().unwrap();
+    system.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
+    system.settle().unwrap();
     let Action::Stream(stream) = task.action else { panic!("{workload} is a stream") };
     stream
 }
 
 /// A number that a query gives; nothing where no rows are held.
-fn count(target: &dyn Target, sql: &str) -> Option<i64> {
+fn count(system: &dyn System, sql: &str) -> Option<i64> {
     let none = |failure: Failure| assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
-    target.scalar(sql).map_err(none).ok()
+    system.scalar(sql).map_err(none).ok()
 }
 
 /// Each built-in script runs, its counts agree with the server's, and every run meets the same tables.
@@ -51,10 +51,10 @@ fn every_script_runs_and_is_counted(subject: &Subject) {
     for (script, clients) in [("select-only", 1), ("select-update", 2), ("simple-update", 2), ("tpcb-like", 3)] {
         let (scale, rate) = (("scale", Value::Int(1)), ("rate", Value::Float(0.0)));
         let keys = [("script", text(script)), ("clients", Value::Int(clients)), scale, rate];
-        let stream = prepared(&*subject.target, "transactions", &keys);
-        let sum = count(&*subject.target, "SELECT sum(abalance) FROM pgbench_accounts");
+        let stream = prepared(&*subject.system, "transactions", &keys);
+        let sum = count(&*subject.system, "SELECT sum(abalance) FROM pgbench_accounts");
         assert!(sum.is_none_or(|sum| sum == 0), "{script} meets what another run left");
-        let record = run_for(&*subject.target, &stream, &schedule);
+        let record = run_for(&*subject.system, &stream, &schedule);
         let record = record.unwrap_or_else(|failure| panic!("{script}: {failure}"));
         assert_eq!(record.state, RunState::Measured);
         assert!(value(&record, "throughput") > 0.0, "{script}");
@@ -75,8 +75,8 @@ fn a_script_on_the_tables_of_others_is_counted_or_says_that_it_is_not(subject: &
         ("scale", Value::Int(1)),
         ("rate", Value::Float(0.0)),
     ];
-    let stream = prepared(&*subject.target, "transactions", &keys);
-    let record = run(&*subject.target, &stream, 50).unwrap_or_else(|failure| panic!("{failure}"));
+    let stream = prepared(&*subject.system, "transactions", &keys);
+    let record = run(&*subject.system, &stream, 50).unwrap_or_else(|failure| panic!("{failure}"));
     let is_not_counted = record.marks.iter().any(|mark| mark.kind == MarkKind::NotCounted);
     let has_sessions = record.measurements.iter().any(|one| one.metric.id.starts_with("server_session_"));
     // A simulated system has nobody who could have counted.
@@ -93,14 +93,14 @@ fn super_smack_s_scripts_run(subject: &Subject) {
             ("protocol", text(protocol)),
             ("rate", Value::Float(0.0)),
         ];
-        let stream = prepared(&*subject.target, "super-smack", &keys);
+        let stream = prepared(&*subject.system, "super-smack", &keys);
         // T-SQL's `LEN` does not count the blanks at the end.
         let letters = if subject.name == "sqlserver" { "LEN(pass)" } else { "length(trim(pass))" };
         let changed = &format!("SELECT count(*) FROM http_auth WHERE {letters} < 25");
-        let count = |sql: &str| count(&*subject.target, sql);
+        let count = |sql: &str| count(&*subject.system, sql);
         assert!(count("SELECT count(*) FROM http_auth").is_none_or(|count| count == 90_000));
         assert!(count(changed).is_none_or(|count| count == 0), "it meets what another run left");
-        let record = run(&*subject.target, &stream, 40).unwrap_or_else(|failure| panic!("{protocol}: {failure}"));
+        let record = run(&*subject.system, &stream, 40).unwrap_or_else(|failure| panic!("{protocol}: {failure}"));
         assert_eq!(record.state, RunState::Measured);
         assert_eq!(record.marks.iter().find(|mark| mark.kind == MarkKind::Errors), None, "{protocol}");
         // 40 updates of 750 rows; few of them meet twice. The stock passwords have 25 letters, the new ones fewer.
@@ -111,7 +111,7 @@ fn super_smack_s_scripts_run(subject: &Subject) {
 /// A table that one statement makes inside the server: the same rows everywhere, or why the engine has no sessions.
 fn the_published_table_is_made(subject: &Subject) {
     let keys = [("thread_count", Value::Int(3)), ("digits", Value::Int(3))];
-    match step_of(&*subject.target, "table-creation", &keys) {
+    match step_of(&*subject.system, "table-creation", &keys) {
         Ok(record) => {
             assert!(value(&record, "elapsed") > 0.0);
             assert_eq!(subject.count("SELECT count(*) FROM table_a"), 3_000);
@@ -121,10 +121,10 @@ fn the_published_table_is_made(subject: &Subject) {
 }
 
 fn pages_are_filled_and_counted(subject: &Subject) {
-    let record = match step_of(&*subject.target, "pages", &[("statements", Value::Int(60))]) {
+    let record = match step_of(&*subject.system, "pages", &[("statements", Value::Int(60))]) {
         Ok(record) => record,
         Err(failure) => {
-            assert!(subject.target.pages().is_none() && failure.kind == FailureKind::Unsupported, "{failure}");
+            assert!(subject.system.pages().is_none() && failure.kind == FailureKind::Unsupported, "{failure}");
             return;
         }
     };
@@ -162,7 +162,7 @@ fn every_family_runs_on_a_named_server(subject: &Subject) {
         ("backup", &[("codec", text("none")), ("destination", text("nul"))], &["backup_rate", "backup_size"]),
     ];
     // A PostgreSQL that speaks TDS has no files, geometries and backups of SQL Server's, and says so of each figure.
-    let facts = subject.target.facts().unwrap();
+    let facts = subject.system.facts().unwrap();
     let stands_in = facts.get("server.product").is_some_and(|product| product.starts_with("Babelfish"));
     let is_known = |record: &RunRecord, metric: &str| match reading(record, metric) {
         Some(Reading::Value(_)) => true,
@@ -170,7 +170,7 @@ fn every_family_runs_on_a_named_server(subject: &Subject) {
         None => stands_in,
     };
     for (family, changed, metrics) in &families {
-        let record = step_of(&*subject.target, family, changed);
+        let record = step_of(&*subject.system, family, changed);
         let record = record.unwrap_or_else(|failure| panic!("{family}: {failure}"));
         for metric in *metrics {
             assert!(is_known(&record, metric), "{family}, {metric}: {:?}", reading(&record, metric));

@@ -3,8 +3,7 @@
 use std::fs;
 
 use families::dataset::Tables;
-use families::target::Consent;
-use families::target::OpenRequest;
+use families::system::{Consent, OpenRequest};
 use families::transactions::Protocol;
 use load::error::Failure;
 use load::error::FailureKind;
@@ -43,16 +42,16 @@ fn what_would_be_dropped_is_told(subject: &Subject) {
     assert!(told.contains("nothing") && told.contains(&shown), "{told}");
     let folder = subject.engine.data_directory(&system);
     assert_eq!(folder.as_deref(), path.parent());
-    let target = subject.open_another(&system).unwrap();
-    target.prepare(&rows(3)).unwrap();
+    let opened = subject.open_another(&system).unwrap();
+    opened.prepare(&rows(3)).unwrap();
     assert!(path.is_file(), "the database is not where the URL says");
     let told = subject.engine.would_drop(&system);
     assert!(!told.contains("nothing") && told.contains(&shown), "{told}");
-    let facts = target.facts().unwrap();
+    let facts = opened.facts().unwrap();
     let data = facts.get("data_directory.path").unwrap_or_default().to_owned();
     assert!(data.starts_with(folder.unwrap().to_str().unwrap()), "the data are in {data}");
-    target.drop_all().unwrap();
-    drop(target);
+    opened.drop_all().unwrap();
+    drop(opened);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "precious").unwrap();
     let told = subject.engine.would_drop(&system);
@@ -70,11 +69,11 @@ fn nothing_is_left_behind_and_nothing_else_is_taken(subject: &Subject) {
             fs::create_dir_all(folder).unwrap();
             fs::write(&beside, "precious").unwrap();
         }
-        let target = subject.open_another(&system).unwrap();
-        target.prepare(&rows(3)).unwrap();
-        run(&*target, &stream(INSERT, Protocol::Prepared, 2), 3).unwrap();
-        target.drop_all().unwrap();
-        drop(target);
+        let opened = subject.open_another(&system).unwrap();
+        opened.prepare(&rows(3)).unwrap();
+        run(&*opened, &stream(INSERT, Protocol::Prepared, 2), 3).unwrap();
+        opened.drop_all().unwrap();
+        drop(opened);
         if neighbour {
             let left: Vec<_> = fs::read_dir(folder).unwrap().flatten().map(|file| file.path()).collect();
             assert_eq!(left, std::slice::from_ref(&beside));
@@ -98,18 +97,18 @@ fn the_tables_of_others_stay(subject: &Subject) {
         return;
     }
     assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
-    let target = subject.open_another(&own).unwrap();
-    target.prepare(&rows(3)).unwrap();
-    target.settle().unwrap();
+    let system = subject.open_another(&own).unwrap();
+    system.prepare(&rows(3)).unwrap();
+    system.settle().unwrap();
     fs::copy(&made, &path).unwrap();
-    target.drop_all().unwrap();
-    drop(target);
+    system.drop_all().unwrap();
+    drop(system);
     for kept in [5, 10] {
-        let target = open().unwrap();
-        run(&*target, &stream(INSERT, Protocol::Prepared, 1), 5).unwrap();
-        assert_eq!(target.scalar("SELECT count(*) FROM conformance_log").unwrap(), kept);
-        target.drop_all().unwrap();
-        drop(target);
+        let system = open().unwrap();
+        run(&*system, &stream(INSERT, Protocol::Prepared, 1), 5).unwrap();
+        assert_eq!(system.scalar("SELECT count(*) FROM conformance_log").unwrap(), kept);
+        system.drop_all().unwrap();
+        drop(system);
         assert!(path.is_file(), "somebody's tables were dropped");
     }
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -118,12 +117,12 @@ fn the_tables_of_others_stay(subject: &Subject) {
 /// Closing what has settled changes nothing: nothing was owed to the file.
 fn what_has_settled_is_in_the_file(subject: &Subject) {
     let (system, path) = subject.another("settled");
-    let target = subject.open_another(&system).unwrap();
-    target.prepare(&rows(3)).unwrap();
-    run(&*target, &stream(INSERT, Protocol::Prepared, 2), 50).unwrap();
-    target.settle().unwrap();
+    let opened = subject.open_another(&system).unwrap();
+    opened.prepare(&rows(3)).unwrap();
+    run(&*opened, &stream(INSERT, Protocol::Prepared, 2), 50).unwrap();
+    opened.settle().unwrap();
     let settled = fs::read(&path).unwrap();
-    drop(target);
+    drop(opened);
     assert!(fs::read(&path).unwrap() == settled, "what was written had not reached the file");
     let again: Result<_, Failure> = subject.open_another(&system);
     again.unwrap().drop_all().unwrap();

@@ -134,23 +134,23 @@ fn an_open_transaction_is_told(subject: &Subject) {
 
 /// One client reads, and one waits for a lock that somebody else has, for as long as the plan's settings let it.
 fn a_conflict_is_told_from_a_failure(subject: &Subject) {
-    let target = subject.prepared();
-    let mut other = target.session(families::session::SessionKind::Plain).unwrap();
-    other.execute(&target.dialect().statement("begin")).unwrap();
+    let system = subject.prepared();
+    let mut other = system.session(families::session::SessionKind::Plain).unwrap();
+    other.execute(&system.dialect().statement("begin")).unwrap();
     other.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let script = "\\if :client_id = 0\nSELECT count(*) FROM conformance_rows;\n\\else\n\
         UPDATE conformance_rows SET value = 8 WHERE id = 1;\n\\endif\n";
     let began = Instant::now();
-    let record = run(target, &stream(script, Protocol::Prepared, 2), 1).unwrap();
+    let record = run(system, &stream(script, Protocol::Prepared, 2), 1).unwrap();
     let waited_s = began.elapsed().as_secs_f64();
-    other.execute(&target.dialect().statement("rollback")).unwrap();
+    other.execute(&system.dialect().statement("rollback")).unwrap();
     let contention: f64 = ["serialization", "deadlock", "lock_timeout"]
         .map(|class| value(&record, &format!("errors_{class}")))
         .iter()
         .sum();
     assert_eq!((value(&record, "errors"), contention), (1.0, 1.0), "a conflict is not told from another failure");
     assert!((0.5..6.0).contains(&waited_s), "a lock is waited for {waited_s} s, and the plan says 1 s");
-    run(target, &stream(script, Protocol::Prepared, 2), 1).unwrap();
+    run(system, &stream(script, Protocol::Prepared, 2), 1).unwrap();
     assert_eq!(subject.count("SELECT value FROM conformance_rows WHERE id = 1"), 8);
 }
 
@@ -166,7 +166,7 @@ fn a_pipeline_is_one_or_is_refused(subject: &Subject) {
         return;
     }
     assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 64);
-    assert_eq!(subject.target.placement(), Placement::Server, "nothing can be sent ahead within a call");
+    assert_eq!(subject.system.placement(), Placement::Server, "nothing can be sent ahead within a call");
     let entries = |depth| match reading(&at_depth(depth, "SELECT 1;").unwrap(), "kernel_entries") {
         Some(Reading::Value(entries)) => Some(*entries),
         _ => None,
@@ -196,7 +196,7 @@ fn a_connection_is_made_anew_or_that_is_refused(subject: &Subject) {
 fn the_cost_of_client_and_engine_are_told_apart(subject: &Subject) {
     let record = subject.script("SELECT count(*) FROM conformance_rows;", 1, 400).unwrap();
     let is_known = |id: &str| matches!(reading(&record, id), Some(Reading::Value(_)));
-    let is_served = subject.target.placement() == Placement::Server;
+    let is_served = subject.system.placement() == Placement::Server;
     assert_eq!(is_known("client_cpu_per_tx"), is_served, "{:?}", reading(&record, "client_cpu_per_tx"));
     assert_eq!(is_known("process_cpu_per_tx"), !is_served, "{:?}", reading(&record, "process_cpu_per_tx"));
     assert!(!(subject.holds_a_file() && is_served), "it works within étalon, and says that it is a server");

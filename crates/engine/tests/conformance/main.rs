@@ -13,12 +13,12 @@
 #[path = "../../../systems/tests/example/mod.rs"]
 mod example;
 
+mod control;
 mod families;
 mod files;
 mod lanes;
 mod sabotage;
 mod subject;
-mod targets;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +28,7 @@ use subject::{Case, Subject};
 
 /// All that an engine promises.
 fn cases() -> Vec<Case> {
-    [families::CASES, lanes::CASES, targets::CASES, files::CASES].concat()
+    [families::CASES, lanes::CASES, control::CASES, files::CASES].concat()
 }
 
 /// Runs a case; how it failed is an `Err`.
@@ -75,8 +75,8 @@ fn the_document_s_table_is_complete() {
     };
     let mut methods = BTreeSet::new();
     for (file, name) in [
-        ("families/src/target.rs", "Engine"),
-        ("families/src/target.rs", "Target"),
+        ("families/src/system.rs", "Engine"),
+        ("families/src/system.rs", "System"),
         ("load/src/lane.rs", "Lane"),
         ("families/src/session.rs", "Session"),
         ("families/src/dataset.rs", "Dialect"),

@@ -8,7 +8,7 @@ use families::dataset::{Dataset, Dialect, Tables};
 use families::pages::account::{FileClass, IoAccount};
 use families::pages::dialect::PagesDialect;
 use families::session::{Session, SessionKind};
-use families::target::{Engine, OpenRequest, OsIo, Target};
+use families::system::{Engine, OpenRequest, OsIo, System};
 use families::transactions::StatementOp;
 use families::work::Load;
 use load::clock::RealClock;
@@ -22,7 +22,7 @@ use model::{EngineSpec, Facts, Reading, SystemPlan};
 use systems::embedded;
 
 use super::example::lane::ExampleLane;
-use super::example::{Example, ExampleTarget};
+use super::example::{Example, ExampleSystem};
 
 /// What is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Engine for Saboteur {
         Example.spec()
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let mut system = request.system.clone();
         let path = path_of(&system);
         match self.0 {
@@ -177,8 +177,8 @@ impl Engine for Saboteur {
             Sabotage::UnknownSettings => system.settings.retain(|name, _| name == "busy_timeout"),
             _ => {}
         }
-        let target = ExampleTarget::open(&OpenRequest { system: &system, ..request.clone() })?;
-        Ok(Box::new(Sabotaged { sabotage: self.0, target, is_prepared: false.into(), asked: 0.into() }))
+        let opened = ExampleSystem::open(&OpenRequest { system: &system, ..request.clone() })?;
+        Ok(Box::new(Sabotaged { sabotage: self.0, system: opened, is_prepared: false.into(), asked: 0.into() }))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
@@ -198,14 +198,14 @@ impl Engine for Saboteur {
 
 struct Sabotaged {
     sabotage: Sabotage,
-    target: ExampleTarget,
+    system: ExampleSystem,
     is_prepared: std::sync::atomic::AtomicBool,
     asked: std::sync::atomic::AtomicU32,
 }
 
-impl Target for Sabotaged {
+impl System for Sabotaged {
     fn facts(&self) -> Result<Facts, Failure> {
-        let facts = self.target.facts()?;
+        let facts = self.system.facts()?;
         let asked = self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let mut told = Facts::default();
         match self.sabotage {
@@ -226,13 +226,13 @@ impl Target for Sabotaged {
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
-        self.target.dialect()
+        self.system.dialect()
     }
 
     fn placement(&self) -> Placement {
         match self.sabotage {
             Sabotage::Placement => Placement::Server,
-            _ => self.target.placement(),
+            _ => self.system.placement(),
         }
     }
 
@@ -240,17 +240,17 @@ impl Target for Sabotaged {
         let was_prepared = self.is_prepared.swap(true, std::sync::atomic::Ordering::Relaxed);
         match self.sabotage {
             Sabotage::Prepare if was_prepared => Ok(()),
-            Sabotage::Afterwards => self.target.prepare(&Dataset { afterwards: Vec::new(), ..data.clone() }),
-            _ => self.target.prepare(data),
+            Sabotage::Afterwards => self.system.prepare(&Dataset { afterwards: Vec::new(), ..data.clone() }),
+            _ => self.system.prepare(data),
         }
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        if self.sabotage == Sabotage::Settle { Ok(()) } else { self.target.settle() }
+        if self.sabotage == Sabotage::Settle { Ok(()) } else { self.system.settle() }
     }
 
     fn counters(&self) -> Result<Counters, Failure> {
-        let mut counters = self.target.counters()?;
+        let mut counters = self.system.counters()?;
         if self.sabotage == Sabotage::Commits {
             counters.set("commits", "", 7.0);
         }
@@ -258,12 +258,12 @@ impl Target for Sabotaged {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        if self.sabotage == Sabotage::Scalar { Ok(0) } else { self.target.scalar(sql) }
+        if self.sabotage == Sabotage::Scalar { Ok(0) } else { self.system.scalar(sql) }
     }
 
     fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
         let first = clients.start + u32::from(self.sabotage == Sabotage::Workers);
-        self.target.workers(first..clients.end, threads)
+        self.system.workers(first..clients.end, threads)
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
@@ -271,35 +271,35 @@ impl Target for Sabotaged {
         if !matches!(self.sabotage, Sabotage::Pipeline | Sabotage::Reconnect) {
             embedded::refuse_what_needs_a_server("Example", program, context.traffic)?;
         }
-        let lane = ExampleLane::new(context.connect(1, |_| self.target.connect())?, program)?;
+        let lane = ExampleLane::new(context.connect(1, |_| self.system.connect())?, program)?;
         let lane = SabotagedLane { sabotage: self.sabotage, lane, submitted: 0 };
         worker::run(lane, program, &RealClock, context)
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let kind = if self.sabotage == Sabotage::Spatial { SessionKind::Plain } else { kind };
-        let session = self.target.session(kind)?;
+        let session = self.system.session(kind)?;
         Ok(Box::new(SabotagedSession { sabotage: self.sabotage, session, repeated: None }))
     }
 
     fn pages(&self) -> Option<&'static dyn PagesDialect> {
         match self.sabotage {
             Sabotage::PageRows | Sabotage::PageSize => {
-                Some(Box::leak(Box::new(SabotagedPages { sabotage: self.sabotage, pages: self.target.pages()? })))
+                Some(Box::leak(Box::new(SabotagedPages { sabotage: self.sabotage, pages: self.system.pages()? })))
             }
-            _ => self.target.pages(),
+            _ => self.system.pages(),
         }
     }
 
     fn os_io(&self) -> Result<OsIo, String> {
-        self.target.os_io()
+        self.system.os_io()
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
-        let path = self.target.file.path();
+        let path = self.system.file.path();
         let pristine = path.with_added_extension("pristine");
         let kept = (self.sabotage == Sabotage::DropAll).then(|| fs::read(&pristine).unwrap_or_default());
-        self.target.drop_all()?;
+        self.system.drop_all()?;
         match self.sabotage {
             Sabotage::Neighbours => {
                 let _ = fs::remove_dir_all(path.parent().unwrap());
@@ -461,8 +461,8 @@ impl PagesDialect for SabotagedPages {
         self.pages.flush(session)
     }
 
-    fn account(&self, target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        self.pages.account(target, session)
+    fn account(&self, system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        self.pages.account(system, session)
     }
 
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {

@@ -8,8 +8,7 @@ use std::time::Duration;
 use engine::Registry;
 use families::dataset::{Column, ColumnKind, Dataset, Nulls, Table};
 use families::step::{self, StepContext};
-use families::target::Consent;
-use families::target::{Engine, OpenRequest, Target};
+use families::system::{Consent, Engine, OpenRequest, System};
 use families::transactions::{Options, Protocol, compile_with};
 use families::work::LoadKind;
 use families::work::RunTask;
@@ -76,7 +75,7 @@ macro_rules! cases {
 
 impl Case {
     pub fn concerns(&self, subject: &Subject) -> bool {
-        let answers = subject.target.carries() == LoadKind::Statements;
+        let answers = subject.system.carries() == LoadKind::Statements;
         match self.of {
             Of::Every => true,
             Of::Statements => answers,
@@ -93,8 +92,8 @@ impl Case {
 pub struct Subject {
     pub engine: &'static dyn Engine,
     pub name: &'static str,
-    pub system: SystemPlan,
-    pub target: Box<dyn Target>,
+    pub plan: SystemPlan,
+    pub system: Box<dyn System>,
     folder: tempfile::TempDir,
 }
 
@@ -106,33 +105,32 @@ impl Subject {
             return None;
         }
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let mut system =
-            SystemPlan { name: spec.name.to_owned(), engine: spec.name.to_owned(), ..SystemPlan::default() };
+        let mut plan = SystemPlan { name: spec.name.to_owned(), engine: spec.name.to_owned(), ..SystemPlan::default() };
         if let Some((_, variable)) = NAMED.iter().find(|(name, _)| *name == spec.name) {
             let Ok(url) = std::env::var(variable) else {
                 eprintln!("{}: left out, since {variable} names no server", spec.name);
                 return None;
             };
-            system.url = url;
+            plan.url = url;
         } else if let Some(server) = spec.private_servers.first() {
             let (engine, bin_dir) = ((*server).to_owned(), None);
-            system.server = Some(PrivateServer { engine, bin_dir, connect: Connect::Socket });
+            plan.server = Some(PrivateServer { engine, bin_dir, connect: Connect::Socket });
         } else {
-            system.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
+            plan.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
         }
         if let Some((_, setting, value, _)) = LOCK_WAITS.iter().find(|(name, ..)| *name == spec.name) {
             let value = value.parse().map_or_else(|_| Value::Text((*value).to_owned()), Value::Int);
-            system.settings.insert((*setting).to_owned(), value);
+            plan.settings.insert((*setting).to_owned(), value);
         }
-        let request = OpenRequest::new(&system, Consent::OwnOnly);
-        let target = engine.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name));
-        Some(Subject { engine, name: spec.name, target, folder, system })
+        let request = OpenRequest::new(&plan, Consent::OwnOnly);
+        let system = engine.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", plan.name));
+        Some(Subject { engine, name: spec.name, system, folder, plan })
     }
 
     /// Removes everything; what is left is an `Err`.
     pub fn close(self) -> Result<(), String> {
-        self.target.drop_all().map_err(|failure| failure.to_string())?;
-        drop(self.target);
+        self.system.drop_all().map_err(|failure| failure.to_string())?;
+        drop(self.system);
         let left: Vec<_> =
             std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|file| file.file_name()).collect();
         if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
@@ -144,7 +142,7 @@ impl Subject {
 
     /// Whether its URL is the path of a file that it makes in this process.
     pub fn holds_a_file(&self) -> bool {
-        self.system.server.is_none() && !self.is_named() && self.engine.data_directory(&self.system).is_some()
+        self.plan.server.is_none() && !self.is_named() && self.engine.data_directory(&self.plan).is_some()
     }
 
     /// The setting by which a lock is waited for a second, and its value in the facts.
@@ -157,18 +155,18 @@ impl Subject {
     pub fn another(&self, name: &str) -> (SystemPlan, PathBuf) {
         let path = self.folder.path().join("another").join(name);
         let url = format!("{}:{}", self.engine.spec().schemes[0], path.display());
-        (SystemPlan { url, ..self.system.clone() }, path)
+        (SystemPlan { url, ..self.plan.clone() }, path)
     }
 
-    pub fn open_another(&self, system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {
+    pub fn open_another(&self, system: &SystemPlan) -> Result<Box<dyn System>, Failure> {
         self.engine.open(&OpenRequest::new(system, Consent::OwnOnly))
     }
 
     /// The system with [`rows`] in it.
-    pub fn prepared(&self) -> &dyn Target {
-        self.target.prepare(&rows(10)).unwrap_or_else(|failure| panic!("{failure}"));
-        self.target.settle().unwrap_or_else(|failure| panic!("{failure}"));
-        &*self.target
+    pub fn prepared(&self) -> &dyn System {
+        self.system.prepare(&rows(10)).unwrap_or_else(|failure| panic!("{failure}"));
+        self.system.settle().unwrap_or_else(|failure| panic!("{failure}"));
+        &*self.system
     }
 
     /// Runs a script, so many transactions of each client.
@@ -178,7 +176,7 @@ impl Subject {
 
     /// The number that a query gives.
     pub fn count(&self, sql: &str) -> i64 {
-        self.target.scalar(sql).unwrap_or_else(|failure| panic!("{failure}"))
+        self.system.scalar(sql).unwrap_or_else(|failure| panic!("{failure}"))
     }
 }
 
@@ -198,13 +196,13 @@ pub fn stream(text: &str, protocol: Protocol, clients: u32) -> StreamTask {
 }
 
 /// Runs so many transactions of each client.
-pub fn run(target: &dyn Target, task: &StreamTask, transactions: u64) -> Result<RunRecord, Failure> {
-    run_for(target, task, &Schedule { length: Length::Transactions(transactions), ..schedule(Duration::ZERO) })
+pub fn run(system: &dyn System, task: &StreamTask, transactions: u64) -> Result<RunRecord, Failure> {
+    run_for(system, task, &Schedule { length: Length::Transactions(transactions), ..schedule(Duration::ZERO) })
 }
 
-pub fn run_for(target: &dyn Target, task: &StreamTask, schedule: &Schedule) -> Result<RunRecord, Failure> {
+pub fn run_for(system: &dyn System, task: &StreamTask, schedule: &Schedule) -> Result<RunRecord, Failure> {
     let interrupt = AtomicBool::new(false);
-    RunTask { target, task, schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task, schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
 }
 
 pub fn schedule(warmup: Duration) -> Schedule {
@@ -219,18 +217,18 @@ pub fn schedule(warmup: Duration) -> Schedule {
 }
 
 /// A run of a workload that is a step, with some keys other than the defaults.
-pub fn step_of(target: &dyn Target, workload: &str, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
+pub fn step_of(system: &dyn System, workload: &str, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =
         workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
     point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
     let task = workload.task(&point, &Grants::default())?;
     let Action::Step(procedure) = &task.action else { panic!("this workload is no step") };
-    target.prepare(&task.dataset)?;
-    target.settle()?;
+    system.prepare(&task.dataset)?;
+    system.settle()?;
     let (interrupt, schedule) = (AtomicBool::new(false), schedule(Duration::ZERO));
     let mut context =
-        StepContext { target, schedule: &schedule, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+        StepContext { system, schedule: &schedule, seed: 7, interrupt: &interrupt, observer: &mut Silent };
     step::run(&**procedure, &mut context)
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::conductor::Options;
 use engine::{Conductor, Ended, Registry};
-use families::target::Consent;
+use families::system::Consent;
 use load::observer::Silent;
 use model::plan::Changes;
 use model::{Plan, Reading};

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use engine::Registry;
 use families::step::{self, StepContext};
-use families::target::Consent;
-use families::target::{OpenRequest, Target};
+use families::system::{Consent, OpenRequest, System};
 use families::workload::{Action, Grants};
 use load::error::Failure;
 use load::observer::Silent;
@@ -42,23 +41,23 @@ pub fn private(name: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -
     SystemPlan { server: Some(server), ..system(engine, String::new(), settings) }
 }
 
-pub fn open(system: &SystemPlan) -> Box<dyn Target> {
+pub fn open(system: &SystemPlan) -> Box<dyn System> {
     let request = OpenRequest::new(system, Consent::OwnOnly);
     Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
 }
 
-pub fn run(workload: &str, target: &dyn Target, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
+pub fn run(workload: &str, system: &dyn System, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =
         workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
     point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
     let task = workload.task(&point, &Grants::default())?;
     let Action::Step(procedure) = &task.action else { panic!("this workload is no step") };
-    target.prepare(&task.dataset)?;
-    target.settle()?;
+    system.prepare(&task.dataset)?;
+    system.settle()?;
     let interrupt = AtomicBool::new(false);
     let mut context =
-        StepContext { target, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
+        StepContext { system, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
     step::run(&**procedure, &mut context)
 }
 

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use engine::{Ended, Registry};
 use families::dataset::RowRule;
 use families::step::{self, StepContext};
-use families::target::Consent;
-use families::target::OpenRequest;
+use families::system::{Consent, OpenRequest};
 use families::workload::{Action, Grants, Task};
 use load::datum::Datum;
 use load::error::FailureKind;
@@ -566,10 +565,10 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     let registry = Registry::built_in();
     let changes = model::plan::Changes::default();
     let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
-    let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
-    target.prepare(&task.dataset).unwrap();
+    system.prepare(&task.dataset).unwrap();
     let schedule = Schedule {
         rounds: 1,
         warmup: Duration::ZERO,
@@ -589,7 +588,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
             interrupt.store(true, Ordering::Relaxed);
         });
         let mut context = StepContext {
-            target: &*target,
+            system: &*system,
             schedule: &schedule,
             seed: 1,
             interrupt: &interrupt,
@@ -600,7 +599,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     assert_eq!(record.unwrap().state, model::RunState::Aborted);
     assert!(started.elapsed() < Duration::from_secs(20));
     assert!(server.database().log.contains(&Asked::Attention), "the server was told");
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_nothing_is_left(&part.look());
 }
 

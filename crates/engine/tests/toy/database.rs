@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use families::dataset::{Dataset, Dialect};
-use families::target::{Engine, OpenRequest, Target};
+use families::system::{Engine, OpenRequest, System};
 use families::transactions::StatementOp;
 use families::work::Load;
 use load::clock::RealClock;
@@ -32,11 +32,11 @@ impl Engine for Toy {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let forget_every = if request.system.url == "toy:forgetful" { 10 } else { i64::MAX };
         let is_drowsy = AtomicBool::new(request.system.url == "toy:drowsy");
         let placement = if request.system.url == "toy:threaded" { Placement::OwnThreads } else { Placement::InProcess };
-        Ok(Box::new(ToyTarget { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy, placement }))
+        Ok(Box::new(ToySystem { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy, placement }))
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {
@@ -44,7 +44,7 @@ impl Engine for Toy {
     }
 }
 
-struct ToyTarget {
+struct ToySystem {
     count: Arc<AtomicI64>,
     forget_every: i64,
     /// Until its slow first increment.
@@ -60,7 +60,7 @@ impl Dialect for ToyDialect {
     }
 }
 
-impl Target for ToyTarget {
+impl System for ToySystem {
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
         facts.identity("server.product", "Toy");

@@ -78,7 +78,7 @@ impl Workload for AskOnce {
 
 impl Procedure for AskOnce {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let count = context.target.scalar("COUNT")? as f64;
+        let count = context.system.scalar("COUNT")? as f64;
         let measurements = vec![Measurement::value("count", "", Direction::Neither, Role::Primary, count)];
         Ok(Stepped::Done(StepOutcome { measurements, ..StepOutcome::default() }))
     }

@@ -1,4 +1,4 @@
-//! Backups: the interface of targets, and the common work: compress, write, watch, read back.
+//! Backups: what a system implements, and the common work: compress, write, watch, read back.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -272,7 +272,7 @@ pub trait Restored {
     fn remove(self: Box<Self>) -> Result<(), Failure>;
 }
 
-/// A target's ability to back up and restore.
+/// A system's ability to back up and restore.
 pub trait Backups {
     /// What a person calls the engine, and its methods, its own choice first.
     fn methods(&self) -> (&'static str, &'static [Method]);

@@ -46,7 +46,7 @@ pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
 
 fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
     RunTask {
-        target: context.target,
+        system: context.system,
         task,
         schedule: context.schedule,
         seed: context.seed,
@@ -82,7 +82,7 @@ pub(super) fn while_it_runs<T>(
 pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.progress("transactions alone", 0, 1);
     let run = RunTask {
-        target: context.target,
+        system: context.system,
         task,
         schedule: context.schedule,
         seed: context.seed,

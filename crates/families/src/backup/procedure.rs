@@ -21,7 +21,7 @@ use crate::backup::sink::io_failure;
 use crate::backup::tool;
 use crate::dataset::Dialect;
 use crate::step::{StepContext, Stepped};
-use crate::target::Target;
+use crate::system::System;
 use crate::work::StreamTask;
 use load::counters::Placement;
 use load::error::{Failure, FailureKind};
@@ -72,9 +72,9 @@ fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
 }
 
 impl crate::workload::Procedure for Procedure {
-    fn facts(&self, target: &dyn Target) -> Facts {
+    fn facts(&self, system: &dyn System) -> Facts {
         let mut facts = Facts::default();
-        let programs = target.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
+        let programs = system.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
         programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
         facts
     }
@@ -87,7 +87,7 @@ impl crate::workload::Procedure for Procedure {
         if let (Method::None, Some(load)) = (self.method, &self.load) {
             return during::alone(load, context);
         }
-        let backups = context.target.backups()?;
+        let backups = context.system.backups()?;
         let lacks = backups.lacks(self.compression)?;
         let writer = backups.writer();
         drop(backups);
@@ -143,7 +143,7 @@ impl Procedure {
     fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
         self.refuse_unknown(writer)?;
         if let (Placement::InProcess | Placement::OwnThreads, Some(_), Some(_)) =
-            (context.target.placement(), &self.load, self.backup.io_bytes_s)
+            (context.system.placement(), &self.load, self.backup.io_bytes_s)
         {
             let cause = "the engine works inside étalon, so that its transactions would be held, too";
             return Err(Failure::new(
@@ -192,8 +192,8 @@ impl Procedure {
         request: &BackupRequest<'_>,
         restored: &Path,
     ) -> Result<Figures, Failure> {
-        let target = context.target;
-        let backups = target.backups()?;
+        let system = context.system;
+        let backups = system.backups()?;
         backups.check(request)?;
         let figures = self.run(context, &*backups, request, restored);
         let tidied = backups.tidy(request);
@@ -207,13 +207,13 @@ impl Procedure {
         request: &BackupRequest<'_>,
         restored: &Path,
     ) -> Result<Figures, Failure> {
-        let target = context.target;
+        let system = context.system;
         context.progress("reading the original", 0, PARTS);
-        let original = self.original(target, request)?;
+        let original = self.original(system, request)?;
         context.progress("backing up", 1, PARTS);
         let limited = || {
-            let limit = self.server_cores.map(|cores| target.limit_cpu(cores)).transpose()?;
-            let backed_up = back_up(target, backups, request);
+            let limit = self.server_cores.map(|cores| system.limit_cpu(cores)).transpose()?;
+            let backed_up = back_up(system, backups, request);
             let released = limit.map_or(Ok(()), |limit| limit.release());
             backed_up.and_then(|done| released.map(|()| done))
         };
@@ -269,7 +269,7 @@ impl Procedure {
         into: &BackupRequest<'_>,
         original: Answer,
     ) -> Result<RestoredFigures, Failure> {
-        let target = context.target;
+        let system = context.system;
         context.progress("restoring", 2, PARTS);
         // Only the server can limit its own restore.
         let (bounds, of_server) = match backups.writer() {
@@ -277,14 +277,14 @@ impl Procedure {
             Writer::Server => (Bounds::default(), into.bounds.cores),
         };
         let mut meter = Meter::held(&bounds);
-        let limit = of_server.map(|cores| target.limit_cpu(cores)).transpose()?;
+        let limit = of_server.map(|cores| system.limit_cpu(cores)).transpose()?;
         let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
         let let_go = meter.let_go().and(limit.map_or(Ok(()), |limit| limit.release()));
         let back = back.and_then(|back| let_go.map(|()| back))?;
         let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
         let figures = back.figures();
         context.progress("verifying", 3, PARTS);
-        let verified = verify(&*back, target.dialect(), original, into);
+        let verified = verify(&*back, system.dialect(), original, into);
         let removed = back.remove();
         verified.and(removed)?;
         let growth = match taken.served {
@@ -292,14 +292,14 @@ impl Procedure {
             Some(_) => Vec::new(),
             None => growth,
         };
-        let cost = Cost::of_restore(&meter, server_cpu, target.placement());
+        let cost = Cost::of_restore(&meter, server_cpu, system.placement());
         Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
     }
 
     /// Must be what was loaded.
-    fn original(&self, target: &dyn Target, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
-        let mut session = target.session(crate::session::SessionKind::Plain)?;
-        let answer = data::ask(&mut *session, target.dialect(), &|| request.go_on())?;
+    fn original(&self, system: &dyn System, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
+        let mut session = system.session(crate::session::SessionKind::Plain)?;
+        let answer = data::ask(&mut *session, system.dialect(), &|| request.go_on())?;
         let rows = self.material.rows();
         if answer.rows != rows {
             let cause = format!("it has {} rows, and {rows} were loaded", answer.rows);
@@ -321,11 +321,11 @@ impl Procedure {
 }
 
 fn back_up(
-    target: &dyn Target,
+    system: &dyn System,
     backups: &dyn Backups,
     request: &BackupRequest<'_>,
 ) -> Result<(Taken, Cost, Growth), Failure> {
-    let server_before = target.server_cpu_s();
+    let server_before = system.server_cpu_s();
     let mut meter = Meter::default();
     let own = Bounds { cores: None, io: request.bounds.io.clone() };
     let limit = (!own.is_none()).then(|| tool::hold(Held::Own, &own, "the backup")).transpose()?;
@@ -333,8 +333,8 @@ fn back_up(
     let released = limit.map_or(Ok(()), Limit::release).map_err(|error| failed("end the limit on the backup", error));
     let taken = taken.and_then(|taken| released.map(|()| taken))?;
     // The server counts ended processes with a delay.
-    let server_cpu = server_before.and_then(|before| Ok(target.server_cpu_s()? - before));
-    let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, target.placement());
+    let server_cpu = server_before.and_then(|before| Ok(system.server_cpu_s()? - before));
+    let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, system.placement());
     if request.compressor == Compressor::Own && request.compression.workers > 0 {
         cost.compressor_with_workers(&meter);
     }

@@ -4,7 +4,7 @@ use model::Reading;
 
 use super::account::{FileClass, IoAccount, IoPlace};
 use crate::session::{Session, running};
-use crate::target::Target;
+use crate::system::System;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
@@ -66,7 +66,7 @@ pub trait PagesDialect: Sync {
     }
 
     /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
-    fn account(&self, _target: &dyn Target, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn account(&self, _system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let unknown = |class: FileClass| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O");
         let places = [FileClass::Data, FileClass::Log].map(unknown).to_vec();
         Ok(IoAccount { places, ..IoAccount::default() })

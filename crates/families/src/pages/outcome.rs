@@ -6,7 +6,7 @@ use super::account::{Figure, FileClass, IoAccount, IoPlace};
 use super::dialect::WrittenBy;
 use super::procedure::Found;
 use crate::step::StepOutcome;
-use crate::target::OsIo;
+use crate::system::OsIo;
 
 const MIB: f64 = 1_048_576.0;
 

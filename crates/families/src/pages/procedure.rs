@@ -9,7 +9,7 @@ use super::insert::{Inserted, insert};
 use super::outcome;
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, Stepped, Stopwatch};
-use crate::target::OsIo;
+use crate::system::OsIo;
 use crate::workload::Procedure;
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
@@ -59,10 +59,10 @@ fn snapshot(
     session: &mut dyn Session,
 ) -> Result<Snapshot, Failure> {
     dialect.report(session)?;
-    let engine = dialect.account(context.target, session)?;
+    let engine = dialect.account(context.system, session)?;
     // As close to the engine's own account as can be: its background processes do not rest.
-    let os = context.target.os_io();
-    let counters = context.target.counters()?;
+    let os = context.system.os_io();
+    let counters = context.system.counters()?;
     let size_bytes = match dialect.size_bytes(session) {
         Err(failure) if failure.kind == FailureKind::Unsupported => Err(failure.cause),
         size => Ok(size?),
@@ -79,21 +79,21 @@ fn count_rows(dialect: &dyn PagesDialect, session: &mut dyn Session) -> Result<f
 
 impl Procedure for PageInsert {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let dialect = context.target.pages().ok_or_else(|| {
+        let dialect = context.system.pages().ok_or_else(|| {
             let cause = "the test is not written in this engine's SQL";
             Failure::new(FailureKind::Unsupported, "insert pages", cause)
         })?;
         let statements = self.statements as usize;
         context.progress("making the table", 0, statements);
-        let mut session = context.target.session(SessionKind::Plain)?;
+        let mut session = context.system.session(SessionKind::Plain)?;
         let page_bytes = dialect.page_bytes(&mut *session)?;
         for statement in dialect.tables(page_bytes) {
             session.execute(&statement)?;
         }
         let begun = dialect.begin(&mut *session)?;
-        context.target.settle()?;
+        context.system.settle()?;
         let before = snapshot(context, dialect, &mut *session)?;
-        let watch = Stopwatch::start(context.target);
+        let watch = Stopwatch::start(context.system);
         let statement = dialect.insert(page_bytes, self.rows);
         let Some(inserted) = insert(context, &mut *session, &statement, self.statements)? else {
             return Ok(Stepped::Interrupted);
@@ -102,7 +102,7 @@ impl Procedure for PageInsert {
         let flush_ns = now_ns();
         let flushed = dialect.flush(&mut *session)?;
         let flush_s = (now_ns() - flush_ns) as f64 / 1e9;
-        let Spent { cpu_s, .. } = watch.read(context.target);
+        let Spent { cpu_s, .. } = watch.read(context.system);
         let after = snapshot(context, dialect, &mut *session)?;
         let mut files = Vec::new();
         for class in [FileClass::Data, FileClass::Log] {

@@ -11,7 +11,7 @@ use super::tables;
 use super::timing::{Question, Run};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
-use crate::target::Target;
+use crate::system::System;
 use crate::workload::Procedure;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -84,13 +84,13 @@ impl Procedure for Suite {
         SessionKind::Spatial
     }
 
-    fn facts(&self, _target: &dyn Target) -> Facts {
+    fn facts(&self, _system: &dyn System) -> Facts {
         self.land.facts()
     }
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let target = context.target;
-        let dialect = target.spatial().ok_or_else(|| {
+        let system = context.system;
+        let dialect = system.spatial().ok_or_else(|| {
             let cause = "the suite is not written in this engine's SQL";
             Failure::new(FailureKind::Unsupported, "ask spatial queries", cause)
         })?;
@@ -98,15 +98,15 @@ impl Procedure for Suite {
         context.progress("computing the answers", 0, parts);
         let answers = self.answers();
         context.progress("loading", 1, parts);
-        let mut first = target.session(SessionKind::Spatial)?;
-        let loaded = match tables::load(target, &mut *first, dialect, &*self.land) {
+        let mut first = system.session(SessionKind::Spatial)?;
+        let loaded = match tables::load(system, &mut *first, dialect, &*self.land) {
             Err(failure) if failure.kind == FailureKind::Unsupported => {
                 return Ok(Stepped::Done(self.lacking(&failure.cause)));
             }
             loaded => loaded?,
         };
         drop(first);
-        target.settle()?;
+        system.settle()?;
         let mut sessions = self.open(context)?;
         let mut asked: Vec<Option<Asked>> = self.queries.iter().map(|_| None).collect();
         for (done, place) in self.order(context.seed).into_iter().enumerate() {
@@ -201,7 +201,7 @@ impl Round<'_> {
             asked.standing = self.judge_run(&question.run(sessions))?;
         }
         let told_before = told_cpu_s(sessions);
-        let watch = Stopwatch::start(context.target);
+        let watch = Stopwatch::start(context.system);
         let mut executions = Vec::with_capacity(self.suite.executions);
         while asked.standing.is_ok() && executions.len() < self.suite.executions {
             if context.interrupted() {
@@ -211,7 +211,7 @@ impl Round<'_> {
             asked.standing = self.judge_run(&run)?;
             executions.push(run.elapsed_s);
         }
-        let Spent { cpu_s, .. } = watch.read(context.target);
+        let Spent { cpu_s, .. } = watch.read(context.system);
         asked.cpu_s = match cpu_s {
             Reading::Value(all) => Reading::Value(all / executions.len().max(1) as f64),
             unavailable => unavailable,
@@ -231,7 +231,7 @@ impl Round<'_> {
         let (Ok(()), Ok(sql)) = (&asked.standing, self.dialect.query(asked.query, self.answers.window)) else {
             return Ok(());
         };
-        match context.target.empty_caches() {
+        match context.system.empty_caches() {
             Ok(()) => {}
             Err(failure) if failure.kind == FailureKind::Unsupported => {
                 asked.cold_s = Reading::unavailable(failure.cause);
@@ -239,7 +239,7 @@ impl Round<'_> {
             }
             Err(failure) => return Err(failure),
         }
-        let mut session = [context.target.session(SessionKind::Spatial)?];
+        let mut session = [context.system.session(SessionKind::Spatial)?];
         let run = Question { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
         asked.standing = self.judge_run(&run)?;
         asked.cold_s = Reading::Value(run.elapsed_s);
@@ -249,7 +249,7 @@ impl Round<'_> {
 
 impl Suite {
     fn open(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
-        (0..self.clients).map(|_| context.target.session(SessionKind::Spatial)).collect()
+        (0..self.clients).map(|_| context.system.session(SessionKind::Spatial)).collect()
     }
 
     /// Outcome for an engine without such tables.

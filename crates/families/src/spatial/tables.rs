@@ -9,7 +9,7 @@ use super::dialect::SpatialDialect;
 use super::land::{Land, Table};
 use crate::session::Session;
 use crate::step::{Spent, Stopwatch};
-use crate::target::Target;
+use crate::system::System;
 use load::error::Failure;
 
 /// Rows of one statement: SQL Server takes a thousand.
@@ -26,7 +26,7 @@ pub(super) struct Loaded {
 
 /// Makes, loads and indexes the tables of a land.
 pub(super) fn load(
-    target: &dyn Target,
+    system: &dyn System,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
     land: &dyn Land,
@@ -34,23 +34,23 @@ pub(super) fn load(
     for statement in dialect.tables() {
         session.execute(&statement)?;
     }
-    let load = insert_all(target, session, dialect, land)?;
-    let watch = Stopwatch::start(target);
+    let load = insert_all(system, session, dialect, land)?;
+    let watch = Stopwatch::start(system);
     for statement in dialect.indexes(land.extent()) {
         session.execute(&statement)?;
     }
-    Ok(Loaded { load, index: watch.read(target) })
+    Ok(Loaded { load, index: watch.read(system) })
 }
 
 /// The time étalon takes to write the statements is not counted.
 fn insert_all(
-    target: &dyn Target,
+    system: &dyn System,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
     land: &dyn Land,
 ) -> Result<Spent, Failure> {
     let (begin, commit) = dialect.transaction();
-    let watch = Stopwatch::start(target);
+    let watch = Stopwatch::start(system);
     let mut elapsed = Duration::ZERO;
     let mut send = |sql: &str| {
         let started = Instant::now();
@@ -72,7 +72,7 @@ fn insert_all(
         }
     }
     send(commit)?;
-    let cpu_s = match (watch.read(target).cpu_s, writing) {
+    let cpu_s = match (watch.read(system).cpu_s, writing) {
         (Reading::Value(all), Ok(own)) if all > own.as_secs_f64() => Reading::Value(all - own.as_secs_f64()),
         (Reading::Value(_), Ok(_)) => Reading::unavailable("too little to tell from étalon's own work"),
         (Reading::Value(_), Err(reason)) => Reading::unavailable(reason),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use families::target::Target;
+use families::system::System;
 use load::error::{Failure, FailureKind};
 use model::SystemPlan;
 
@@ -22,7 +22,7 @@ const ENDING_PATIENCE: Duration = Duration::from_secs(10);
 const LEASE_LIMITS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
 
 pub(super) struct Opened {
-    pub(super) target: Arc<dyn Target>,
+    pub(super) system: Arc<dyn System>,
     pub(super) plan: SystemPlan,
     pub(super) wanted: Wanted,
 }
@@ -122,7 +122,7 @@ impl Session {
         let systems = std::mem::take(&mut *lock(&self.systems));
         for ((name, _), opened) in systems {
             if opened.wanted == Wanted::Whole
-                && let Err(failure) = opened.target.drop_all()
+                && let Err(failure) = opened.system.drop_all()
             {
                 log(&format!("system `{name}`: {failure}"));
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::site::{Here, Job as SiteJob, Site as _};
 use families::dataset::Tables;
-use families::target::{Consent, OpenRequest, Part};
+use families::system::{Consent, OpenRequest, Part};
 use families::texts::Texts;
 use families::work::{StreamTask, Work as Load};
 use families::workload::{Action, Grants, Task};
@@ -51,19 +51,19 @@ impl Work {
             Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
                 let opened = self.whole(system)?;
-                let reached = opened.target.reach(&opened.plan)?;
+                let reached = opened.system.reach(&opened.plan)?;
                 Ok(Answer::System(Box::new(reached)))
             }
             Ask::Tables { system, case } => {
                 let task = self.task_of(case)?;
                 match task.tables() {
-                    Tables::Own => self.whole(system)?.target.prepare(&task.dataset).map(nothing),
+                    Tables::Own => self.whole(system)?.system.prepare(&task.dataset).map(nothing),
                     Tables::None => Ok(Answer::Nothing),
                 }
             }
-            Ask::Settle { system } => self.whole(system)?.target.settle().map(nothing),
-            Ask::BeginRound { system } => self.whole(system)?.target.begin_round().map(nothing),
-            Ask::Revive { system } => self.whole(system)?.target.revive().map(nothing),
+            Ask::Settle { system } => self.whole(system)?.system.settle().map(nothing),
+            Ask::BeginRound { system } => self.whole(system)?.system.begin_round().map(nothing),
+            Ask::Revive { system } => self.whole(system)?.system.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
             Ask::Whole { system, case, schedule, seed } => self.run_whole(system, case, schedule, *seed),
             Ask::HostLoad { system, case, schedule, seed, segment } => {
@@ -90,7 +90,7 @@ impl Work {
         if let Ok(opened) = self.opened(&system.name, wanted) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
             if same {
-                return Ok(Answer::Opened(opened.target.carries()));
+                return Ok(Answer::Opened(opened.system.carries()));
             }
             // A restarted private server listens elsewhere.
             lock(&self.systems).remove(&(system.name.clone(), wanted == Wanted::Whole));
@@ -107,33 +107,32 @@ impl Work {
             permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
-        let target: Arc<dyn families::target::Target> = Arc::from(registry.open(&request)?);
-        let carries = target.carries();
-        let opened = Arc::new(Opened { target, plan: system.clone(), wanted });
-        lock(&self.systems).insert((system.name.clone(), wanted == Wanted::Whole), opened);
+        let opened = Opened { system: Arc::from(registry.open(&request)?), plan: system.clone(), wanted };
+        let carries = opened.system.carries();
+        lock(&self.systems).insert((system.name.clone(), wanted == Wanted::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
     }
 
     fn close(&self, system: &str) -> Result<(), Failure> {
         lock(&self.systems).remove(&(system.to_owned(), false));
         let whole = lock(&self.systems).remove(&(system.to_owned(), true));
-        whole.map_or(Ok(()), |opened| opened.target.drop_all())
+        whole.map_or(Ok(()), |opened| opened.system.drop_all())
     }
 
     fn facts(&self, system: &str, cases: &[SentCase]) -> Result<Facts, Failure> {
         let opened = self.whole(system)?;
         let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
-        let mut facts = Here::new(Arc::clone(&opened.target), &opened.plan).facts(&pairs)?;
+        let mut facts = Here::new(Arc::clone(&opened.system), &opened.plan).facts(&pairs)?;
         facts.absorb("host", host::facts::client_facts(&[]));
         facts.identity("host.agent", self.shared.options.name.clone());
         Ok(facts)
     }
 
     fn account(&self, system: &str) -> Result<Answer, Failure> {
-        let target = &self.whole(system)?.target;
-        let server_cpu_s = target.server_cpu_s().into();
-        let account = Account { counters: target.counters()?, server_cpu_s, placement: target.placement() };
+        let opened = &self.whole(system)?.system;
+        let server_cpu_s = opened.server_cpu_s().into();
+        let account = Account { counters: opened.counters()?, server_cpu_s, placement: opened.placement() };
         Ok(Answer::Account(Box::new(account)))
     }
 
@@ -147,14 +146,14 @@ impl Work {
             let cause = "the benchmark does not ask it";
             return Err(Failure::new(FailureKind::Permission, format!("run `{sql}`"), cause));
         }
-        self.whole(system)?.target.scalar(sql)
+        self.whole(system)?.system.scalar(sql)
     }
 
     fn run_whole(&self, system: &str, case: &SentCase, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
         let opened = self.whole(system)?;
         let task = self.task_of(case)?;
         let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt: &self.job.stopped };
-        let here = Here::new(Arc::clone(&opened.target), &opened.plan);
+        let here = Here::new(Arc::clone(&opened.system), &opened.plan);
         let began_unix_ms = host::clock::unix_ms();
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == RunState::Aborted {
@@ -198,7 +197,7 @@ impl Work {
             let cause = format!("the clients {} to {} are not all of them among its own", segment.0, segment.1);
             return Err(Failure::new(FailureKind::Plan, "make a share of the load", cause));
         }
-        let here = stream.work.on(&*opened.target);
+        let here = stream.work.on(&*opened.system);
         let generator = Local::new(&here).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
         let spec = LoadSpec { shape: &stream.shape, schedule, seed, interrupt: &self.job.stopped };
         match generator.load(&spec, &mut Watching(Arc::clone(&self.job)))? {

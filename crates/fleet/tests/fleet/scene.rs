@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use engine::conductor::Options;
 use engine::{Conductor, Ended, ExperimentError, Registry};
 use families::permits::Named;
-use families::target::Consent;
+use families::system::Consent;
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use load::observer::Observer;
 use model::{Measurement, Plan};

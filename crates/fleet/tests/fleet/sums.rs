@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Ended, Registry};
 use families::permits::Named;
-use families::target::Consent;
-use families::target::OpenRequest;
+use families::system::{Consent, OpenRequest};
 use families::workload::{Action, Grants};
 use fleet::{Agent, AgentOptions};
 use load::generator::{AtOnce, LoadGenerator as _, LoadSpec, Loaded, Local, segments};
@@ -99,8 +98,8 @@ fn has(name: &str) -> bool {
         ..model::SystemPlan::default()
     };
     match Registry::built_in().open(&OpenRequest::new(&system, Consent::OwnOnly)) {
-        Ok(target) => {
-            target.drop_all().unwrap();
+        Ok(opened) => {
+            opened.drop_all().unwrap();
             true
         }
         Err(_) => false,
@@ -146,10 +145,10 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     let case = &plan.cases()[0];
     let task = registry.workload(&case.workload).unwrap().task(&case.point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!() };
-    let target = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let interrupt = AtomicBool::new(false);
     let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    let here = stream.work.on(&*target);
+    let here = stream.work.on(&*system);
     let spec = LoadSpec { shape: &stream.shape, schedule: &plan.schedule, seed, interrupt: &interrupt };
     let mut whole: Option<Latencies> = None;
     for (name, segment) in names.iter().zip(segments(&stream.shape, AGENTS).unwrap()) {

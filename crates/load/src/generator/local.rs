@@ -143,7 +143,7 @@ impl<'a> Local<'a> {
         })
     }
 
-    /// Clients per worker: one worker per process if asked for, else as the target prefers.
+    /// Clients per worker: one worker per process if asked for, else as the system prefers.
     fn shares(&self, shape: &LoadShape) -> Vec<Range<u32>> {
         let Range { start, end } = self.segment.clone().unwrap_or_else(|| shape.clients.clone());
         if !shape.traffic.is_by_process() {

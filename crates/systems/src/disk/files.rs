@@ -1,4 +1,4 @@
-//! A target's files: made, verified, counted, removed.
+//! A disk's files: made, verified, counted, removed.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use crate::kept::claim_file;
 use families::dataset::{DataFile, Layout};
 use families::disk::size_to_make;
 use families::permits::Permits;
-use families::target::Consent;
+use families::system::Consent;
 use load::counters::Devices;
 use load::error::{Failure, FailureKind};
 

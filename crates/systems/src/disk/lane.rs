@@ -1,7 +1,7 @@
 use host::affinity;
 use host::blocks::{Access, BlockFile, OpenError};
 
-use super::DiskTarget;
+use super::DiskSystem;
 use super::files::File;
 use crate::disk::blocks::BlockLane;
 use families::disk::{Affinity, BlockLoad, BlockStream, Cursors};
@@ -15,7 +15,7 @@ use load::worker::{self, LoadCounts, WorkerContext};
 const CONTENT_SALT: u64 = 0x636f_6e74_656e_7473;
 
 pub(super) fn drive(
-    target: &DiskTarget,
+    system: &DiskSystem,
     load: &BlockLoad,
     cursors: &Cursors,
     files: &[File],
@@ -34,7 +34,7 @@ pub(super) fn drive(
         .hint("lower `span_mb` or `offset_kb`, or raise `size_mb`")
     })?;
     let depth = context.clients.len() as u32;
-    let ring = target.ring(depth, load.block_bytes, opened.into_iter().map(|file| file.file).collect())?;
+    let ring = system.ring(depth, load.block_bytes, opened.into_iter().map(|file| file.file).collect())?;
     let helpers = if ring.kind().starts_with("blocking calls on") { Helpers::Threads } else { Helpers::None };
     // Fresh for every worker of every run: no block is written twice.
     let seed = Rng::of_transaction(context.seed ^ CONTENT_SALT, thread, host::clock::now_ns()).next_u64();

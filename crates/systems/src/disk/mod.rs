@@ -21,7 +21,7 @@ use model::{EngineSpec, Facts, SystemPlan};
 
 use families::dataset::{Dataset, Dialect};
 use families::permits::Permits;
-use families::target::{Consent, Engine, OpenRequest, Target};
+use families::system::{Consent, Engine, OpenRequest, System};
 use families::work::{Load, LoadKind};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
@@ -46,8 +46,8 @@ impl Engine for Disk {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        Ok(Box::new(DiskTarget::open(request)?))
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        Ok(Box::new(DiskSystem::open(request)?))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
@@ -63,7 +63,7 @@ impl Engine for Disk {
 }
 
 /// A folder, file, volume or device.
-struct DiskTarget {
+struct DiskSystem {
     place: Place,
     settings: Settings,
     consent: Consent,
@@ -98,13 +98,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl DiskTarget {
-    fn open(request: &OpenRequest) -> Result<DiskTarget, Failure> {
+impl DiskSystem {
+    fn open(request: &OpenRequest) -> Result<DiskSystem, Failure> {
         let settings = Settings::of(request)?;
         let scratch = Scratch::new("disk", request.scratch_base.as_deref())
             .map_err(|error| failed("note what is made", error))?;
         let place = Place::open(request)?;
-        let mut target = DiskTarget {
+        let mut system = DiskSystem {
             place,
             reactor: String::new(),
             settings,
@@ -115,10 +115,10 @@ impl DiskTarget {
             scratch: Mutex::new(Some(scratch)),
         };
         // Fails now rather than in the first run.
-        let ring = target.ring(1, 4096, Vec::new())?;
+        let ring = system.ring(1, 4096, Vec::new())?;
         let without = ring.shortfalls().iter().map(|shortfall| format!("; without {shortfall}"));
-        target.reactor = std::iter::once(ring.kind().to_owned()).chain(without).collect();
-        Ok(target)
+        system.reactor = std::iter::once(ring.kind().to_owned()).chain(without).collect();
+        Ok(system)
     }
 
     fn ring(
@@ -146,7 +146,7 @@ impl DiskTarget {
     }
 }
 
-impl Target for DiskTarget {
+impl System for DiskSystem {
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = facts::read(&self.place, &self.folder());
         facts.passing("client.reactor", self.reactor.clone());

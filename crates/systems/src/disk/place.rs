@@ -12,7 +12,7 @@ use model::SystemPlan;
 
 use super::{failed, lock, parent};
 use crate::kept::claim_file;
-use families::target::OpenRequest;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use host::blocks::{Form, Polling};
 use host::reactor::Choice;
 use model::Value;
 
-use families::target::OpenRequest;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// Of a system of blocks.

@@ -1,4 +1,4 @@
-//! Targets of blocks on the build's disk.
+//! Files on the build's disk.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -32,8 +32,8 @@ fn system(path: &Path, settings: &[(&str, &str)]) -> SystemPlan {
     }
 }
 
-fn open(path: &Path) -> DiskTarget {
-    DiskTarget::open(&OpenRequest::new(&system(path, &[]), Consent::OwnOnly)).unwrap()
+fn open(path: &Path) -> DiskSystem {
+    DiskSystem::open(&OpenRequest::new(&system(path, &[]), Consent::OwnOnly)).unwrap()
 }
 
 fn refusal<T>(result: Result<T, Failure>) -> Failure {
@@ -61,19 +61,19 @@ fn text(text: &str) -> Value {
 }
 
 /// Repeats until one is good: a short run on a busy machine may hold next to nothing.
-fn until(target: &DiskTarget, task: &Task, is_good: impl Fn(&RunRecord) -> bool) -> RunRecord {
-    let mut record = run(target, task).unwrap();
+fn until(system: &DiskSystem, task: &Task, is_good: impl Fn(&RunRecord) -> bool) -> RunRecord {
+    let mut record = run(system, task).unwrap();
     for _ in 0..20 {
         if is_good(&record) {
             break;
         }
-        record = run(target, task).unwrap();
+        record = run(system, task).unwrap();
     }
     record
 }
 
 /// 300 ms.
-fn run(target: &DiskTarget, task: &Task) -> Result<RunRecord, Failure> {
+fn run(system: &DiskSystem, task: &Task) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!("blocks are a stream") };
     let schedule = Schedule {
         rounds: 1,
@@ -83,10 +83,10 @@ fn run(target: &DiskTarget, task: &Task) -> Result<RunRecord, Failure> {
         seed: 1,
         on_error: OnError::Stop,
     };
-    target.prepare(&task.dataset)?;
-    target.settle()?;
+    system.prepare(&task.dataset)?;
+    system.settle()?;
     let interrupt = AtomicBool::new(false);
-    RunTask { target, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
 }
 
 fn reading(record: &RunRecord, id: &str) -> Reading {
@@ -108,10 +108,10 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn a_run_has_rates_latencies_costs_and_the_devices_account() {
     let folder = folder();
-    let target = open(&folder.path().join("made/inside"));
+    let system = open(&folder.path().join("made/inside"));
     let read = task(&[("threads", Value::Int(2)), ("depth", Value::Int(4))]);
     let is_timed = |record: &RunRecord| matches!(reading(record, "submission_p50"), Reading::Value(_));
-    let record = until(&target, &read, is_timed);
+    let record = until(&system, &read, is_timed);
     assert_eq!(record.state, RunState::Measured);
     let iops = value(&record, "iops");
     assert!(iops > 0.0 && (value(&record, "bandwidth") - iops * 8192.0 / 1_048_576.0).abs() < 1e-6);
@@ -132,22 +132,22 @@ fn a_run_has_rates_latencies_costs_and_the_devices_account() {
         ("cache", text("all")),
         ("fsync_every", Value::Int(2)),
     ]);
-    let record = run(&target, &written).unwrap();
+    let record = run(&system, &written).unwrap();
     assert_eq!(record.measurements[0].metric.id, "bandwidth", "sequential I/O is judged by bytes");
     assert!(value(&record, "syncs") > 0.0 && matches!(reading(&record, "device_read_share"), Reading::Unavailable(_)));
     let mixed = task(&[("op", text("mixed")), ("read_percent", Value::Int(50)), ("depth", Value::Int(4))]);
-    let record = run(&target, &mixed).unwrap();
+    let record = run(&system, &mixed).unwrap();
     assert!(value(&record, "iops_reads") > 0.0 && value(&record, "iops_writes") > 0.0);
     assert_eq!(names(&folder.path().join("made/inside")).len(), 3, "one file with its marker and its lock serves all");
-    target.drop_all().unwrap();
-    drop(target);
+    system.drop_all().unwrap();
+    drop(system);
     assert_eq!(names(folder.path()), [""; 0]);
 }
 
 #[test]
 fn what_a_cache_serves_carries_no_verdict() {
     let folder = folder();
-    let target = open(folder.path());
+    let system = open(folder.path());
     if host::disk::layers_of(folder.path()).is_err() {
         println!("skipped: the folder is on no device that this system shows");
         return;
@@ -155,10 +155,10 @@ fn what_a_cache_serves_carries_no_verdict() {
     // 64 blocks over and over: nearly all from the page cache.
     let read = task(&[("cache", text("all")), ("size_mb", Value::Int(1))]);
     let is_marked = |record: &RunRecord| record.marks.iter().any(|mark| mark.kind == MarkKind::ServedByCache);
-    let record = until(&target, &read, is_marked);
+    let record = until(&system, &read, is_marked);
     let mark = record.marks.iter().find(|mark| mark.kind == MarkKind::ServedByCache).unwrap();
     assert!(mark.kind.voids_verdict() && mark.detail.contains("a cache answered"), "{}", mark.detail);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 #[test]
@@ -166,18 +166,18 @@ fn every_way_to_do_it_is_told() {
     let folder = folder();
     for (form, has_cpu) in [("blocking", false), ("null", true)] {
         let system = system(folder.path(), &[("io", form)]);
-        let target = DiskTarget::open(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
-        let facts = target.facts().unwrap();
+        let opened = DiskSystem::open(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
+        let facts = opened.facts().unwrap();
         assert!(facts.get("client.reactor").unwrap().contains(form), "{facts:?}");
         assert!(facts.get("data_directory.filesystem").is_some() && facts.durability().is_some());
-        assert_eq!(facts.differences(&target.facts().unwrap()), []);
-        let record = run(&target, &task(&[("depth", Value::Int(4))])).unwrap();
+        assert_eq!(facts.differences(&opened.facts().unwrap()), []);
+        let record = run(&opened, &task(&[("depth", Value::Int(4))])).unwrap();
         assert_eq!(matches!(reading(&record, "cpu_per_io"), Reading::Value(_)), has_cpu, "{form}");
-        target.drop_all().unwrap();
+        opened.drop_all().unwrap();
     }
     let refused = |name, value| {
         let system = system(folder.path(), &[(name, value)]);
-        refusal(DiskTarget::open(&OpenRequest::new(&system, Consent::OwnOnly)))
+        refusal(DiskSystem::open(&OpenRequest::new(&system, Consent::OwnOnly)))
     };
     assert!(refused("io", "fast").cause.contains("auto, ring, blocking, null"));
     assert_eq!(refused("pollling", "device").hint.unwrap(), "did you mean `polling`?");
@@ -186,11 +186,11 @@ fn every_way_to_do_it_is_told() {
 #[test]
 fn a_rate_is_kept_and_response_counts_from_the_intended_start() {
     let folder = folder();
-    let target = open(folder.path());
-    let record = run(&target, &task(&[("rate", Value::Float(200.0)), ("depth", Value::Int(8))])).unwrap();
+    let system = open(folder.path());
+    let record = run(&system, &task(&[("rate", Value::Float(200.0)), ("depth", Value::Int(8))])).unwrap();
     assert!((150.0..=250.0).contains(&value(&record, "iops")), "{}", value(&record, "iops"));
     assert!(value(&record, "response_mean") >= value(&record, "latency_mean"));
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
 #[test]
@@ -200,17 +200,17 @@ fn what_is_not_étalon_s_is_not_written_over() {
     let mut bytes = vec![0; 4 << 20];
     host::blocks::Content::new(5).fill(&mut bytes);
     std::fs::write(&path, &bytes).unwrap();
-    let target = open(&path);
+    let opened = open(&path);
     let read = task(&[]);
-    run(&target, &read).unwrap();
+    run(&opened, &read).unwrap();
     let write = task(&[("op", text("write"))]);
-    let refused = refusal(run(&target, &write));
+    let refused = refusal(run(&opened, &write));
     assert_eq!(refused.kind, FailureKind::NotOurs);
     assert!(refused.hint.unwrap().contains("--yes"));
-    target.drop_all().unwrap();
+    opened.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes, "it is as it was");
     assert!(Marker::of(&path).is_none());
-    let allowed = DiskTarget::open(&OpenRequest::new(&system(&path, &[]), Consent::DropForeign)).unwrap();
+    let allowed = DiskSystem::open(&OpenRequest::new(&system(&path, &[]), Consent::DropForeign)).unwrap();
     run(&allowed, &write).unwrap();
     allowed.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() != bytes, "it was written over, as was allowed, and is still there");
@@ -231,11 +231,11 @@ fn a_target_that_would_fool_is_refused_with_the_reason() {
 #[test]
 fn a_span_beyond_the_target_and_a_full_volume_show_before_anything_is_written() {
     let folder = folder();
-    let target = open(folder.path());
-    let refused = refusal(run(&target, &task(&[("span_mb", Value::Int(5))])));
+    let system = open(folder.path());
+    let refused = refusal(run(&system, &task(&[("span_mb", Value::Int(5))])));
     assert!(refused.cause.contains("it has 4.0 MiB, and 5.0 MiB are to be touched"), "{refused}");
     assert!(refused.hint.unwrap().contains("span_mb"));
-    let refused = refusal(run(&target, &task(&[("size_mb", Value::Int(1_000_000_000))])));
+    let refused = refusal(run(&system, &task(&[("size_mb", Value::Int(1_000_000_000))])));
     assert_eq!(refused.kind, FailureKind::DiskFull);
     assert!(refused.cause.contains("free"), "{refused}");
     assert_eq!(names(folder.path()), [""; 0]);
@@ -249,11 +249,11 @@ fn memory_has_no_direct_operations() {
         return;
     }
     let folder = tempfile::tempdir_in(shared).unwrap();
-    let target = open(folder.path());
-    let refused = refusal(run(&target, &task(&[])));
+    let system = open(folder.path());
+    let refused = refusal(run(&system, &task(&[])));
     assert_eq!(refused.kind, FailureKind::Unsupported);
     assert!(refused.cause.contains("in memory (tmpfs)") && refused.hint.unwrap().contains("cache"));
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_eq!(names(folder.path()), [""; 0]);
 }
 
@@ -262,9 +262,9 @@ fn an_interrupted_making_leaves_nothing() {
     let folder = folder();
     let system = system(folder.path(), &[]);
     let request = OpenRequest::new(&system, Consent::OwnOnly);
-    let target = DiskTarget::open(&request).unwrap();
+    let opened = DiskSystem::open(&request).unwrap();
     request.interrupt.store(true, Ordering::Relaxed);
-    let refused = refusal(target.prepare(&task(&[("size_mb", Value::Int(64))]).dataset));
+    let refused = refusal(opened.prepare(&task(&[("size_mb", Value::Int(64))]).dataset));
     assert!(refused.cause.contains("stopped"), "{refused}");
     assert_eq!(names(folder.path()), [""; 0]);
 }
@@ -272,15 +272,15 @@ fn an_interrupted_making_leaves_nothing() {
 #[test]
 fn statements_and_blocks_do_not_mix() {
     let folder = folder();
-    let target = open(folder.path());
+    let system = open(folder.path());
     let point = Point::from([
         ("script".to_owned(), text("select-only")),
         ("clients".to_owned(), Value::Int(1)),
         ("scale".to_owned(), Value::Int(1)),
     ]);
     let task = Transactions.task(&point, &Grants::default()).unwrap();
-    assert_ne!(task.load_kind(), target.carries());
-    assert_eq!(refusal(target.prepare(&task.dataset)).kind, FailureKind::Unsupported);
+    assert_ne!(task.load_kind(), system.carries());
+    assert_eq!(refusal(system.prepare(&task.dataset)).kind, FailureKind::Unsupported);
 }
 
 /// With sectors of 4 KiB; removed when dropped.
@@ -313,17 +313,17 @@ fn a_device_is_taken_only_with_its_name_and_keeps_to_its_sectors() {
     let path = PathBuf::from(&device.device);
     let system = system(&path, &[]);
     let mut request = OpenRequest::new(&system, Consent::DropForeign);
-    let refused = refusal(DiskTarget::open(&request));
+    let refused = refusal(DiskSystem::open(&request));
     assert_eq!(refused.kind, FailureKind::NotOurs);
     assert!(refused.hint.unwrap().contains(&format!("--i-will-lose-the-data-on {}", device.device)));
     request.forfeited = vec![PathBuf::from("/dev/null")];
-    assert!(refusal(DiskTarget::open(&request)).cause.contains("another device"));
+    assert!(refusal(DiskSystem::open(&request)).cause.contains("another device"));
     request.forfeited = vec![path];
-    let target = DiskTarget::open(&request).unwrap();
+    let opened = DiskSystem::open(&request).unwrap();
     let write = task(&[("op", text("write")), ("block_kb", Value::Int(4))]);
-    assert!(value(&run(&target, &write).unwrap(), "iops") > 0.0);
-    let refused = refusal(run(&target, &task(&[("op", text("write")), ("block_kb", Value::Int(1))])));
+    assert!(value(&run(&opened, &write).unwrap(), "iops") > 0.0);
+    let refused = refusal(run(&opened, &task(&[("op", text("write")), ("block_kb", Value::Int(1))])));
     assert_eq!(refused.kind, FailureKind::Unsupported);
     assert!(refused.cause.contains("unsupported") && refused.cause.contains("multiples of 4096"), "{refused}");
-    target.drop_all().unwrap();
+    opened.drop_all().unwrap();
 }

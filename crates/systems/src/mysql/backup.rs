@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::private::Private;
 use super::programs::Product;
 use super::url::{Address, Place};
-use super::{MySqlTarget, SCHEMA};
+use super::{MySqlSystem, SCHEMA};
 use crate::server::restored;
 use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use families::backup::codec::{Codec, Decoder};
@@ -25,7 +25,7 @@ const DUMP_HINT: &str = "`apt install mariadb-client`";
 type RestoredServer = restored::RestoredServer<super::MySqlServer>;
 
 pub(super) struct MySqlBackups<'a> {
-    pub(super) target: &'a MySqlTarget,
+    pub(super) system: &'a MySqlSystem,
 }
 
 enum Programs {
@@ -35,11 +35,11 @@ enum Programs {
 
 impl MySqlBackups<'_> {
     fn folders(&self) -> Vec<PathBuf> {
-        self.target.private().map(|private| private.bin_dirs()).unwrap_or_default()
+        self.system.private().map(|private| private.bin_dirs()).unwrap_or_default()
     }
 
     fn files(&self) -> Result<Programs, Failure> {
-        if self.target.private().is_none() {
+        if self.system.private().is_none() {
             let cause =
                 "mariadb-backup reads the server's files, and étalon reads only those of a server that it has started";
             return Err(Failure::new(FailureKind::Unsupported, "back up by `mariadb-backup`", cause)
@@ -78,16 +78,16 @@ impl MySqlBackups<'_> {
         backup: &Path,
         request: &BackupRequest<'_>,
     ) -> Result<families::backup::sink::Written, Failure> {
-        let data = self.target.private().map(|private| private.data()).transpose()?.unwrap_or_default();
+        let data = self.system.private().map(|private| private.data()).transpose()?.unwrap_or_default();
         let mut datadir = OsString::from("--datadir=");
         datadir.push(&data);
-        let mut target = OsString::from("--target-dir=");
-        target.push(request.work);
+        let mut folder = OsString::from("--target-dir=");
+        folder.push(request.work);
         let call = Tool::new(backup, request.work)
             .args(["--no-defaults", "--backup", "--stream=mbstream"])
-            .args(login(backup, &self.target.endpoint.address)?)
-            .args([datadir, target]);
-        let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
+            .args(login(backup, &self.system.endpoint.address)?)
+            .args([datadir, folder]);
+        let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
         let mut sink = Sink::new(request, "backup.mbstream", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what mariadb-backup sends"))?;
@@ -97,9 +97,9 @@ impl MySqlBackups<'_> {
     fn take_dump(&self, dump: &Path, request: &BackupRequest<'_>) -> Result<families::backup::sink::Written, Failure> {
         let call = Tool::new(dump, request.work)
             .args(["--no-defaults"])
-            .args(login(dump, &self.target.endpoint.address)?)
+            .args(login(dump, &self.system.endpoint.address)?)
             .args(["--single-transaction", "--quick", "--skip-comments", "--databases", SCHEMA]);
-        let call = call.env("MYSQL_PWD", self.target.endpoint.address.password.as_deref());
+        let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
         let mut sink = Sink::new(request, "backup.sql", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what the dump writes"))?;
@@ -115,7 +115,7 @@ impl MySqlBackups<'_> {
         let Programs::Files { backup, stream } = self.files()? else {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
-        let Some(mut private) = self.target.private().map(|private| private.empty_twin(request.folder)).transpose()?
+        let Some(mut private) = self.system.private().map(|private| private.empty_twin(request.folder)).transpose()?
         else {
             return Err(Failure::new(FailureKind::Other, "restore", "the server is not étalon's own"));
         };
@@ -127,10 +127,10 @@ impl MySqlBackups<'_> {
         })?;
         meter.source_bytes = Some(from.bytes);
         meter.codec_cpu_s += from.cpu.as_secs_f64();
-        let mut target = OsString::from("--target-dir=");
-        target.push(&data);
+        let mut folder = OsString::from("--target-dir=");
+        folder.push(&data);
         meter.part("prepare", || {
-            Tool::new(&backup, request.work).args(["--prepare".into(), target]).run(request.interrupt)
+            Tool::new(&backup, request.work).args(["--prepare".into(), folder]).run(request.interrupt)
         })?;
         if let Some(user) = private.user() {
             chown_tree(&data, user).map_err(|error| io_failure("give the restored files to the server", &error))?;
@@ -149,10 +149,10 @@ impl MySqlBackups<'_> {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
         // Not timed: the empty server.
-        let (private, endpoint) = match self.target.private() {
+        let (private, endpoint) = match self.system.private() {
             Some(private) => private.fresh_twin(request.folder)?,
             None => Private::fresh(
-                self.target.ask(|client| Ok(Product::of(client.protocol.session.flavor())))?,
+                self.system.ask(|client| Ok(Product::of(client.protocol.session.flavor())))?,
                 request.folder,
             )?,
         };
@@ -203,8 +203,8 @@ impl Backups for MySqlBackups<'_> {
                 "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
         }
-        if self.target.private().is_none() {
-            self.target.permits.foreign_restore("back up the database")?;
+        if self.system.private().is_none() {
+            self.system.permits.foreign_restore("back up the database")?;
         }
         self.choose(request.method).map(|_| ())
     }

@@ -7,7 +7,7 @@ use super::connect::Endpoint;
 use crate::kept::outwait;
 use crate::mysql::lane::{AskError, Client, Spoken};
 use crate::server::refusal::failure;
-use crate::server::target;
+use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
 
@@ -46,7 +46,7 @@ impl Drop for Claim {
 
 const IDENTITY: &str = "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir)";
 
-impl target::Claim for Claim {
+impl system::Claim for Claim {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 

@@ -10,7 +10,7 @@ use crate::mysql::lane::{Client, log_in};
 use crate::server::VIGILANCE;
 use crate::server::dialogue::Tls;
 use crate::server::refusal::{self, Advice, CONNECT, Explain};
-use crate::server::target::Purpose;
+use crate::server::system::Purpose;
 use crate::server::tls::TlsMode;
 use crate::server::url::{Address as _, PasswordSource};
 use load::error::{Failure, FailureKind};

@@ -32,7 +32,7 @@ use crate::mysql::lane::{Client, Spoken};
 use crate::owner::Owner;
 use crate::server;
 use crate::server::counted::Question;
-use crate::server::target::{self, Purpose, Server, ServerTarget};
+use crate::server::system::{self, Purpose, Server, ServerSystem};
 use claim::Claim;
 use connect::Endpoint;
 use counters::Checkpoint;
@@ -40,7 +40,7 @@ use families::backup::backups::Backups;
 use families::dataset::{Dataset, Dialect};
 use families::pages::dialect::PagesDialect;
 use families::spatial::dialect::SpatialDialect;
-use families::target::{Consent, Engine, OpenRequest, Target};
+use families::system::{Consent, Engine, OpenRequest, System};
 use families::transactions::{Program, Protocol};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
@@ -68,19 +68,19 @@ impl Engine for MySql {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        target::open::<MySqlServer>(request)
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        system::open::<MySqlServer>(request)
     }
 
     fn needs(&self, system: &SystemPlan) -> Option<String> {
-        let Address { user, .. } = target::address::<MySqlServer>(system)?;
+        let Address { user, .. } = system::address::<MySqlServer>(system)?;
         Some(format!(
             "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
         ))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
-        target::would_drop::<MySqlServer>(system)
+        system::would_drop::<MySqlServer>(system)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -88,7 +88,7 @@ impl Engine for MySql {
     }
 }
 
-type MySqlTarget = ServerTarget<MySqlServer>;
+type MySqlSystem = ServerSystem<MySqlServer>;
 
 pub(crate) struct MySqlServer {
     checkpoint: Checkpoint,
@@ -125,14 +125,14 @@ impl Server for MySqlServer {
         Ok(MySqlServer { checkpoint: counters::checkpoint(client)? })
     }
 
-    fn statements(target: &MySqlTarget, program: &Program) -> Result<(Vec<String>, Option<Question>), Failure> {
+    fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<Question>), Failure> {
         server::dialogue::refuse_pipeline("MySQL", program)?;
-        let flavor = target.ask(|client| Ok(client.protocol.session.flavor()))?;
+        let flavor = system.ask(|client| Ok(client.protocol.session.flavor()))?;
         let question = counters::of_session(flavor);
         let mut statements = Vec::new();
         match program.protocol() {
             Protocol::Prepared => {
-                statements = target.texts(program);
+                statements = system.texts(program);
                 statements.push(question.sql.to_owned());
             }
             Protocol::Simple => {}
@@ -145,36 +145,36 @@ impl Server for MySqlServer {
         Ok((statements, Some(question)))
     }
 
-    fn facts(target: &MySqlTarget, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &target.endpoint, target.tables)?;
-        facts.insert("checkpoint_before_run", target.server.checkpoint.fact(), Nature::Identity);
+    fn facts(system: &MySqlSystem, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &system.endpoint, system.tables)?;
+        facts.insert("checkpoint_before_run", system.server.checkpoint.fact(), Nature::Identity);
         Ok(facts)
     }
 
-    fn prepare(target: &MySqlTarget, data: &Dataset) -> Result<(), Failure> {
-        target.ask(|client| {
-            let owner = tables::refuse_foreign(client, target.consent)?;
+    fn prepare(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {
+        system.ask(|client| {
+            let owner = tables::refuse_foreign(client, system.consent)?;
             tables::load(client, data, owner)
         })
     }
 
-    fn settle(target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
-        if target.private().is_some() {
+    fn settle(system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
+        if system.private().is_some() {
             counters::await_purge(client)?;
         }
-        counters::flush(client, &target.server.checkpoint)
+        counters::flush(client, &system.server.checkpoint)
     }
 
     fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
         counters::read(client)
     }
 
-    fn remove(_target: &MySqlTarget, client: &mut Client) -> Result<(), Failure> {
+    fn remove(_system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
         tables::remove(client)
     }
 
-    fn backups(target: &MySqlTarget) -> Box<dyn Backups + '_> {
-        Box::new(backup::MySqlBackups { target })
+    fn backups(system: &MySqlSystem) -> Box<dyn Backups + '_> {
+        Box::new(backup::MySqlBackups { system })
     }
 }
 

@@ -5,7 +5,7 @@ use model::Reading;
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use families::pages::dialect::{PagesDialect, WrittenBy, filler, number, one, readable, refused, text};
 use families::session::Session;
-use families::target::Target;
+use families::system::System;
 use load::datum::Datum;
 use load::error::Failure;
 
@@ -158,7 +158,7 @@ impl PagesDialect for Pages {
         }
     }
 
-    fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let known = status(session)?;
         let mut account = IoAccount::default();
         match by_file(session)? {

@@ -20,9 +20,9 @@ use crate::server::private::{
     self, Folders, Habits, Recipe, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, tried, unknown};
-use crate::server::target::Purpose;
+use crate::server::system::Purpose;
 use crate::server::{LOOPBACK, random_password};
-use families::target::OpenRequest;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// Made by the installation; reached by a socket in a private folder.

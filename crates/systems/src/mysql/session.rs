@@ -10,7 +10,7 @@ use super::dialect::{literal, quoted};
 use crate::mysql::lane::{AskError, Client, Spoken};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
-use crate::server::target::{Purpose, Settings};
+use crate::server::system::{Purpose, Settings};
 use families::dataset::Tables;
 use load::error::{Failure, FailureKind};
 

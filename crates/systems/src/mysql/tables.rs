@@ -7,7 +7,7 @@ use crate::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
 use crate::server::refusal::failure;
 use crate::server::{pieces, write_values};
 use families::dataset::{Dataset, Dialect, Table};
-use families::target::Consent;
+use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use host::process::{Held, Limit};
 use wire::postgres::base_backup::{Message, Options};
 
-use super::PostgresTarget;
+use super::PostgresSystem;
 use super::private::Private;
 use super::programs::Programs;
 use crate::postgres::lane::CopyError;
@@ -30,7 +30,7 @@ const RATES_KB_S: std::ops::RangeInclusive<u64> = 32..=1_048_576;
 type RestoredServer = restored::RestoredServer<super::PostgresServer>;
 
 pub(super) struct PostgresBackups<'a> {
-    pub(super) target: &'a PostgresTarget,
+    pub(super) system: &'a PostgresSystem,
 }
 
 /// As the server and its program take it.
@@ -50,11 +50,11 @@ impl PostgresBackups<'_> {
     /// Refuses a server that étalon may not copy wholly, or could not restore.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a base backup";
-        if self.target.private().is_none() {
+        if self.system.private().is_none() {
             // Restoring would run, on this host, whatever the server contains.
-            self.target.permits.foreign_restore(tried)?;
+            self.system.permits.foreign_restore(tried)?;
         }
-        if self.target.private().is_none() && request.scope == Scope::OwnDatabase {
+        if self.system.private().is_none() && request.scope == Scope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
                 "`whole_server = true` in the benchmark, or `--set 'benchmarks.*.whole_server=true'`, allows it; the \
@@ -63,7 +63,7 @@ impl PostgresBackups<'_> {
         }
         let facts = "SELECT concat_ws(' ', current_setting('server_version_num'), (SELECT count(*) FROM \
                      pg_catalog.pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')))";
-        let answer = self.target.ask(|client| client.one(facts).map_err(|e| failure("look at the server", &e)))?;
+        let answer = self.system.ask(|client| client.one(facts).map_err(|e| failure("look at the server", &e)))?;
         let mut numbers = answer.split(' ').map(|word| word.parse::<u32>().unwrap_or_default());
         let (release, tablespaces) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         if release < FIRST_RELEASE {
@@ -80,7 +80,7 @@ impl PostgresBackups<'_> {
     }
 
     fn program(&self) -> Result<PathBuf, Failure> {
-        let folders = self.target.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
+        let folders = self.system.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
         let hint = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
         // A private server's package may lack it; any on this machine will do.
         let found = tool::find("pg_basebackup", &folders, hint);
@@ -102,10 +102,10 @@ impl PostgresBackups<'_> {
     /// `BASE_BACKUP`.
     fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
         let tried = "take a base backup";
-        let mut endpoint = self.target.endpoint.clone();
+        let mut endpoint = self.system.endpoint.clone();
         endpoint.startup = Some(("replication", "true"));
         let (written, source_bytes) = meter.part("stream", || {
-            let mut client = endpoint.connect("").map_err(|failure| self.target.explain(failure))?;
+            let mut client = endpoint.connect("").map_err(|failure| self.system.explain(failure))?;
             // Limited from the first byte to the last.
             let _limit = self.hold_sender(request)?;
             let mut stream = Stream::new(request);
@@ -113,7 +113,7 @@ impl PostgresBackups<'_> {
             match client.copy_out(&command, &mut |body| stream.take(body)) {
                 Ok(()) => {}
                 Err(CopyError::Taker(failure)) => return Err(failure),
-                Err(CopyError::Server(error)) => return Err(self.target.explain(failure(tried, &error))),
+                Err(CopyError::Server(error)) => return Err(self.system.explain(failure(tried, &error))),
             }
             let written = stream.finish()?;
             // Its process has gone when its cost is counted.
@@ -138,7 +138,7 @@ impl PostgresBackups<'_> {
 
     /// Limits a private server's sending process, the only one of its kind there.
     fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
-        let Some(data) = self.target.private().filter(|_| !request.bounds.is_none()).map(|private| private.data())
+        let Some(data) = self.system.private().filter(|_| !request.bounds.is_none()).map(|private| private.data())
         else {
             return Ok(None);
         };
@@ -149,7 +149,7 @@ impl PostgresBackups<'_> {
         }
         let tried = "find the server's process that sends the backup";
         let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
-        let pid = self.target.ask(|client| client.one(sql).map_err(|e| failure(tried, &e)))?;
+        let pid = self.system.ask(|client| client.one(sql).map_err(|e| failure(tried, &e)))?;
         let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
         tool::hold(Held::Tree(pid), &bounds, "the backup").map(Some)
     }
@@ -157,7 +157,7 @@ impl PostgresBackups<'_> {
     /// By the program.
     fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
         let program = self.program()?;
-        let address = &self.target.endpoint.address;
+        let address = &self.system.endpoint.address;
         let compression = request.compression;
         let own = request.own_compression();
         let wanted = match request.compressor {
@@ -188,7 +188,7 @@ impl PostgresBackups<'_> {
         };
         if own.codec == Codec::None {
             let call = call.args(["-D".into(), request.folder.as_os_str().to_owned()]);
-            meter.part("stream", || call.run(request.interrupt)).map_err(|failure| self.target.explain(failure))?;
+            meter.part("stream", || call.run(request.interrupt)).map_err(|failure| self.system.explain(failure))?;
             return Ok(taken);
         }
         let call = call.args(["-D", "-"]);
@@ -258,7 +258,7 @@ impl Backups for PostgresBackups<'_> {
     }
 
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        if request.bounds.cores.is_some() && self.target.private().is_none() {
+        if request.bounds.cores.is_some() && self.system.private().is_none() {
             return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
         }
         match self.method(request.method)? {
@@ -297,8 +297,8 @@ impl Backups for PostgresBackups<'_> {
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
-        let address = &self.target.endpoint.address;
-        let mut private = match self.target.private() {
+        let address = &self.system.endpoint.address;
+        let mut private = match self.system.private() {
             Some(private) => private.empty_twin(request.folder)?,
             None => Private::empty(None, &Default::default(), request.folder)?,
         };

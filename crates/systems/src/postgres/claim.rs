@@ -8,7 +8,7 @@ use super::connect::Endpoint;
 use crate::kept::outwait;
 use crate::postgres::lane::{AskError, Client, Spoken};
 use crate::server::refusal::failure;
-use crate::server::target;
+use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
 
@@ -25,7 +25,7 @@ fn own_key() -> i32 {
 /// The session's own.
 pub(crate) struct Claim;
 
-impl target::Claim for Claim {
+impl system::Claim for Claim {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 

@@ -30,7 +30,7 @@ use crate::server;
 use crate::server::counted::Question;
 use crate::server::refusal::{self, failure};
 use crate::server::steps::Steps;
-use crate::server::target::{self, Server, ServerTarget};
+use crate::server::system::{self, Server, ServerSystem};
 use crate::server::url::Address as _;
 use claim::Claim;
 use connect::Endpoint;
@@ -40,7 +40,7 @@ use families::dataset::{Dataset, Dialect};
 use families::pages::dialect::PagesDialect;
 use families::session::SessionKind;
 use families::spatial::dialect::SpatialDialect;
-use families::target::{Consent, Engine, OpenRequest, Target};
+use families::system::{Consent, Engine, OpenRequest, System};
 use families::transactions::{Program, Protocol, Statement};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
@@ -70,17 +70,17 @@ impl Engine for Postgres {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        target::open::<PostgresServer>(request)
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        system::open::<PostgresServer>(request)
     }
 
     fn needs(&self, system: &SystemPlan) -> Option<String> {
-        let Address { user, database, .. } = target::address::<PostgresServer>(system)?;
+        let Address { user, database, .. } = system::address::<PostgresServer>(system)?;
         Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
-        target::would_drop::<PostgresServer>(system)
+        system::would_drop::<PostgresServer>(system)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -88,7 +88,7 @@ impl Engine for Postgres {
     }
 }
 
-type PostgresTarget = ServerTarget<PostgresServer>;
+type PostgresSystem = ServerSystem<PostgresServer>;
 
 pub(crate) struct PostgresServer {
     abilities: Abilities,
@@ -127,8 +127,8 @@ impl Server for PostgresServer {
         Ok(PostgresServer { abilities: counters::abilities(client)?, prepared: Mutex::new(None) })
     }
 
-    fn statements(target: &PostgresTarget, program: &Program) -> Result<(Statements, Option<Question>), Failure> {
-        let mut texts = target.texts(program);
+    fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<Question>), Failure> {
+        let mut texts = system.texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
         let statements = match program.protocol() {
             Protocol::Prepared => Statements::Prepared(texts),
@@ -141,9 +141,9 @@ impl Server for PostgresServer {
         Ok((statements, Some(counters::OF_SESSION)))
     }
 
-    fn facts(target: &PostgresTarget, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &target.endpoint.address, target.tables)?;
-        match &target.server.abilities.checkpoint {
+    fn facts(system: &PostgresSystem, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &system.endpoint.address, system.tables)?;
+        match &system.server.abilities.checkpoint {
             Ok(()) => facts.identity("checkpoint_before_run", "yes"),
             Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
         }
@@ -151,25 +151,25 @@ impl Server for PostgresServer {
     }
 
     /// Only if something was written since.
-    fn prepare(target: &PostgresTarget, data: &Dataset) -> Result<(), Failure> {
-        let mut prepared = target.server.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+    fn prepare(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
+        let mut prepared = system.server.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let before = prepared.take();
-        *prepared = target.ask(|client| {
-            let owner = tables::refuse_foreign_schema(client, target.consent)?;
+        *prepared = system.ask(|client| {
+            let owner = tables::refuse_foreign_schema(client, system.consent)?;
             let now = Untouched::now(client)?.map(|now| (data.name.clone(), now));
             if owner == Owner::Etalon && now.is_some() && now == before {
                 return Ok(now);
             }
             tables::load(client, data)?;
-            target.server.abilities.flush(client)?;
+            system.server.abilities.flush(client)?;
             tables::vacuum(client, data)?;
             Ok(Untouched::now(client)?.map(|now| (data.name.clone(), now)))
         })?;
         Ok(())
     }
 
-    fn settle(target: &PostgresTarget, client: &mut Client) -> Result<(), Failure> {
-        let abilities = &target.server.abilities;
+    fn settle(system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
+        let abilities = &system.server.abilities;
         abilities.flush(client)?;
         match &abilities.checkpoint {
             Ok(()) => client.execute("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
@@ -181,37 +181,37 @@ impl Server for PostgresServer {
         self.abilities.read(client)
     }
 
-    fn remove(_target: &PostgresTarget, client: &mut Client) -> Result<(), Failure> {
+    fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
         tables::drop_schema(client)
     }
 
-    fn steps(target: &PostgresTarget, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
-        install_for(target, kind)?;
-        let mut client = target.client()?;
+    fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
+        install_for(system, kind)?;
+        let mut client = system.client()?;
         postgis::find(&mut client, kind)?;
         Ok(Box::new(Steps::new(client)))
     }
 
-    fn session_facts(target: &PostgresTarget, kind: SessionKind) -> Result<Facts, Failure> {
-        install_for(target, kind)?;
-        let mut client = target.client()?;
+    fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {
+        install_for(system, kind)?;
+        let mut client = system.client()?;
         let facts = postgis::facts(&mut client, kind);
         client.close();
         facts
     }
 
-    fn backups(target: &PostgresTarget) -> Box<dyn Backups + '_> {
-        Box::new(backup::PostgresBackups { target })
+    fn backups(system: &PostgresSystem) -> Box<dyn Backups + '_> {
+        Box::new(backup::PostgresBackups { system })
     }
 
     /// Adds the server's connection limit, if a connection is left to ask.
-    fn explain(target: &PostgresTarget, failure: Failure) -> Failure {
+    fn explain(system: &PostgresSystem, failure: Failure) -> Failure {
         if !failure.cause.contains("[SQLSTATE 53300]") {
             return failure;
         }
         let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
                       (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
-        let answer = target
+        let answer = system
             .control
             .ask(|client| client.one(limits).map_err(|error| refusal::failure("ask for the server's limits", &error)));
         let answer = answer.unwrap_or_default();
@@ -228,8 +228,8 @@ impl Server for PostgresServer {
 }
 
 /// Extensions that a private server's client role may not install itself.
-fn install_for(target: &PostgresTarget, kind: SessionKind) -> Result<(), Failure> {
-    match target.private() {
+fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure> {
+    match system.private() {
         Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install(owner, kind)),
         None => Ok(()),
     }

@@ -12,7 +12,7 @@ use model::Reading;
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use families::pages::dialect::{PagesDialect, filler, number, one, readable, refused, text};
 use families::session::Session;
-use families::target::Target;
+use families::system::System;
 use load::datum::Datum;
 use load::error::Failure;
 
@@ -203,7 +203,7 @@ impl PagesDialect for Pages {
         Ok(())
     }
 
-    fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let able = Abilities::ask(session)?;
         let places = match able.has("pg_stat_io.reads") {
             true => by_object(&able, session)?,

@@ -19,7 +19,7 @@ use crate::server::private::{
 };
 use crate::server::settings::{refuse_own, refuse_reserved, unknown};
 use crate::server::{LOOPBACK, random_password};
-use families::target::OpenRequest;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 const ROLE: &str = "etalon";

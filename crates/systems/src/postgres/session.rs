@@ -9,7 +9,7 @@ use super::connect::{Endpoint, OpenError};
 use crate::postgres::lane::{AskError, Client, Spoken};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
-use crate::server::target::{Purpose, Settings};
+use crate::server::system::{Purpose, Settings};
 use load::error::{Failure, FailureKind};
 
 pub(super) const PRODUCT: &str = "PostgreSQL";

@@ -7,7 +7,7 @@ use crate::postgres::lane::{AskError, Client};
 use crate::server::pieces;
 use crate::server::refusal::failure;
 use families::dataset::{Dataset, Dialect};
-use families::target::Consent;
+use families::system::Consent;
 use load::error::{Failure, FailureKind};
 
 pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {

@@ -1,9 +1,9 @@
 //! The control connection: prepares, counts, cleans up.
 
 use super::refusal::failure;
-use super::target::{Claim as _, ClientOf, Purpose, Server, Settings as _};
+use super::system::{Claim as _, ClientOf, Purpose, Server, Settings as _};
 use crate::kept::Kept;
-use families::target::Part;
+use families::system::Part;
 use load::error::Failure;
 
 pub(crate) struct Control<S: Server> {

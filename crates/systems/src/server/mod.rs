@@ -9,7 +9,7 @@ pub(crate) mod refusal;
 pub(crate) mod restored;
 pub(crate) mod settings;
 pub(crate) mod steps;
-pub(crate) mod target;
+pub(crate) mod system;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod tls;

@@ -14,7 +14,7 @@ use host::scratch::Scratch;
 use model::plan::PrivateServer;
 use model::{Facts, SystemPlan};
 
-use families::target::{CpuHold, OpenRequest, OsIo};
+use families::system::{CpuHold, OpenRequest, OsIo};
 use load::error::{Failure, FailureKind};
 
 /// Polling interval at start.

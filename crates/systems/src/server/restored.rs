@@ -1,6 +1,6 @@
 use super::private::Private;
 use super::steps::Steps;
-use super::target::{Purpose, Server, Settings as _};
+use super::system::{Purpose, Server, Settings as _};
 use families::backup::backups::Restored;
 use families::session::Session;
 use load::error::Failure;

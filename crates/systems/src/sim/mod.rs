@@ -10,7 +10,7 @@ use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 use crate::sim::lane::{Dies, Model, SimLane, VirtualClock};
 use families::dataset::{Dataset, Dialect};
-use families::target::{Engine, OpenRequest, Target};
+use families::system::{Engine, OpenRequest, System};
 use families::work::Load;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
@@ -32,8 +32,8 @@ impl Engine for Sim {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        let mut target = SimTarget {
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        let mut system = SimSystem {
             name: request.system.name.clone(),
             model: Model::default(),
             tier: DurabilityTier::Durable,
@@ -43,9 +43,9 @@ impl Engine for Sim {
         let query = request.system.url.split_once('?').map_or("", |(_, query)| query);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            target.set(key, value)?;
+            system.set(key, value)?;
         }
-        Ok(Box::new(target))
+        Ok(Box::new(system))
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {
@@ -53,7 +53,7 @@ impl Engine for Sim {
     }
 }
 
-struct SimTarget {
+struct SimSystem {
     name: String,
     model: Model,
     tier: DurabilityTier,
@@ -62,7 +62,7 @@ struct SimTarget {
     connections: u32,
 }
 
-impl SimTarget {
+impl SimSystem {
     /// Within the limit.
     fn admit(&self, number: u32) -> Result<(), Failure> {
         if number < self.connections {
@@ -110,7 +110,7 @@ impl Dialect for SimDialect {
     }
 }
 
-impl Target for SimTarget {
+impl System for SimSystem {
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
         facts.identity("server.product", "Simulated");

@@ -9,7 +9,7 @@ use rusqlite::backup::{Backup, StepResult};
 
 use super::cipher::Cipher;
 use super::session::SqliteSession;
-use super::{SHAPE, SqliteTarget, confine, sql_failure};
+use super::{SHAPE, SqliteSystem, confine, sql_failure};
 use crate::embedded::{companion, remove_files};
 use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
 use families::backup::codec::{Codec, Decoder};
@@ -27,7 +27,7 @@ const BUSY: Duration = Duration::from_millis(5);
 const MOST_RESTARTS: u32 = 50;
 
 pub(super) struct SqliteBackups<'a> {
-    pub(super) target: &'a SqliteTarget,
+    pub(super) system: &'a SqliteSystem,
 }
 
 /// Resolves `native`.
@@ -38,16 +38,16 @@ impl SqliteBackups<'_> {
             full if full.kind == FailureKind::DiskFull => full.hint(MORE_ROOM),
             other => other,
         };
-        let mut from = self.target.connect()?;
+        let mut from = self.system.connect()?;
         if method == Method::VacuumInto {
             confine::let_out(&mut from).map_err(failed)?;
-            self.target.cipher.vacuum_into(&from, copy).map_err(failed)?;
+            self.system.cipher.vacuum_into(&from, copy).map_err(failed)?;
         } else {
             // SQLCipher answers in text.
             let page_bytes = "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size()";
             let page_bytes: i64 = from.query_row(page_bytes, [], |row| row.get(0)).map_err(failed)?;
             let mut into = Connection::open(copy).map_err(failed)?;
-            self.target.cipher.unlock(&into).map_err(failed)?;
+            self.system.cipher.unlock(&into).map_err(failed)?;
             // A failed copy is thrown away: it needs no journal, and is synced below.
             into.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(failed)?;
             hold_snapshot(&from).map_err(failed)?;
@@ -179,7 +179,7 @@ impl Backups for SqliteBackups<'_> {
                 Ok(from.cpu)
             })
             .map(|cpu| meter.codec_cpu_s += cpu.as_secs_f64())?;
-        Ok(Box::new(RestoredFile { path, cipher: self.target.cipher.clone() }))
+        Ok(Box::new(RestoredFile { path, cipher: self.system.cipher.clone() }))
     }
 }
 

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use super::sql_failure;
 use crate::server::random_password;
 use families::dataset::Tables;
-use families::target::OpenRequest;
+use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 /// Readable head of a file: the smallest multiple of a cipher block with the application id, by which étalon knows its

@@ -28,7 +28,7 @@ use families::pages::dialect::PagesDialect;
 use families::permits::Permits;
 use families::session::{Session, SessionKind};
 use families::spatial::dialect::SpatialDialect;
-use families::target::{Engine, OpenRequest, OsIo, Target};
+use families::system::{Engine, OpenRequest, OsIo, System};
 use families::work::Load;
 use load::clock::RealClock;
 use load::counters::{Counters, Placement};
@@ -73,9 +73,9 @@ impl Engine for Sqlite {
         EngineSpec { name, schemes, about, private_servers: &[], visibility: Visibility::Public, cautions: &[] }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         request.permits.settings(&request.system.settings, confine::PRAGMAS)?;
-        let target = SqliteTarget {
+        let system = SqliteSystem {
             cipher: match self {
                 Sqlite::Plain => Cipher::Plain,
                 Sqlite::Encrypted => Cipher::drawn(request)?,
@@ -85,8 +85,8 @@ impl Engine for Sqlite {
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         };
         // What is refused leaves nothing behind.
-        target.connect().map(drop).or_else(|failure| target.file.drop_all().and(Err(failure)))?;
-        Ok(Box::new(target))
+        system.connect().map(drop).or_else(|failure| system.file.drop_all().and(Err(failure)))?;
+        Ok(Box::new(system))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
@@ -109,14 +109,14 @@ fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
     Failure::new(kind, tried, error)
 }
 
-struct SqliteTarget {
+struct SqliteSystem {
     file: EmbeddedFile,
     cipher: Cipher,
     permits: Permits,
     pragmas: Vec<(String, Value)>,
 }
 
-impl SqliteTarget {
+impl SqliteSystem {
     /// With the plan's pragmas, each read back.
     fn connect(&self) -> Result<Connection, Failure> {
         self.file.make_folder()?;
@@ -247,7 +247,7 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
     Ok(())
 }
 
-impl Target for SqliteTarget {
+impl System for SqliteSystem {
     fn facts(&self) -> Result<Facts, Failure> {
         facts::read(&self.connect()?, &self.file, &self.cipher)
     }
@@ -321,7 +321,7 @@ impl Target for SqliteTarget {
     }
 
     fn backups(&self) -> Result<Box<dyn families::backup::backups::Backups + '_>, Failure> {
-        Ok(Box::new(backup::SqliteBackups { target: self }))
+        Ok(Box::new(backup::SqliteBackups { system: self }))
     }
 
     /// SQLite's own cache ends with its connections.

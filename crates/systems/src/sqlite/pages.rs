@@ -6,7 +6,7 @@ use model::Reading;
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use families::pages::dialect::{PagesDialect, filler, one, refused, text};
 use families::session::Session;
-use families::target::Target;
+use families::system::System;
 use load::error::Failure;
 
 pub struct Pages;
@@ -66,8 +66,8 @@ impl PagesDialect for Pages {
         Ok(if busy == "0" { Ok(()) } else { Err("another connection kept the log from being checkpointed".to_owned()) })
     }
 
-    fn account(&self, target: &dyn Target, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let places = match target.own_files() {
+    fn account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let places = match system.own_files() {
             Ok(traffic) => FileKind::ALL.map(|kind| place(kind, traffic.of(kind))).to_vec(),
             Err(reason) => FileKind::ALL.map(|kind| IoPlace::unknown(class_of(kind), kind.as_str(), &reason)).to_vec(),
         };

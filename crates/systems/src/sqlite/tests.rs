@@ -24,8 +24,8 @@ fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
     }
 }
 
-fn open(system: &SystemPlan) -> Result<Box<dyn Target>, Failure> {
-    Sqlite::Plain.open(&OpenRequest::new(system, families::target::Consent::OwnOnly))
+fn open(system: &SystemPlan) -> Result<Box<dyn System>, Failure> {
+    Sqlite::Plain.open(&OpenRequest::new(system, families::system::Consent::OwnOnly))
 }
 
 fn folder() -> tempfile::TempDir {
@@ -131,11 +131,11 @@ fn a_new_database_is_marked_without_a_journal() {
     use host::sqlite_vfs::FileKind;
     let folder = folder();
     let path = folder.path().join("x.db");
-    let target = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
+    let opened = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
     let traffic = host::sqlite_vfs::traffic(&path).unwrap();
     assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
     assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
-    assert_eq!(target.facts().unwrap().get("setting.journal_mode"), Some("delete"));
+    assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }
 
 /// A system's own copy would share blocks in one call. The kernel counts a thread's writes.
@@ -189,7 +189,7 @@ fn a_database_that_another_étalon_has_is_refused_with_its_name() {
             fs::remove_file(&path).unwrap();
         }
         let made = system(format!("sqlite:{}", path.display()), &[]);
-        let mut request = OpenRequest::new(&made, families::target::Consent::OwnOnly);
+        let mut request = OpenRequest::new(&made, families::system::Consent::OwnOnly);
         request.tables = tables;
         let failure = Sqlite::Plain.open(&request).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
@@ -213,19 +213,19 @@ fn a_pragma_that_does_not_exist_or_does_not_take_is_an_error() {
 fn every_preparation_gives_the_same_tables_and_dropping_leaves_nothing() {
     let folder = folder();
     let url = format!("sqlite:{}", folder.path().join("x.db").display());
-    let target = open(&system(url, &[("journal_mode", "WAL")])).unwrap();
+    let opened = open(&system(url, &[("journal_mode", "WAL")])).unwrap();
     let data = families::transactions::pgbench_tables(1);
-    target.prepare(&data).unwrap();
+    opened.prepare(&data).unwrap();
     let first = fs::read(folder.path().join("x.db")).unwrap();
-    let count = |table: &str| target.scalar(&format!("SELECT count(*) FROM {table}")).unwrap();
+    let count = |table: &str| opened.scalar(&format!("SELECT count(*) FROM {table}")).unwrap();
     assert_eq!(count("pgbench_accounts"), 100_000);
     let connection = Connection::open(folder.path().join("x.db")).unwrap();
     connection.execute_batch("UPDATE pgbench_accounts SET abalance = 7").unwrap();
     drop(connection);
-    target.prepare(&data).unwrap();
+    opened.prepare(&data).unwrap();
     assert_eq!(fs::read(folder.path().join("x.db")).unwrap(), first);
-    assert_eq!(target.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
-    target.drop_all().unwrap();
+    assert_eq!(opened.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
+    opened.drop_all().unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -246,10 +246,10 @@ fn memory_is_not_a_path() {
     assert_eq!(open(&system("sqlite::memory:".to_owned(), &[])).err().unwrap().kind, FailureKind::Plan);
 }
 
-struct Lies<'a>(&'a dyn Target, PathBuf);
+struct Lies<'a>(&'a dyn System, PathBuf);
 
-impl Target for Lies<'_> {
-    crate::suite::delegate_to_target!();
+impl System for Lies<'_> {
+    crate::suite::delegate_to_system!();
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
@@ -268,13 +268,13 @@ impl Target for Lies<'_> {
 fn sqlite_counts_what_the_client_claims() {
     let folder = folder();
     let path = folder.path().join("counts.db");
-    let target =
+    let opened =
         open(&system(format!("sqlite:{}", path.display()), &[("journal_mode", "WAL"), ("synchronous", "OFF")]))
             .unwrap();
     let protocols = ["prepared", "extended", "simple"];
-    crate::suite::counts_agree(&*target, &protocols);
-    crate::suite::lies_are_caught(&Lies(&*target, path), &protocols);
-    target.drop_all().unwrap();
+    crate::suite::counts_agree(&*opened, &protocols);
+    crate::suite::lies_are_caught(&Lies(&*opened, path), &protocols);
+    opened.drop_all().unwrap();
 }
 
 /// They are a plan's own, like super-smack's `main`.
@@ -284,9 +284,9 @@ fn statements_behind_the_tables_are_confined_too() {
     let mut named = families::permits::Named::default();
     named.allow_folder(folder.path()).unwrap();
     let system = system(format!("sqlite:{}", folder.path().join("x.db").display()), &[]);
-    let mut request = OpenRequest::new(&system, families::target::Consent::OwnOnly);
+    let mut request = OpenRequest::new(&system, families::system::Consent::OwnOnly);
     request.permits = Permits::Named(std::sync::Arc::new(named));
-    let target = Sqlite::Plain.open(&request).unwrap();
+    let opened = Sqlite::Plain.open(&request).unwrap();
     let other = elsewhere.path().join("other.db");
     let data = |statement: String| Dataset {
         name: "own".to_owned(),
@@ -300,9 +300,9 @@ fn statements_behind_the_tables_are_confined_too() {
         format!("ATTACH '{}' AS o; CREATE TABLE o.t (a)", other.display()),
         format!("COMMIT; VACUUM INTO '{}'", other.display()),
     ] {
-        let failure = target.prepare(&data(hostile.clone())).unwrap_err();
+        let failure = opened.prepare(&data(hostile.clone())).unwrap_err();
         assert!(failure.cause.contains("authoriz"), "{hostile}: {failure}");
         assert!(!other.exists(), "{hostile}");
     }
-    target.prepare(&data("CREATE TABLE t (a); INSERT INTO t VALUES (1)".to_owned())).unwrap();
+    opened.prepare(&data("CREATE TABLE t (a); INSERT INTO t VALUES (1)".to_owned())).unwrap();
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::connect::Endpoint;
 use crate::kept::outwait;
 use crate::server::refusal::failure;
-use crate::server::target;
+use crate::server::system;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, Spoken};
 use load::error::{Failure, FailureKind};
@@ -40,7 +40,7 @@ impl Drop for Claim {
     }
 }
 
-impl target::Claim for Claim {
+impl system::Claim for Claim {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 

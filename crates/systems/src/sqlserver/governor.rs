@@ -10,9 +10,9 @@ use super::connect::Endpoint;
 use super::keys::in_master;
 use super::session::Session;
 use crate::server::refusal::failure;
-use crate::server::target::{Purpose, Settings as _};
+use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::lane::{AskError, Client};
-use families::target::CpuHold;
+use families::system::CpuHold;
 use load::error::{Failure, FailureKind};
 
 /// Program name of backup sessions.

@@ -28,7 +28,7 @@ use model::{EngineSpec, Facts, SystemPlan};
 use crate::server::counted::Question;
 use crate::server::dialogue;
 use crate::server::private::NoRecipe;
-use crate::server::target::{self, Purpose, Server, ServerTarget, Settings as _};
+use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
 use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
 use claim::Claim;
 use connect::Endpoint;
@@ -37,7 +37,7 @@ use families::dataset::{Dataset, Dialect, Tables};
 use families::pages::dialect::PagesDialect;
 use families::session::SessionKind;
 use families::spatial::dialect::SpatialDialect;
-use families::target::{Consent, CpuHold, Engine, OpenRequest, Target};
+use families::system::{Consent, CpuHold, Engine, OpenRequest, System};
 use families::transactions::Program;
 use load::counters::Counters;
 use load::error::Failure;
@@ -71,8 +71,8 @@ impl Engine for SqlServer {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        target::open::<SqlServer>(request)
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        system::open::<SqlServer>(request)
     }
 
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
@@ -80,11 +80,11 @@ impl Engine for SqlServer {
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
-        target::would_drop::<SqlServer>(system)
+        system::would_drop::<SqlServer>(system)
     }
 }
 
-type SqlServerTarget = ServerTarget<SqlServer>;
+type SqlServerSystem = ServerSystem<SqlServer>;
 
 impl Server for SqlServer {
     type Protocol = Spoken;
@@ -118,41 +118,41 @@ impl Server for SqlServer {
 
     /// Sessions do not tell their counts.
     fn statements(
-        target: &SqlServerTarget,
+        system: &SqlServerSystem,
         program: &Program,
     ) -> Result<((Vec<Typed>, Mode), Option<Question>), Failure> {
         dialogue::refuse_pipeline("SQL Server", program)?;
         let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
         let counts = program.statements().iter().map(|statement| statement.parameter_count());
-        let statements = target.texts(program).into_iter().zip(counts).collect();
-        let mut client = target.session_on(program.tables).open(&target.endpoint, Purpose::Load)?;
+        let statements = system.texts(program).into_iter().zip(counts).collect();
+        let mut client = system.session_on(program.tables).open(&system.endpoint, Purpose::Load)?;
         Ok(((session::describe(&mut client, statements)?, mode), None))
     }
 
-    fn make_room(target: &SqlServerTarget) -> Result<(), Failure> {
-        if target.tables == Tables::None {
+    fn make_room(system: &SqlServerSystem) -> Result<(), Failure> {
+        if system.tables == Tables::None {
             return Ok(());
         }
-        target.ask(|client| {
-            let owner = tables::refuse_foreign(client, target.consent)?;
-            tables::ensure(client, &target.endpoint, &target.session, owner)
+        system.ask(|client| {
+            let owner = tables::refuse_foreign(client, system.consent)?;
+            tables::ensure(client, &system.endpoint, &system.session, owner)
         })
     }
 
-    fn facts(target: &SqlServerTarget, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &target.endpoint)?;
+    fn facts(system: &SqlServerSystem, client: &mut Client) -> Result<Facts, Failure> {
+        let mut facts = facts::read(client, &system.endpoint)?;
         facts::add_checkpoint(&mut facts, client)?;
         Ok(facts)
     }
 
-    fn prepare(target: &SqlServerTarget, data: &Dataset) -> Result<(), Failure> {
-        target.ask(|client| {
-            let owner = tables::refuse_foreign(client, target.consent)?;
-            tables::load(client, &target.endpoint, &target.session, data, owner)
+    fn prepare(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
+        system.ask(|client| {
+            let owner = tables::refuse_foreign(client, system.consent)?;
+            tables::load(client, &system.endpoint, &system.session, data, owner)
         })
     }
 
-    fn settle(_target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
+    fn settle(_system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
         counters::checkpoint(client).map(|_| ())
     }
 
@@ -160,30 +160,30 @@ impl Server for SqlServer {
         counters::read(client)
     }
 
-    fn remove(target: &SqlServerTarget, client: &mut Client) -> Result<(), Failure> {
+    fn remove(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
         // The page inserts' first backup, which nobody else would remove.
         backup::forget_own(client);
-        tables::remove(client, &target.endpoint, &target.session)
+        tables::remove(client, &system.endpoint, &system.session)
     }
 
     /// Geometries are built in: every session is spatial.
-    fn steps(target: &SqlServerTarget, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
-        Ok(Box::new(steps::SqlServerSession::new(target.client()?, kind)?))
+    fn steps(system: &SqlServerSystem, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
+        Ok(Box::new(steps::SqlServerSession::new(system.client()?, kind)?))
     }
 
-    fn backups(target: &SqlServerTarget) -> Box<dyn Backups + '_> {
-        Box::new(backup::SqlServerBackups::new(target))
+    fn backups(system: &SqlServerSystem) -> Box<dyn Backups + '_> {
+        Box::new(backup::SqlServerBackups::new(system))
     }
 
-    fn limit_cpu(target: &SqlServerTarget, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
-        Ok(Box::new(governor::hold(&target.endpoint, cores)?))
+    fn limit_cpu(system: &SqlServerSystem, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+        Ok(Box::new(governor::hold(&system.endpoint, cores)?))
     }
 
     /// Of the server's process, whoever used it.
-    fn server_cpu_s(target: &SqlServerTarget) -> Result<f64, String> {
+    fn server_cpu_s(system: &SqlServerSystem) -> Result<f64, String> {
         let why_not = |error: AskError| counters::reason(&error).unwrap_or_else(|| error.to_string());
         let ask = |client: &mut Client| Ok(client.one(counters::CPU).map_err(why_not));
-        let seconds = target.ask(ask).map_err(|failure| failure.to_string())??;
+        let seconds = system.ask(ask).map_err(|failure| failure.to_string())??;
         seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))
     }
 }

@@ -8,7 +8,7 @@ use model::Reading;
 use families::pages::account::{Figure, FileClass, IoAccount, IoPlace};
 use families::pages::dialect::{PagesDialect, Totals, filler, number, one, readable, refused, text};
 use families::session::Session;
-use families::target::Target;
+use families::system::System;
 use load::error::{Failure, FailureKind};
 
 /// From 2005 on.
@@ -76,7 +76,7 @@ impl PagesDialect for Pages {
         refused(session.execute("CHECKPOINT"))
     }
 
-    fn account(&self, _target: &dyn Target, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let rows = match session.query(FILES) {
             // No permission would help.
             Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(unknown(&failure.cause, Vec::new())),

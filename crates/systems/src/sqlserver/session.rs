@@ -9,7 +9,7 @@ use super::connect::{Endpoint, OpenError};
 use super::dialect::{quoted, wide_literal};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried};
-use crate::server::target::{Purpose, Settings};
+use crate::server::system::{Purpose, Settings};
 use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
 use families::dataset::Tables;
 use load::error::{Failure, FailureKind};

@@ -10,7 +10,7 @@ use crate::server::url::Address as _;
 use crate::server::write_values;
 use crate::sqlserver::lane::{AskError, Client};
 use families::dataset::{ColumnKind, Dataset, Dialect, Table};
-use families::target::Consent;
+use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use families::dataset::{Dataset, Dialect, Table};
 use families::pages::dialect::PagesDialect;
 use families::session::{Session, SessionKind};
-use families::target::{Engine, OpenRequest, OsIo, Target};
+use families::system::{Engine, OpenRequest, OsIo, System};
 use families::work::Load;
 use lane::{ExampleLane, from_sql, to_sql};
 use load::clock::RealClock;
@@ -46,8 +46,8 @@ impl Engine for Example {
         }
     }
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure> {
-        Ok(Box::new(ExampleTarget::open(request)?))
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+        Ok(Box::new(ExampleSystem::open(request)?))
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
@@ -60,22 +60,22 @@ impl Engine for Example {
 }
 
 /// A system of a plan.
-pub struct ExampleTarget {
+pub struct ExampleSystem {
     pub file: EmbeddedFile,
     settings: Vec<(String, Value)>,
     /// The library's own handle: as long as it is open, what was committed may be in the log alone.
     handle: Mutex<Option<Connection>>,
 }
 
-impl ExampleTarget {
-    pub fn open(request: &OpenRequest) -> Result<ExampleTarget, Failure> {
+impl ExampleSystem {
+    pub fn open(request: &OpenRequest) -> Result<ExampleSystem, Failure> {
         // What a plan that an agent was handed may set there.
         request.permits.settings(&request.system.settings, SETTINGS)?;
         let settings = request.system.settings.clone().into_iter().collect();
         let file = EmbeddedFile::open(request, SHAPE)?;
-        let target = ExampleTarget { file, settings, handle: Mutex::new(None) };
-        target.with_handle(|_| Ok(())).or_else(|failure| target.drop_all().and(Err(failure)))?;
-        Ok(target)
+        let system = ExampleSystem { file, settings, handle: Mutex::new(None) };
+        system.with_handle(|_| Ok(())).or_else(|failure| system.drop_all().and(Err(failure)))?;
+        Ok(system)
     }
 
     /// A connection with the plan's settings.
@@ -157,7 +157,7 @@ impl Dialect for ExampleDialect {
     }
 }
 
-impl Target for ExampleTarget {
+impl System for ExampleSystem {
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
         facts.identity("server.product", "Example");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::server::target::Settings as _;
+use crate::server::system::Settings as _;
 use crate::server::testing::fakes::{Told, listen};
 use crate::server::testing::lane::native;
 use families::transactions::{Rows, StatementOp};

@@ -9,9 +9,9 @@ use families::transactions::{Rows, StatementOp};
 use load::datum::Datum;
 use load::lane::ErrorClass;
 
-pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
-    target.run("DROP TABLE IF EXISTS kinds");
-    target.run(
+pub(super) fn every_kind_of_value_arrives(system: &MySqlSystem, way: Choice) {
+    system.run("DROP TABLE IF EXISTS kinds");
+    system.run(
         "CREATE TABLE kinds (a SMALLINT, b INT, c BIGINT, d DOUBLE, e TEXT, f CHAR(5), g DECIMAL(9,2), h DATETIME, i FLOAT, \
          j BIGINT UNSIGNED, k DATE, l TIME(3), m VARBINARY(4))",
     );
@@ -38,7 +38,7 @@ pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
     let mut expected = row.to_vec();
     expected[6] = text("1.25");
     expected[11] = text("-12:13:14.500000");
-    with_lane(target, way, 1, &sql, |lane| {
+    with_lane(system, way, 1, &sql, |lane| {
         lane.submit(0, 0, &row).unwrap();
         lane.submit(0, 0, &vec![Datum::Null; 13]).unwrap();
         let error = lane.submit(0, 0, &[&[Datum::Int(1 << 20)], &row[1..]].concat()).unwrap_err();
@@ -56,11 +56,11 @@ pub(super) fn every_kind_of_value_arrives(target: &MySqlTarget, way: Choice) {
     });
 }
 
-pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choice) {
-    target.run("DROP TABLE IF EXISTS child, pairs");
-    target.run("CREATE TABLE pairs (k INT PRIMARY KEY, v INT)");
-    target.run("CREATE TABLE child (k INT, FOREIGN KEY (k) REFERENCES pairs (k))");
-    target.run("INSERT INTO pairs VALUES (1, 0), (2, 0)");
+pub(super) fn errors_have_classes_and_a_way_back(system: &MySqlSystem, way: Choice) {
+    system.run("DROP TABLE IF EXISTS child, pairs");
+    system.run("CREATE TABLE pairs (k INT PRIMARY KEY, v INT)");
+    system.run("CREATE TABLE child (k INT, FOREIGN KEY (k) REFERENCES pairs (k))");
+    system.run("INSERT INTO pairs VALUES (1, 0), (2, 0)");
     let sql = [
         "BEGIN",
         "COMMIT",
@@ -72,7 +72,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choi
         "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'",
     ];
     let int = |n| [Datum::Int(n)];
-    with_lane(target, way, 2, &sql, |lane| {
+    with_lane(system, way, 2, &sql, |lane| {
         assert_eq!(class(lane.submit(0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
         lane.recover(0).unwrap();
         assert_eq!(class(lane.submit(0, 3, &int(9))), ErrorClass::Constraint);
@@ -85,7 +85,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choi
         lane.submit(0, 0, &[]).unwrap();
         lane.submit(0, 4, &int(1)).unwrap();
         lane.submit(0, 1, &[]).unwrap();
-        assert_eq!(target.text("SELECT GROUP_CONCAT(CONCAT(k, ':', v) ORDER BY k) FROM pairs"), "1:1,2:0");
+        assert_eq!(system.text("SELECT GROUP_CONCAT(CONCAT(k, ':', v) ORDER BY k) FROM pairs"), "1:1,2:0");
 
         lane.submit(0, 0, &[]).unwrap();
         lane.submit(0, 4, &int(1)).unwrap();
@@ -96,8 +96,8 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &MySqlTarget, way: Choi
     });
 }
 
-pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTarget, way: Choice) {
-    with_lane(target, way, 2, &["SELECT 1", "SELECT SLEEP(20)", "SELECT CONNECTION_ID() AS id"], |lane| {
+pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(system: &MySqlSystem, way: Choice) {
+    with_lane(system, way, 2, &["SELECT 1", "SELECT SLEEP(20)", "SELECT CONNECTION_ID() AS id"], |lane| {
         let ids = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND db = 'etalon' AND user = \
                    'root' AND id > ";
         let mut numbers = Vec::new();
@@ -112,11 +112,11 @@ pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTa
         thread::scope(|scope| {
             scope.spawn(move || {
                 thread::sleep(Duration::from_millis(200));
-                target.run(&format!("KILL CONNECTION {first}"));
+                system.run(&format!("KILL CONNECTION {first}"));
             });
             assert_eq!(class(lane.submit(0, 1, &[])), ErrorClass::ConnectionLost);
         });
-        target.run(&format!("KILL CONNECTION {}", numbers[1]));
+        system.run(&format!("KILL CONNECTION {}", numbers[1]));
         assert_eq!(class(lane.submit(1, 0, &[])), ErrorClass::ConnectionLost);
         assert_eq!(lane.recover(0).err(), None, "no transaction was open");
         assert_eq!(class(lane.submit(0, 0, &[])), ErrorClass::ConnectionLost);
@@ -127,8 +127,8 @@ pub(super) fn a_connection_that_is_killed_is_lost_and_made_anew(target: &MySqlTa
     });
 }
 
-pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Choice) {
-    with_lane(target, way, 1, &[], |lane| {
+pub(super) fn the_last_row_of_each_result_is_kept(system: &MySqlSystem, way: Choice) {
+    with_lane(system, way, 1, &[], |lane| {
         for _ in 0..2 {
             let sql =
                 "SELECT 1 AS a, NULL AS b; DO 1; SELECT 3 AS g UNION SELECT 4; SELECT 1 AS e FROM DUAL WHERE FALSE";
@@ -148,10 +148,10 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Cho
         assert_eq!(refused.class, ErrorClass::Statement, "{refused:?}");
         lane.ask("end", Rows::Discard).unwrap();
     });
-    target.run("DROP PROCEDURE IF EXISTS two");
-    target.run("CREATE PROCEDURE two(n INT) BEGIN SELECT n AS x; SELECT n + 1 AS y, 'é' AS z; END");
+    system.run("DROP PROCEDURE IF EXISTS two");
+    system.run("CREATE PROCEDURE two(n INT) BEGIN SELECT n AS x; SELECT n + 1 AS y, 'é' AS z; END");
     let sql = ["CALL two(?)", "SELECT ? + 1 AS x, REPEAT('y', 100000) AS y"];
-    with_lane(target, way, 1, &sql, |lane| {
+    with_lane(system, way, 1, &sql, |lane| {
         for n in [5, 6] {
             lane.keep(0, 0, &[Datum::Int(n)]).unwrap();
             let results = lane.kept(0);
@@ -166,14 +166,14 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &MySqlTarget, way: Cho
     });
 }
 
-pub(super) fn columns_that_change_are_noticed(target: &MySqlTarget, way: Choice) {
-    target.run("DROP TABLE IF EXISTS changing");
-    target.run("CREATE TABLE changing (a INT)");
-    target.run("INSERT INTO changing VALUES (7)");
-    with_lane(target, way, 1, &["SELECT * FROM changing"], |lane| {
+pub(super) fn columns_that_change_are_noticed(system: &MySqlSystem, way: Choice) {
+    system.run("DROP TABLE IF EXISTS changing");
+    system.run("CREATE TABLE changing (a INT)");
+    system.run("INSERT INTO changing VALUES (7)");
+    with_lane(system, way, 1, &["SELECT * FROM changing"], |lane| {
         lane.keep(0, 0, &[]).unwrap();
         assert_eq!(lane.kept(0)[0].values, [Datum::Int(7)]);
-        target.run("ALTER TABLE changing MODIFY a VARCHAR(10), ADD b BIGINT DEFAULT 8");
+        system.run("ALTER TABLE changing MODIFY a VARCHAR(10), ADD b BIGINT DEFAULT 8");
         for _ in 0..2 {
             lane.keep(0, 0, &[]).unwrap();
             assert_eq!(lane.kept(0)[0].values, [text("7"), Datum::Int(8)]);

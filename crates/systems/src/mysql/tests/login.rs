@@ -39,7 +39,7 @@ fn a_server_of_others() {
 
 type Refused<'a> = &'a dyn Fn(Failure, FailureKind) -> Failure;
 
-fn logins_that_fail(server: &MySqlTarget, refused: Refused<'_>) {
+fn logins_that_fail(server: &MySqlSystem, refused: Refused<'_>) {
     let failure = refused(refusal(&server.url("shopper", "wrong-one", "shop"), &[]), FailureKind::Login);
     assert!(failure.cause.contains("1045"), "{failure}");
     let hint = failure.hint.unwrap();
@@ -60,15 +60,15 @@ fn logins_that_fail(server: &MySqlTarget, refused: Refused<'_>) {
     assert!(failure.hint.unwrap().contains("CREATE DATABASE shoppe"));
 }
 
-fn every_way_to_log_in(server: &MySqlTarget) {
+fn every_way_to_log_in(server: &MySqlSystem) {
     if server.client().unwrap().protocol.session.flavor() == wire::mysql::Flavor::MariaDb {
         server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')"));
         server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");
-        let target = open(&server.url("edward", PASSWORD, ""), &[], Consent::OwnOnly).unwrap();
-        assert_eq!(target.facts().unwrap().get("path.login"), Some("client_ed25519"));
+        let system = open(&server.url("edward", PASSWORD, ""), &[], Consent::OwnOnly).unwrap();
+        assert_eq!(system.facts().unwrap().get("path.login"), Some("client_ed25519"));
     }
-    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
-    let facts = target.facts().unwrap();
+    let system = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    let facts = system.facts().unwrap();
     println!("{:?}", facts.get("path.login"));
     assert_eq!(facts.get("path.kind"), Some("tcp"));
     // From the option file.
@@ -82,23 +82,23 @@ fn every_way_to_log_in(server: &MySqlTarget) {
     Endpoint::new(address).unwrap().connect(Purpose::Control).unwrap().close();
 }
 
-fn rights_that_are_missing(server: &MySqlTarget, refused: Refused<'_>) {
+fn rights_that_are_missing(server: &MySqlSystem, refused: Refused<'_>) {
     let failure = refused(refusal(&server.url("poor", PASSWORD, "shop"), &[]), FailureKind::Permission);
     assert_eq!(failure.hint.as_deref(), Some("`GRANT ALL ON etalon.* TO 'poor'@'127.0.0.1'`"));
-    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
-    target.prepare(&pgbench_tables(1)).unwrap();
-    target.settle().unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    let facts = target.facts().unwrap();
+    let system = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    system.settle().unwrap();
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    let facts = system.facts().unwrap();
     assert!(facts.entries["checkpoint_before_run"].reading.clone().unwrap_err().contains("RELOAD"));
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Durable);
     assert!(!format!("{facts:?}").contains(PASSWORD));
-    drop(target);
+    drop(system);
     server.run("GRANT RELOAD ON *.* TO shopper@'127.0.0.1'");
-    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
-    target.settle().unwrap();
-    assert!(target.facts().unwrap().get("checkpoint_before_run").unwrap().contains("FOR EXPORT"));
-    target.drop_all().unwrap();
+    let system = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    system.settle().unwrap();
+    assert!(system.facts().unwrap().get("checkpoint_before_run").unwrap().contains("FOR EXPORT"));
+    system.drop_all().unwrap();
     assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'etalon'"), "0");
     server.run("SET GLOBAL read_only = ON");
     let failure = refused(refusal(&server.url("shopper", PASSWORD, ""), &[]), FailureKind::Unsupported);
@@ -106,44 +106,44 @@ fn rights_that_are_missing(server: &MySqlTarget, refused: Refused<'_>) {
     server.run("SET GLOBAL read_only = OFF");
 }
 
-fn databases_of_others(server: &MySqlTarget, refused: Refused<'_>) {
+fn databases_of_others(server: &MySqlSystem, refused: Refused<'_>) {
     server.run("CREATE DATABASE etalon");
     server.run("CREATE TABLE etalon.precious (x INT)");
-    // The server's own target holds this process's claim.
+    // The opened server holds this process's claim.
     let failure = refused(refusal(&server.own_url(), &[]), FailureKind::NotOurs);
     assert!(failure.hint.unwrap().contains("--yes"));
     let theirs = || server.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'precious'");
     assert_eq!(theirs(), "1");
-    let target = open(&server.own_url(), &[], Consent::DropForeign).unwrap();
-    target.drop_all().unwrap();
+    let system = open(&server.own_url(), &[], Consent::DropForeign).unwrap();
+    system.drop_all().unwrap();
     assert_eq!(theirs(), "1", "what étalon did not make it does not drop at its end");
-    target.prepare(&pgbench_tables(1)).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
     assert_eq!(theirs(), "0");
     // Two systems of a plan on one server, and foreign tables.
     server.run("CREATE TABLE shop.pgbench_accounts (x INT)");
     let second = open(&format!("{}shop", server.own_url()), &[("sort_buffer_size", "1M")], Consent::OwnOnly).unwrap();
     second.prepare(&pgbench_tables(1)).unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     second.drop_all().unwrap();
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_eq!(server.text("SELECT COUNT(*) FROM shop.pgbench_accounts"), "0");
     // A given database stays, and is empty again.
     server.run("CREATE DATABASE etalon");
-    target.prepare(&pgbench_tables(1)).unwrap();
-    target.prepare(&pgbench_tables(1)).unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    target.drop_all().unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    system.drop_all().unwrap();
     assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'etalon'"), "1");
     assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'etalon'"), "0");
     server.run("DROP DATABASE etalon");
 }
 
-fn settings_of_a_session(server: &MySqlTarget, refused: Refused<'_>) {
+fn settings_of_a_session(server: &MySqlSystem, refused: Refused<'_>) {
     let url = server.own_url();
     let pairs = [("sort-buffer-size", "1M"), ("transaction_isolation", "READ-COMMITTED"), ("max_statement_time", "30")];
-    let target = open(&url, &pairs[..1], Consent::OwnOnly).unwrap();
-    assert_eq!(target.facts().unwrap().get("setting.sort_buffer_size"), Some("1048576"));
-    drop(target);
+    let system = open(&url, &pairs[..1], Consent::OwnOnly).unwrap();
+    assert_eq!(system.facts().unwrap().get("setting.sort_buffer_size"), Some("1048576"));
+    drop(system);
     let failure = refused(refusal(&url, &[("innodb_buffer_pool_size", "1G")]), FailureKind::Plan);
     assert!(failure.hint.unwrap().contains("server = { engine = \"mariadb\" }"));
     let failure = refused(refusal(&url, &[("sort_bufer_size", "1M")]), FailureKind::Plan);
@@ -154,7 +154,7 @@ fn settings_of_a_session(server: &MySqlTarget, refused: Refused<'_>) {
     assert_eq!(refusal(&url, &[("autocommit", "0")]).kind, FailureKind::Plan);
 }
 
-fn more_connections_than_there_are(server: &MySqlTarget, refused: Refused<'_>) {
+fn more_connections_than_there_are(server: &MySqlSystem, refused: Refused<'_>) {
     let endpoint = Endpoint::new(Address::parse(&server.url("few", PASSWORD, ""), &|_| None).unwrap()).unwrap();
     let held = [0, 1].map(|_| endpoint.connect(Purpose::Load).unwrap());
     let failure = refused(endpoint.connect(Purpose::Load).err().unwrap(), FailureKind::Other);

@@ -31,11 +31,11 @@ impl Tested for MySqlServer {
     }
 }
 
-fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlTarget {
+fn start(connect: Connect, pairs: &[(&str, &str)]) -> MySqlSystem {
     testing::start(connect, pairs)
 }
 
-fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
+fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn System>, Failure> {
     testing::open::<MySqlServer>(url, pairs, consent)
 }
 
@@ -43,7 +43,7 @@ fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
     testing::refusal::<MySqlServer>(url, pairs)
 }
 
-impl MySqlTarget {
+impl MySqlSystem {
     fn port(&self) -> u16 {
         let Place::Tcp { port, .. } = self.endpoint.address.place else { panic!("a socket has no port") };
         port

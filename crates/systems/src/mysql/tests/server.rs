@@ -11,28 +11,28 @@ use families::transactions::pgbench_tables;
 
 #[test]
 fn a_private_server_from_its_making_to_its_removal() {
-    let target = start(Connect::Socket, &[("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")]);
-    says_what_it_is(&target);
-    prepares_the_same_tables_every_time(&target);
-    counts_forwards(&target);
+    let system = start(Connect::Socket, &[("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")]);
+    says_what_it_is(&system);
+    prepares_the_same_tables_every_time(&system);
+    counts_forwards(&system);
     for way in WAYS {
-        lane::every_kind_of_value_arrives(&target, way);
-        lane::errors_have_classes_and_a_way_back(&target, way);
-        one_of_two_in_a_deadlock_is_told(&target, way, "UPDATE pairs SET v = v + 1 WHERE k = ?");
-        lane::the_last_row_of_each_result_is_kept(&target, way);
-        lane::columns_that_change_are_noticed(&target, way);
-        lane::a_connection_that_is_killed_is_lost_and_made_anew(&target, way);
+        lane::every_kind_of_value_arrives(&system, way);
+        lane::errors_have_classes_and_a_way_back(&system, way);
+        one_of_two_in_a_deadlock_is_told(&system, way, "UPDATE pairs SET v = v + 1 WHERE k = ?");
+        lane::the_last_row_of_each_result_is_kept(&system, way);
+        lane::columns_that_change_are_noticed(&system, way);
+        lane::a_connection_that_is_killed_is_lost_and_made_anew(&system, way);
     }
-    deadlocks_are_tried_again(&target);
-    a_rival_is_not_disturbed(&target);
-    life::is_started_anew_between_rounds(&target);
-    assert_eq!(target.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
-    life::comes_back_after_a_kill_in_mid_run(&target);
-    life::leaves_nothing(&target, "SELECT @@datadir");
+    deadlocks_are_tried_again(&system);
+    a_rival_is_not_disturbed(&system);
+    life::is_started_anew_between_rounds(&system);
+    assert_eq!(system.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
+    life::comes_back_after_a_kill_in_mid_run(&system);
+    life::leaves_nothing(&system, "SELECT @@datadir");
 }
 
-fn says_what_it_is(target: &MySqlTarget) {
-    let facts = target.facts().unwrap();
+fn says_what_it_is(system: &MySqlSystem) {
+    let facts = system.facts().unwrap();
     assert!(["MariaDB", "MySQL"].contains(&facts.get("server.product").unwrap()));
     assert_eq!(facts.get("setting.innodb_buffer_pool_size"), Some("67108864"));
     assert_eq!(facts.get("database.engine"), Some("InnoDB"));
@@ -51,83 +51,83 @@ fn says_what_it_is(target: &MySqlTarget) {
 }
 
 /// What a run meets: rows and statistics.
-fn state(target: &MySqlTarget) -> String {
+fn state(system: &MySqlSystem) -> String {
     let tables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = \
                   'etalon'";
     let rows = "CHECKSUM TABLE pgbench_accounts";
     let size = "SELECT clustered_index_size FROM mysql.innodb_table_stats WHERE database_name = 'etalon' AND table_name = \
                 'pgbench_accounts'";
-    let mut client = target.client().unwrap();
+    let mut client = system.client().unwrap();
     let sum = client.rows(rows).unwrap();
     format!("{} {sum:?} {}", client.one(tables).unwrap(), client.one(size).unwrap())
 }
 
-fn prepares_the_same_tables_every_time(target: &MySqlTarget) {
+fn prepares_the_same_tables_every_time(system: &MySqlSystem) {
     let changes = [
         "UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000",
         "DROP TABLE pgbench_history",
         "CREATE TABLE more (x INT)",
     ];
-    life::prepares_the_same_tables_every_time(target, state, &changes, "1146");
-    target.settle().unwrap();
-    if target.server.checkpoint == Checkpoint::Sharp {
+    life::prepares_the_same_tables_every_time(system, state, &changes, "1146");
+    system.settle().unwrap();
+    if system.server.checkpoint == Checkpoint::Sharp {
         // An unsettled server writes a page now and then.
         let dirty = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = \
                      'Innodb_buffer_pool_pages_dirty'";
-        assert!(target.scalar(dirty).unwrap() < 20, "{}", target.scalar(dirty).unwrap());
+        assert!(system.scalar(dirty).unwrap() < 20, "{}", system.scalar(dirty).unwrap());
     }
     // Without local files the rows come by statements.
     let sum = "SELECT CONCAT_WS(' ', COUNT(*), SUM(aid), SUM(bid), SUM(CRC32(filler))) FROM pgbench_accounts";
-    let by_file = target.text(sum);
-    target.run("SET GLOBAL local_infile = OFF");
-    target.prepare(&pgbench_tables(1)).unwrap();
-    assert_eq!(target.text(sum), by_file);
-    target.run("SET GLOBAL local_infile = ON");
+    let by_file = system.text(sum);
+    system.run("SET GLOBAL local_infile = OFF");
+    system.prepare(&pgbench_tables(1)).unwrap();
+    assert_eq!(system.text(sum), by_file);
+    system.run("SET GLOBAL local_infile = ON");
 }
 
-fn counts_forwards(target: &MySqlTarget) {
-    let before = target.counters().unwrap();
+fn counts_forwards(system: &MySqlSystem) {
+    let before = system.counters().unwrap();
     assert_eq!(before.get("commits"), None, "a count that would be wrong");
     for name in ["statements", "commit_statements", "rollback_statements", "lock_waits", "log_bytes", "data_syncs"] {
         assert!(before.get(name).is_some(), "{name}: {before:?}");
     }
-    let mut client = target.client().unwrap();
+    let mut client = system.client().unwrap();
     for _ in 0..50 {
         client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
     client.close();
-    let since = target.counters().unwrap().since(&before);
+    let since = system.counters().unwrap().since(&before);
     let value = |name: &str| since.get(name).unwrap();
     assert!(value("statements") >= 50.0 && value("statements") < 60.0, "{since:?}");
     assert!(value("log_bytes") > 0.0 && value("commit_statements") == 0.0, "{since:?}");
 }
 
-fn a_rival_is_not_disturbed(target: &MySqlTarget) {
-    target.control.close();
-    let mut rival = target.client().unwrap();
+fn a_rival_is_not_disturbed(system: &MySqlSystem) {
+    system.control.close();
+    let mut rival = system.client().unwrap();
     assert_eq!(rival.one("SELECT GET_LOCK('etalon', 0)").unwrap(), "1");
-    let failure = target.counters().unwrap_err();
+    let failure = system.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon") && failure.cause.contains(" of "), "{failure}");
     assert!(failure.hint.is_some(), "{failure}");
     rival.execute("DO RELEASE_LOCK('etalon')").unwrap();
-    assert!(target.counters().is_ok());
+    assert!(system.counters().is_ok());
     rival.close();
 }
 
 /// Two rows in random order: clients deadlock sooner or later.
-fn deadlocks_are_tried_again(target: &MySqlTarget) {
-    target.prepare(&pgbench_tables(1)).unwrap();
-    let before = target.counters().unwrap();
+fn deadlocks_are_tried_again(system: &MySqlSystem) {
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let before = system.counters().unwrap();
     let script = "\\set a random(1, 3)\n\\set b random(1, 3)\nBEGIN;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :a;\n\
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :b;\nCOMMIT;";
-    let record = life::run_of(target, script, 8, Duration::from_millis(1_000)).unwrap();
+    let record = life::run_of(system, script, 8, Duration::from_millis(1_000)).unwrap();
     let value = |id: &str| {
         let found = record.measurements.iter().find(|one| one.metric.id == id);
         found.unwrap_or_else(|| panic!("no {id} in {:?}", record.measurements)).reading.clone()
     };
-    let since = target.counters().unwrap().since(&before);
+    let since = system.counters().unwrap().since(&before);
     if let Some(deadlocks) = since.get("deadlocks") {
         assert!(deadlocks > 0.0, "{since:?}");
     }
@@ -140,7 +140,7 @@ fn deadlocks_are_tried_again(target: &MySqlTarget) {
     };
     assert!(number("retries") > 0.0 && number("errors") <= 8.0, "{:?}", record.measurements);
     // Aborted work left nothing: every commit adds two.
-    let sum = target.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
+    let sum = system.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
 }
 
@@ -174,14 +174,14 @@ fn the_server_counts_what_the_client_claims() {
 /// Every durability row that MariaDB can have, set and read back.
 #[test]
 fn promises_are_read_back_from_the_server() {
-    let promised = |target: &MySqlTarget| target.facts().unwrap().durability().unwrap();
-    let expect = |target: &MySqlTarget, tier: DurabilityTier, words: &str| {
-        let found = promised(target);
+    let promised = |system: &MySqlSystem| system.facts().unwrap().durability().unwrap();
+    let expect = |system: &MySqlSystem, tier: DurabilityTier, words: &str| {
+        let found = promised(system);
         assert!(found.tier == tier && found.because.contains(words), "{words}: {found:?}");
     };
-    let target = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
-    let mut client = target.client().unwrap();
-    expect(&target, DurabilityTier::Durable, "sync_binlog=1");
+    let system = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
+    let mut client = system.client().unwrap();
+    expect(&system, DurabilityTier::Durable, "sync_binlog=1");
     for (set, back, tier, words) in [
         ("sync_binlog = 0", "sync_binlog = 1", DurabilityTier::Delayed, "the binary log lost"),
         (
@@ -201,10 +201,10 @@ fn promises_are_read_back_from_the_server() {
         ("default_storage_engine = MEMORY", "default_storage_engine = InnoDB", DurabilityTier::Memory, "in memory"),
     ] {
         client.execute(&format!("SET GLOBAL {set}")).unwrap();
-        expect(&target, tier, words);
+        expect(&system, tier, words);
         client.execute(&format!("SET GLOBAL {back}")).unwrap();
     }
-    expect(&target, DurabilityTier::Durable, "sync_binlog=1");
+    expect(&system, DurabilityTier::Durable, "sync_binlog=1");
     client.close();
     for (name, value, tier, words) in [
         ("innodb_doublewrite", "OFF", DurabilityTier::Unsafe, "tears"),

@@ -43,29 +43,29 @@ fn tls_is_what_ssl_mode_says() {
 }
 
 /// A socket can check a name that the certificate has.
-fn by_the_socket(server: &MySqlTarget, root: &str) {
+fn by_the_socket(server: &MySqlSystem, root: &str) {
     let socket = server.text("SELECT @@socket");
     let url = |query: &str| format!("mysql://root@localhost/?socket={socket}&{query}");
     let tls = |query: &str| {
-        let target = open(&url(query), &[], Consent::OwnOnly).unwrap();
-        let facts = target.facts().unwrap();
+        let system = open(&url(query), &[], Consent::OwnOnly).unwrap();
+        let facts = system.facts().unwrap();
         (facts.get("path.kind").unwrap().to_owned(), facts.get("path.tls").unwrap() != "off")
     };
     assert_eq!(tls("ssl-mode=preferred"), ("socket".to_owned(), false));
     assert_eq!(tls(&format!("ssl-mode=verify_identity&{root}")), ("socket".to_owned(), true));
 }
 
-fn a_run_over_tls(target: &dyn Target) {
-    target.prepare(&pgbench_tables(1)).unwrap();
+fn a_run_over_tls(system: &dyn System) {
+    system.prepare(&pgbench_tables(1)).unwrap();
     let script = "\\set aid random(1, 1000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = 1 WHERE aid = :aid;\nCOMMIT;\n\
                   SELECT aid FROM pgbench_accounts WHERE aid = :aid \\gset\nSELECT :aid + 0;";
-    assert_eq!(target.workers(0..2, Threads::Best), [0..1, 1..2]);
-    let record = life::run_of(target, script, 2, Duration::from_millis(300)).unwrap();
+    assert_eq!(system.workers(0..2, Threads::Best), [0..1, 1..2]);
+    let record = life::run_of(system, script, 2, Duration::from_millis(300)).unwrap();
     assert_eq!(record.state, model::RunState::Measured);
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }
 
-fn only_encrypted(server: &MySqlTarget) {
+fn only_encrypted(server: &MySqlSystem) {
     server.run("CREATE USER closed@'127.0.0.1' IDENTIFIED BY 'x' REQUIRE SSL");
     server.run("GRANT ALL ON *.* TO closed@'127.0.0.1'");
     let url = server.url("closed", "x", "");

@@ -9,7 +9,7 @@ use crate::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk}
 
 /// A server with changeable certificate, and an account without password.
 struct Stage {
-    server: MySqlTarget,
+    server: MySqlSystem,
     folder: tempfile::TempDir,
 }
 

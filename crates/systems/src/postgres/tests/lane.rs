@@ -10,9 +10,9 @@ use families::transactions::{Flow, OPEN_TRANSACTION, Rows, StatementOp};
 use load::datum::Datum;
 use load::lane::{ErrorClass, Lane as _, SyncPoint};
 
-pub(super) fn every_kind_of_value_arrives(target: &PostgresTarget, way: Choice) {
-    target.run("DROP TABLE IF EXISTS kinds; CREATE TABLE kinds (a smallint, b integer, c bigint, d float8, e text, f character(5), g numeric, h timestamp)");
-    let mut lane = testing::lane::probe(target, way, 1, &["INSERT INTO kinds VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"]);
+pub(super) fn every_kind_of_value_arrives(system: &PostgresSystem, way: Choice) {
+    system.run("DROP TABLE IF EXISTS kinds; CREATE TABLE kinds (a smallint, b integer, c bigint, d float8, e text, f character(5), g numeric, h timestamp)");
+    let mut lane = testing::lane::probe(system, way, 1, &["INSERT INTO kinds VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"]);
     let row = [
         Datum::Int(1),
         Datum::Int(-2),
@@ -28,13 +28,13 @@ pub(super) fn every_kind_of_value_arrives(target: &PostgresTarget, way: Choice) 
     let error = lane.submit(0, 0, &[&[Datum::Int(1 << 20)], &row[1..]].concat()).unwrap_err();
     assert_eq!(error.class, ErrorClass::Statement, "{error:?}");
     lane.0.close();
-    let stored = target.text("SELECT kinds::text FROM kinds WHERE a IS NOT NULL");
+    let stored = system.text("SELECT kinds::text FROM kinds WHERE a IS NOT NULL");
     assert_eq!(stored, "(1,-2,1099511627776,0.5,\"é'\\\\\",\"x    \",1.25,\"2001-02-03 04:05:06\")");
-    assert_eq!(target.text("SELECT count(*) FROM kinds WHERE kinds IS NULL"), "1");
+    assert_eq!(system.text("SELECT count(*) FROM kinds WHERE kinds IS NULL"), "1");
 }
 
-pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: Choice) {
-    target.run("DROP TABLE IF EXISTS pairs; CREATE TABLE pairs (k integer PRIMARY KEY, v integer); INSERT INTO pairs VALUES (1, 0), (2, 0)");
+pub(super) fn errors_have_classes_and_a_way_back(system: &PostgresSystem, way: Choice) {
+    system.run("DROP TABLE IF EXISTS pairs; CREATE TABLE pairs (k integer PRIMARY KEY, v integer); INSERT INTO pairs VALUES (1, 0), (2, 0)");
     let sql = [
         "BEGIN",
         "COMMIT",
@@ -45,7 +45,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: C
         "BEGIN ISOLATION LEVEL REPEATABLE READ",
         "SELECT count(*) FROM pairs",
     ];
-    let mut lane = testing::lane::probe(target, way, 2, &sql);
+    let mut lane = testing::lane::probe(system, way, 2, &sql);
     let int = |n| [Datum::Int(n)];
     assert_eq!(class(lane.submit(0, 2, &[Datum::Int(1), Datum::Null])), ErrorClass::Constraint);
     lane.recover(0).unwrap();
@@ -58,7 +58,7 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: C
     lane.submit(0, 0, &[]).unwrap();
     lane.submit(0, 4, &int(1)).unwrap();
     lane.submit(0, 1, &[]).unwrap();
-    assert_eq!(target.text("SELECT string_agg(k || ':' || v, ' ' ORDER BY k) FROM pairs"), "1:1 2:0");
+    assert_eq!(system.text("SELECT string_agg(k || ':' || v, ' ' ORDER BY k) FROM pairs"), "1:1 2:0");
 
     lane.submit(0, 0, &[]).unwrap();
     lane.submit(0, 4, &int(1)).unwrap();
@@ -76,15 +76,15 @@ pub(super) fn errors_have_classes_and_a_way_back(target: &PostgresTarget, way: C
     lane.0.close();
 }
 
-pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarget, way: Choice) {
-    let mut lane = testing::lane::probe(target, way, 2, &["SELECT 1", "SELECT pg_sleep(20)"]);
+pub(super) fn a_backend_that_is_ended_is_a_lost_connection(system: &PostgresSystem, way: Choice) {
+    let mut lane = testing::lane::probe(system, way, 2, &["SELECT 1", "SELECT pg_sleep(20)"]);
     let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                WHERE application_name = 'etalon' AND pid <> pg_backend_pid()";
     // Once while the client waits for an answer, once while it does not.
     thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(200));
-            target.text(end)
+            system.text(end)
         });
         assert_eq!(class(lane.submit(0, 1, &[])), ErrorClass::ConnectionLost);
     });
@@ -93,11 +93,11 @@ pub(super) fn a_backend_that_is_ended_is_a_lost_connection(target: &PostgresTarg
     assert_eq!(class(lane.submit(0, 0, &[])), ErrorClass::ConnectionLost);
     lane.0.close();
     // The control connection was among them, and is replaced.
-    assert!(target.counters().unwrap().get("commits").is_some());
+    assert!(system.counters().unwrap().get("commits").is_some());
 }
 
-pub(super) fn the_last_row_of_each_result_is_kept(target: &PostgresTarget, way: Choice) {
-    let mut text = testing::lane::probe(target, way, 1, &[]);
+pub(super) fn the_last_row_of_each_result_is_kept(system: &PostgresSystem, way: Choice) {
+    let mut text = testing::lane::probe(system, way, 1, &[]);
     let op = |text: &str, rows| StatementOp { text: text.to_owned(), rows, ..StatementOp::default() };
     for _ in 0..2 {
         let sql = "SELECT 1 AS a, NULL AS b; SELECT g FROM generate_series(1, 3) g; SELECT 1 WHERE false";
@@ -113,7 +113,7 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &PostgresTarget, way: 
     text.execute(0, &op("SELECT 1", Rows::Discard)).unwrap();
     text.0.close();
     let sql = ["SELECT $1::integer + 1 AS x, repeat('y', 30000) AS y", "COPY pairs FROM STDIN"];
-    let mut prepared = testing::lane::probe(target, way, 1, &sql);
+    let mut prepared = testing::lane::probe(system, way, 1, &sql);
     assert_eq!(class(prepared.submit(0, 1, &[])), ErrorClass::Statement);
     let (parameters, rows) = (vec![Datum::Int(41)], Rows::Keep);
     prepared.execute(0, &StatementOp { parameters, rows, ..StatementOp::default() }).unwrap();
@@ -122,10 +122,10 @@ pub(super) fn the_last_row_of_each_result_is_kept(target: &PostgresTarget, way: 
     prepared.0.close();
 }
 
-pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way: Choice) {
-    target.run("DROP TABLE IF EXISTS piped; CREATE TABLE piped (k integer PRIMARY KEY)");
+pub(super) fn a_pipeline_ends_as_its_first_failure(system: &PostgresSystem, way: Choice) {
+    system.run("DROP TABLE IF EXISTS piped; CREATE TABLE piped (k integer PRIMARY KEY)");
     let mut lane = testing::lane::probe(
-        target,
+        system,
         way,
         1,
         &["INSERT INTO piped VALUES ($1)", "BEGIN", "COMMIT", "SELECT 1 / $1::integer"],
@@ -141,7 +141,7 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     lane.sync(0, SyncPoint::Sync).unwrap();
     pipe(&mut lane, 0, Some(500));
     lane.sync(0, SyncPoint::End).unwrap();
-    assert_eq!(target.text("SELECT count(*) FROM piped"), "501");
+    assert_eq!(system.text("SELECT count(*) FROM piped"), "501");
 
     pipe(&mut lane, 0, Some(0));
     lane.sync(0, SyncPoint::Sync).unwrap();
@@ -154,17 +154,17 @@ pub(super) fn a_pipeline_ends_as_its_first_failure(target: &PostgresTarget, way:
     lane.recover(0).unwrap();
     lane.submit(0, 0, &[Datum::Int(1_001)]).unwrap();
     lane.0.close();
-    assert_eq!(target.text("SELECT count(*) FROM piped WHERE k >= 1000"), "1");
+    assert_eq!(system.text("SELECT count(*) FROM piped WHERE k >= 1000"), "1");
 }
 
 /// Parsed each time, with untyped text parameters: unset variables are NULL.
-pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Choice) {
+pub(super) fn unprepared_statements_run_as_well(system: &PostgresSystem, way: Choice) {
     let texts = vec![
         ("SELECT $1::integer + 1 AS x, $2::text AS y".to_owned(), 2),
         ("SELECT 1 / $1::integer".to_owned(), 1),
         ("BEGIN".to_owned(), 0),
     ];
-    let lane = native::<PostgresServer>(&target.endpoint, &target.session, way, 1, Statements::Extended(texts));
+    let lane = native::<PostgresServer>(&system.endpoint, &system.session, way, 1, Statements::Extended(texts));
     let mut lane = Probe(lane);
     let (parameters, rows) = (vec![Datum::Int(41), Datum::Null], Rows::Keep);
     for _ in 0..2 {
@@ -182,9 +182,9 @@ pub(super) fn unprepared_statements_run_as_well(target: &PostgresTarget, way: Ch
 }
 
 /// A new connection has the prepared statements, whether the old one lived or not.
-pub(super) fn clients_connect_anew(target: &PostgresTarget, way: Choice) {
+pub(super) fn clients_connect_anew(system: &PostgresSystem, way: Choice) {
     let pid = "SELECT pg_backend_pid() AS pid";
-    let mut lane = testing::lane::probe(target, way, 2, &[pid, "SELECT pg_terminate_backend(pg_backend_pid())"]);
+    let mut lane = testing::lane::probe(system, way, 2, &[pid, "SELECT pg_terminate_backend(pg_backend_pid())"]);
     let backend = |lane: &mut Probe<Connection>, client| {
         lane.execute(client, &StatementOp { rows: Rows::Keep, ..StatementOp::default() }).unwrap();
         lane.kept(client)[0].values[0].clone()
@@ -206,10 +206,10 @@ pub(super) fn clients_connect_anew(target: &PostgresTarget, way: Choice) {
 }
 
 /// Every client uses TLS; an answer of many records arrives complete.
-pub(super) fn is_encrypted(target: &PostgresTarget, way: Choice) {
+pub(super) fn is_encrypted(system: &PostgresSystem, way: Choice) {
     let sql =
         ["SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "SELECT repeat('é', 500000) AS long"];
-    let mut lane = testing::lane::probe(target, way, 2, &sql);
+    let mut lane = testing::lane::probe(system, way, 2, &sql);
     for client in [0, 1] {
         let ask = |statement| StatementOp { statement, rows: Rows::Keep, ..StatementOp::default() };
         lane.execute(client, &ask(0)).unwrap();

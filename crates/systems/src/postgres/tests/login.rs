@@ -6,7 +6,7 @@ use std::time::Instant;
 use model::DurabilityTier;
 
 use super::*;
-use crate::server::target::Settings as _;
+use crate::server::system::Settings as _;
 use crate::server::testing::Refusals;
 use families::transactions::pgbench_tables;
 
@@ -34,7 +34,7 @@ fn a_server_of_others() {
 
 type Refused<'a> = &'a dyn Fn(Failure, FailureKind) -> Failure;
 
-fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
+fn logins_that_fail(server: &PostgresSystem, refused: Refused<'_>) {
     let failure = refused(refusal(&server.url("shopper", "wrong-one", "shop"), &[]), FailureKind::Login);
     assert!(failure.cause.contains("28P01"), "{failure}");
     let hint = failure.hint.unwrap();
@@ -52,7 +52,7 @@ fn logins_that_fail(server: &PostgresTarget, refused: Refused<'_>) {
     assert!(failure.cause.contains("53300"), "{failure}");
 }
 
-fn statements_that_are_wrong_fail_at_once(server: &PostgresTarget) {
+fn statements_that_are_wrong_fail_at_once(server: &PostgresSystem) {
     let failure = server.endpoint.connect("-c no_such_setting=1").err().unwrap();
     assert!(failure.kind == FailureKind::Plan && failure.cause.contains("no_such_setting"), "{failure}");
     let open = |sql: &str| {
@@ -73,7 +73,7 @@ fn open_by(url: &str) -> Result<(), Failure> {
     Endpoint::new(Address::parse(url, &|_| None).unwrap())?.connect("").map(Client::close)
 }
 
-fn the_password_file_is_used_and_its_rights_matter(server: &PostgresTarget) {
+fn the_password_file_is_used_and_its_rights_matter(server: &PostgresSystem) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pgpass");
     fs::write(&file, format!("127.0.0.1:*:shop:shopper:{PASSWORD}\n")).unwrap();
@@ -89,7 +89,7 @@ fn the_password_file_is_used_and_its_rights_matter(server: &PostgresTarget) {
     assert!(failure.hint.unwrap().contains("others may read it: chmod 0600"));
 }
 
-fn doors_that_are_closed(server: &PostgresTarget, refused: Refused<'_>) {
+fn doors_that_are_closed(server: &PostgresSystem, refused: Refused<'_>) {
     let file = PathBuf::from(server.text("SHOW hba_file"));
     let before = fs::read_to_string(&file).unwrap();
     fs::write(&file, "host postgres all 127.0.0.1/32 trust\nhost shop closed 127.0.0.1/32 trust\n").unwrap();
@@ -113,21 +113,21 @@ fn doors_that_are_closed(server: &PostgresTarget, refused: Refused<'_>) {
     }
 }
 
-fn rights_that_are_missing(server: &PostgresTarget, refused: Refused<'_>) {
+fn rights_that_are_missing(server: &PostgresSystem, refused: Refused<'_>) {
     let failure = refused(refusal(&server.url("shopper", PASSWORD, "postgres"), &[]), FailureKind::Permission);
     assert!(failure.hint.unwrap().contains("GRANT CREATE ON DATABASE postgres TO shopper"));
-    let target = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
-    target.prepare(&pgbench_tables(1)).unwrap();
-    target.settle().unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
-    let facts = target.facts().unwrap();
+    let system = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
+    system.settle().unwrap();
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    let facts = system.facts().unwrap();
     let reason = |name: &str| facts.entries[name].reading.clone().unwrap_err();
     assert!(reason("checkpoint_before_run").contains("pg_checkpoint"));
     assert!(reason("data_directory.filesystem").contains("pg_read_all_settings"));
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Durable);
     assert!(!format!("{facts:?}").contains(PASSWORD));
     assert_eq!(facts.get("path.kind"), Some("tcp"));
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_eq!(server.text("SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
     let failure = refused(
         refusal(&server.url("shopper", PASSWORD, "shop"), &[("log_statement", "all")]),
@@ -136,37 +136,37 @@ fn rights_that_are_missing(server: &PostgresTarget, refused: Refused<'_>) {
     assert!(failure.tried.contains("log_statement"), "{failure}");
 }
 
-fn schemas_of_others(server: &PostgresTarget, refused: Refused<'_>) {
+fn schemas_of_others(server: &PostgresSystem, refused: Refused<'_>) {
     server.run("CREATE SCHEMA etalon; CREATE TABLE etalon.precious (x integer)");
     let failure = refused(refusal(&server.own_url(), &[]), FailureKind::NotOurs);
     assert!(failure.hint.unwrap().contains("--yes"));
     let theirs = || server.text("SELECT count(*) FROM pg_tables WHERE tablename = 'precious'");
     assert_eq!(theirs(), "1");
-    let target = open(&server.own_url(), &[], Consent::DropForeign).unwrap();
-    target.drop_all().unwrap();
+    let system = open(&server.own_url(), &[], Consent::DropForeign).unwrap();
+    system.drop_all().unwrap();
     assert_eq!(theirs(), "1", "what étalon did not make it does not drop at its end");
-    target.prepare(&pgbench_tables(1)).unwrap();
+    system.prepare(&pgbench_tables(1)).unwrap();
     assert_eq!(theirs(), "0");
     // Two systems of a plan in one database, and foreign tables.
     server.run("CREATE TABLE public.pgbench_accounts (x integer); INSERT INTO public.pgbench_accounts VALUES (1)");
     let second = open(&server.own_url(), &[("synchronous_commit", "off")], Consent::OwnOnly).unwrap();
     second.prepare(&pgbench_tables(1)).unwrap();
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     second.drop_all().unwrap();
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert_eq!(server.text("SELECT count(*) FROM public.pgbench_accounts"), "1");
 }
 
-fn settings_of_a_session(server: &PostgresTarget, refused: Refused<'_>) {
+fn settings_of_a_session(server: &PostgresSystem, refused: Refused<'_>) {
     let url = server.own_url();
     let pairs =
         [("synchronous_commit", "off"), ("work_mem", "7MB"), ("post_auth_delay", "0"), ("application_name", "a b\\c")];
-    let target = open(&url, &pairs, Consent::OwnOnly).unwrap();
-    let facts = target.facts().unwrap();
+    let system = open(&url, &pairs, Consent::OwnOnly).unwrap();
+    let facts = system.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Delayed);
     assert_eq!((facts.get("setting.work_mem"), facts.get("setting.lock_timeout")), (Some("7MB"), Some("0")));
     assert_eq!(facts.get("setting.application_name"), Some("a b\\c"));
-    drop(target);
+    drop(system);
     let failure = refused(refusal(&url, &[("shared_buffers", "1GB")]), FailureKind::Plan);
     assert!(failure.hint.unwrap().contains("server = { engine = \"postgres\" }"));
     let failure = refused(refusal(&url, &[("synchronos_commit", "off")]), FailureKind::Plan);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use host::reactor::{Event, EventKind, Reactor, Token};
 
 use super::*;
-use crate::server::target::Settings as _;
+use crate::server::system::Settings as _;
 use families::transactions::{Options, compile_with};
 use load::clock::RealClock;
 use load::gate::Gate;

@@ -37,11 +37,11 @@ impl Tested for PostgresServer {
     }
 }
 
-fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresTarget {
+fn start(connect: Connect, pairs: &[(&str, &str)]) -> PostgresSystem {
     testing::start(connect, pairs)
 }
 
-fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
+fn open(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn System>, Failure> {
     testing::open::<PostgresServer>(url, pairs, consent)
 }
 
@@ -49,7 +49,7 @@ fn refusal(url: &str, pairs: &[(&str, &str)]) -> Failure {
     testing::refusal::<PostgresServer>(url, pairs)
 }
 
-impl PostgresTarget {
+impl PostgresSystem {
     /// Of a private TCP server, for another role and database.
     fn url(&self, user: &str, password: &str, database: &str) -> String {
         format!("postgres://{user}:{password}@127.0.0.1:{}/{database}", self.endpoint.address.port)

@@ -26,13 +26,13 @@ fn task(pairs: &[(&str, &str)]) -> Task {
 }
 
 /// As the conductor runs one.
-fn run(target: &dyn Target, task: &Task, length: Length) -> Result<RunRecord, Failure> {
+fn run(system: &dyn System, task: &Task, length: Length) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
     if task.tables() == Tables::Own {
-        target.prepare(&task.dataset).unwrap();
+        system.prepare(&task.dataset).unwrap();
     }
-    target.settle().unwrap();
-    run_once(target, stream, length)
+    system.settle().unwrap();
+    run_once(system, stream, length)
 }
 
 fn count(record: &RunRecord, metric: &str) -> f64 {
@@ -55,7 +55,7 @@ fn scripts_run_in_every_way() {
 }
 
 /// The run itself compares the client's counts with the server's tables.
-fn every_protocol_and_pipeline_counts_right(server: &PostgresTarget) {
+fn every_protocol_and_pipeline_counts_right(server: &PostgresSystem) {
     for (script, protocol, pipeline) in [
         ("select-only", "extended", "1"),
         ("select-only", "prepared", "20"),
@@ -81,7 +81,7 @@ fn every_protocol_and_pipeline_counts_right(server: &PostgresTarget) {
     }
 }
 
-fn tables_of_others_are_left_alone(server: &PostgresTarget) {
+fn tables_of_others_are_left_alone(server: &PostgresSystem) {
     server.run(
         "DROP SCHEMA etalon CASCADE; CREATE TABLE public.mine (k integer PRIMARY KEY, n integer); \
          INSERT INTO public.mine VALUES (1, 0)",
@@ -90,23 +90,23 @@ fn tables_of_others_are_left_alone(server: &PostgresTarget) {
     let file = folder.path().join("mine.sql");
     std::fs::write(&file, "UPDATE mine SET n = n + :step WHERE k = 1;").unwrap();
     let task = task(&[("script", file.to_str().unwrap()), ("tables", "none"), ("define", "step=2"), ("clients", "1")]);
-    let target: PostgresTarget = testing::made_for(server.endpoint.clone(), None, Tables::None);
-    run(&target, &task, Length::Transactions(25)).unwrap();
-    assert_eq!(target.scalar("SELECT n FROM mine").unwrap(), 50);
+    let system: PostgresSystem = testing::made_for(server.endpoint.clone(), None, Tables::None);
+    run(&system, &task, Length::Transactions(25)).unwrap();
+    assert_eq!(system.scalar("SELECT n FROM mine").unwrap(), 50);
     // Built-in scripts run on foreign pgbench tables, whatever they held.
     server.run(
         "CREATE TABLE public.pgbench_accounts AS SELECT g AS aid, 1 AS bid, 7 AS abalance FROM generate_series(1, 1000) g",
     );
     let built_in = self::task(&[("script", "select-update"), ("tables", "none"), ("protocol", "simple")]);
-    run(&target, &built_in, Length::Transactions(5)).unwrap();
-    target.drop_all().unwrap();
+    run(&system, &built_in, Length::Transactions(5)).unwrap();
+    system.drop_all().unwrap();
     let left = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(server.text(left), "2");
     assert_eq!(server.text("SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
     server.run("DROP TABLE public.mine, public.pgbench_accounts");
 }
 
-fn transactions_that_stay_open_are_told(server: &PostgresTarget) {
+fn transactions_that_stay_open_are_told(server: &PostgresSystem) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("open.sql");
     std::fs::write(&file, "\\set a random(1, 100)\nBEGIN;\nUPDATE pgbench_accounts SET bid = 1 WHERE aid = :a;\n")
@@ -118,7 +118,7 @@ fn transactions_that_stay_open_are_told(server: &PostgresTarget) {
     }
 }
 
-fn serialization_failures_are_tried_again(server: &PostgresTarget) {
+fn serialization_failures_are_tried_again(server: &PostgresSystem) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hot.sql");
     let script = "BEGIN ISOLATION LEVEL REPEATABLE READ;\nSELECT abalance FROM pgbench_accounts WHERE aid = 1;\n\\sleep 1 ms\n\
@@ -136,7 +136,7 @@ fn serialization_failures_are_tried_again(server: &PostgresTarget) {
     assert_eq!(server.scalar("SELECT abalance FROM pgbench_accounts WHERE aid = 1").unwrap(), 80);
 }
 
-fn connections_beyond_the_servers_limit(server: &PostgresTarget) {
+fn connections_beyond_the_servers_limit(server: &PostgresSystem) {
     let failure = run(server, &task(&[("clients", "60")]), Length::Transactions(1)).unwrap_err();
     assert!(failure.cause.contains("[SQLSTATE 53300]"), "{failure}");
     assert!(failure.cause.contains("connections were made"), "{failure}");

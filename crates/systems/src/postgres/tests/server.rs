@@ -17,30 +17,30 @@ use families::transactions::pgbench_tables;
 
 #[test]
 fn a_private_server_from_its_making_to_its_removal() {
-    let target = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
-    says_what_it_is(&target);
-    prepares_the_same_tables_every_time(&target);
-    makes_them_anew_only_if_something_was_written(&target);
-    counts_forwards(&target);
+    let system = start(Connect::Socket, &[("shared_buffers", "32MB"), ("synchronous_commit", "off")]);
+    says_what_it_is(&system);
+    prepares_the_same_tables_every_time(&system);
+    makes_them_anew_only_if_something_was_written(&system);
+    counts_forwards(&system);
     for way in WAYS {
-        lane::every_kind_of_value_arrives(&target, way);
-        lane::errors_have_classes_and_a_way_back(&target, way);
-        one_of_two_in_a_deadlock_is_told(&target, way, "UPDATE pairs SET v = v + 1 WHERE k = $1");
-        lane::the_last_row_of_each_result_is_kept(&target, way);
-        lane::a_pipeline_ends_as_its_first_failure(&target, way);
-        lane::unprepared_statements_run_as_well(&target, way);
-        lane::clients_connect_anew(&target, way);
-        lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
+        lane::every_kind_of_value_arrives(&system, way);
+        lane::errors_have_classes_and_a_way_back(&system, way);
+        one_of_two_in_a_deadlock_is_told(&system, way, "UPDATE pairs SET v = v + 1 WHERE k = $1");
+        lane::the_last_row_of_each_result_is_kept(&system, way);
+        lane::a_pipeline_ends_as_its_first_failure(&system, way);
+        lane::unprepared_statements_run_as_well(&system, way);
+        lane::clients_connect_anew(&system, way);
+        lane::a_backend_that_is_ended_is_a_lost_connection(&system, way);
     }
-    a_rival_is_not_disturbed(&target);
-    life::is_started_anew_between_rounds(&target);
-    assert_eq!(target.text("SELECT current_setting('shared_buffers')"), "32MB");
-    life::comes_back_after_a_kill_in_mid_run(&target);
-    life::leaves_nothing(&target, "SHOW data_directory");
+    a_rival_is_not_disturbed(&system);
+    life::is_started_anew_between_rounds(&system);
+    assert_eq!(system.text("SELECT current_setting('shared_buffers')"), "32MB");
+    life::comes_back_after_a_kill_in_mid_run(&system);
+    life::leaves_nothing(&system, "SHOW data_directory");
 }
 
-fn says_what_it_is(target: &PostgresTarget) {
-    let facts = target.facts().unwrap();
+fn says_what_it_is(system: &PostgresSystem) {
+    let facts = system.facts().unwrap();
     assert_eq!(facts.get("server.product"), Some("PostgreSQL"));
     assert!(facts.get("server.version").unwrap().starts_with("PostgreSQL "));
     assert_eq!(facts.get("setting.shared_buffers"), Some("32MB"));
@@ -50,10 +50,10 @@ fn says_what_it_is(target: &PostgresTarget) {
     assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
     // A server that cannot answer has not refused a privilege: no facts then.
-    let mut client = target.client().unwrap();
+    let mut client = system.client().unwrap();
     client.execute("BEGIN").unwrap();
     client.execute("SELECT 1/0").unwrap_err();
-    assert!(facts::data_place(&mut client, &target.endpoint.address).is_err());
+    assert!(facts::data_place(&mut client, &system.endpoint.address).is_err());
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));
@@ -65,48 +65,48 @@ fn says_what_it_is(target: &PostgresTarget) {
 }
 
 /// What a run meets: rows with their places, sizes, statistics.
-fn state(target: &PostgresTarget) -> String {
+fn state(system: &PostgresSystem) -> String {
     let tables = "SELECT string_agg(concat_ws(' ', relname, relpages, reltuples, relallvisible), ', ' ORDER BY relname) \
                   FROM pg_class WHERE relnamespace = 'etalon'::regnamespace";
     let rows = "SELECT md5(string_agg(concat_ws(' ', ctid, a), ',' ORDER BY ctid)) FROM pgbench_accounts a";
     let pending = "SELECT string_agg(relname || ' ' || n_mod_since_analyze || ' ' || n_dead_tup, ', ' ORDER BY relname) \
                    FROM pg_stat_user_tables WHERE schemaname = 'etalon'";
-    [tables, rows, pending].map(|sql| target.text(sql)).join("; ")
+    [tables, rows, pending].map(|sql| system.text(sql)).join("; ")
 }
 
-fn prepares_the_same_tables_every_time(target: &PostgresTarget) {
+fn prepares_the_same_tables_every_time(system: &PostgresSystem) {
     let changes = [
         "UPDATE pgbench_accounts SET abalance = 7 WHERE aid < 1000",
         "DROP TABLE pgbench_history; CREATE TABLE more (x int)",
     ];
-    let first = life::prepares_the_same_tables_every_time(target, state, &changes, "42P01");
+    let first = life::prepares_the_same_tables_every_time(system, state, &changes, "42P01");
     assert!(first.contains("pgbench_accounts 1640 100000 1640"), "{first}");
     assert!(first.contains("pgbench_accounts 0 0"), "automatic vacuum would come: {first}");
 }
 
-fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
+fn makes_them_anew_only_if_something_was_written(system: &PostgresSystem) {
     let data = pgbench_tables(1);
-    let file = |target: &PostgresTarget| {
-        target.prepare(&data).unwrap();
-        target.settle().unwrap();
-        target.text("SELECT relfilenode FROM pg_class WHERE oid = 'etalon.pgbench_accounts'::regclass")
+    let file = |system: &PostgresSystem| {
+        system.prepare(&data).unwrap();
+        system.settle().unwrap();
+        system.text("SELECT relfilenode FROM pg_class WHERE oid = 'etalon.pgbench_accounts'::regclass")
     };
     // A recently used server may still write its own statistics.
     let patience = Instant::now();
-    let mut first = file(target);
+    let mut first = file(system);
     loop {
-        let second = file(target);
+        let second = file(system);
         if second == first {
             break;
         }
         assert!(patience.elapsed() < Duration::from_secs(60), "it is made anew each time");
         first = second;
     }
-    assert_eq!(target.text("SELECT count(*) FROM pgbench_accounts WHERE aid < 1000"), "999");
-    assert_eq!(file(target), first);
+    assert_eq!(system.text("SELECT count(*) FROM pgbench_accounts WHERE aid < 1000"), "999");
+    assert_eq!(file(system), first);
     let mut anew = |sql: &str| {
-        target.run(sql);
-        let now = file(target);
+        system.run(sql);
+        let now = file(system);
         assert_ne!(now, first, "{sql}");
         first = now;
     };
@@ -115,33 +115,33 @@ fn makes_them_anew_only_if_something_was_written(target: &PostgresTarget) {
     anew("BEGIN; DELETE FROM pgbench_history; UPDATE pgbench_tellers SET tbalance = 1; ROLLBACK");
     anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
     // In progress, but without a lock in the way.
-    let mut writer = target.client().unwrap();
+    let mut writer = system.client().unwrap();
     writer.execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
-    let (one, two) = (file(target), file(target));
+    let (one, two) = (file(system), file(system));
     assert_ne!(one, two);
     writer.execute("ROLLBACK").unwrap();
     writer.close();
-    let now = file(target);
-    target.begin_round().unwrap();
-    assert_ne!(file(target), now, "each block begins with tables that were just made");
+    let now = file(system);
+    system.begin_round().unwrap();
+    assert_ne!(file(system), now, "each block begins with tables that were just made");
 }
 
-fn counts_forwards(target: &PostgresTarget) {
-    let before = target.counters().unwrap();
+fn counts_forwards(system: &PostgresSystem) {
+    let before = system.counters().unwrap();
     for name in
         ["commits", "rollbacks", "deadlocks", "blocks_read", "blocks_hit", "temp_bytes", "wal_bytes", "checkpoints"]
     {
         assert!(before.get(name).is_some(), "{name}: {before:?}");
     }
-    let mut client = target.client().unwrap();
+    let mut client = system.client().unwrap();
     for _ in 0..50 {
         client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
     client.close();
-    target.settle().unwrap();
+    system.settle().unwrap();
     let patience = Instant::now();
     loop {
-        let since = target.counters().unwrap().since(&before);
+        let since = system.counters().unwrap().since(&before);
         let value = |name: &str| since.get(name).unwrap();
         assert!(since.counts.keys().all(|name| value(name) >= 0.0), "{since:?}");
         if value("commits") >= 50.0 && value("wal_bytes") > 0.0 && value("checkpoints") >= 1.0 {
@@ -152,16 +152,16 @@ fn counts_forwards(target: &PostgresTarget) {
     }
 }
 
-fn a_rival_is_not_disturbed(target: &PostgresTarget) {
-    let mut rival = target.client().unwrap();
+fn a_rival_is_not_disturbed(system: &PostgresSystem) {
+    let mut rival = system.client().unwrap();
     rival.execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
-    target.control.close();
-    let failure = target.counters().unwrap_err();
+    system.control.close();
+    let failure = system.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon (`etalon`)") && failure.hint.is_some(), "{failure}");
     rival.close();
     // A session ends a moment after its connection.
-    assert!(target.counters().is_ok());
+    assert!(system.counters().is_ok());
 }
 
 #[test]
@@ -222,9 +222,9 @@ fn sessions_behind_a_proxy_are_not_counted() {
     let address = &server.endpoint.address;
     let (user, database) = (&address.user, &address.database);
     let by_proxy = Address::plain("127.0.0.1", proxy(address.port), user, database, address.password.as_deref());
-    let target: PostgresTarget = made(Endpoint::new(by_proxy).unwrap(), None);
-    sessions_elsewhere_are_not_counted(&target);
-    target.drop_all().unwrap();
+    let system: PostgresSystem = made(Endpoint::new(by_proxy).unwrap(), None);
+    sessions_elsewhere_are_not_counted(&system);
+    system.drop_all().unwrap();
 }
 
 /// A tmpfs, unmounted on drop.
@@ -264,12 +264,12 @@ fn a_full_device_is_told_as_one() {
         assert!(failure.hint.is_some());
     };
     let (private, endpoint) = started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).unwrap();
-    let target: PostgresTarget = made(endpoint, Some(private));
-    let facts = target.facts().unwrap();
+    let system: PostgresSystem = made(endpoint, Some(private));
+    let facts = system.facts().unwrap();
     assert_eq!(facts.durability().unwrap().tier, DurabilityTier::Memory);
     assert_eq!(facts.get("data_directory.filesystem"), Some("tmpfs"));
-    full(target.prepare(&pgbench_tables(8)));
-    target.drop_all().unwrap();
+    full(system.prepare(&pgbench_tables(8)));
+    system.drop_all().unwrap();
     std::fs::write(disk.0.path().join("fill"), vec![0; 70 << 20]).unwrap();
     full(started::<PostgresServer>(Connect::Socket, &[], Some(disk.0.path())).map(|_| ()));
 }
@@ -278,9 +278,9 @@ fn a_full_device_is_told_as_one() {
 #[test]
 fn promises_are_read_back_from_the_server() {
     use crate::durability::tests::combinations;
-    let target = start(Connect::Socket, &[]);
-    let mut client = target.client().unwrap();
-    let promised = |target: &PostgresTarget| target.facts().unwrap().durability().unwrap();
+    let system = start(Connect::Socket, &[]);
+    let mut client = system.client().unwrap();
+    let promised = |system: &PostgresSystem| system.facts().unwrap().durability().unwrap();
     for rule in durability::TABLE {
         for settings in combinations(rule) {
             if settings.contains_key("system") || settings.contains_key("unlogged tables") {
@@ -292,18 +292,18 @@ fn promises_are_read_back_from_the_server() {
             client.execute("SELECT pg_reload_conf()").unwrap();
             // The server lists its processes with a delay.
             let deadline = Instant::now() + Duration::from_secs(20);
-            while promised(&target).tier != rule.tier && Instant::now() < deadline {
+            while promised(&system).tier != rule.tier && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(20));
             }
-            let found = promised(&target);
+            let found = promised(&system);
             assert_eq!((found.tier, found.except.as_deref()), (rule.tier, None), "{settings:?}: {found:?}");
             assert!(found.because.contains(rule.why), "{found:?}");
             client.execute("ALTER SYSTEM RESET ALL").unwrap();
         }
     }
     client.execute("SELECT pg_reload_conf(); CREATE UNLOGGED TABLE public.loose (x int)").unwrap();
-    assert_eq!(promised(&target).tier, DurabilityTier::Durable, "étalon's own tables are logged");
-    let mut on_theirs = target;
+    assert_eq!(promised(&system).tier, DurabilityTier::Durable, "étalon's own tables are logged");
+    let mut on_theirs = system;
     on_theirs.tables = Tables::None;
     let all = promised(&on_theirs);
     assert!(all.tier == DurabilityTier::Unsafe && all.because.contains("empties them"), "{all:?}");

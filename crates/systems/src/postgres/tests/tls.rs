@@ -19,8 +19,8 @@ fn tls_is_what_sslmode_says() {
     let by_address = |query: &str| format!("{}?{query}", server.own_url());
     let by_name = |query: &str| by_address(query).replace("@127.0.0.1:", "@localhost:");
     let tls = |url: String| {
-        let target = open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"));
-        target.facts().unwrap().get("path.tls").unwrap().to_owned()
+        let system = open(&url, &[], Consent::OwnOnly).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+        system.facts().unwrap().get("path.tls").unwrap().to_owned()
     };
     assert_eq!(tls(by_address("sslmode=disable")), "off");
     assert_eq!(tls(by_address("sslmode=allow")), "off");
@@ -43,7 +43,7 @@ fn tls_is_what_sslmode_says() {
 }
 
 /// Where `pg_hba.conf` allows only one.
-fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&str) -> String) {
+fn only_encrypted_or_only_plain(server: &PostgresSystem, by_address: &dyn Fn(&str) -> String) {
     let file = PathBuf::from(server.text("SHOW hba_file"));
     let admit = |line: &str, url: &str| {
         // The first line is the test's own login.
@@ -72,16 +72,16 @@ fn only_encrypted_or_only_plain(server: &PostgresTarget, by_address: &dyn Fn(&st
 /// Everything that the lane does, by TLS with channel binding.
 fn the_load_is_encrypted_too(url: &str) {
     let address = Address::parse(url, &|_| None).unwrap();
-    let target: PostgresTarget = made(Endpoint::new(address).unwrap(), None);
-    target.prepare(&pgbench_tables(1)).unwrap();
+    let system: PostgresSystem = made(Endpoint::new(address).unwrap(), None);
+    system.prepare(&pgbench_tables(1)).unwrap();
     for way in testing::lane::WAYS {
-        lane::is_encrypted(&target, way);
-        lane::every_kind_of_value_arrives(&target, way);
-        lane::errors_have_classes_and_a_way_back(&target, way);
-        lane::the_last_row_of_each_result_is_kept(&target, way);
-        lane::a_pipeline_ends_as_its_first_failure(&target, way);
-        lane::clients_connect_anew(&target, way);
-        lane::a_backend_that_is_ended_is_a_lost_connection(&target, way);
+        lane::is_encrypted(&system, way);
+        lane::every_kind_of_value_arrives(&system, way);
+        lane::errors_have_classes_and_a_way_back(&system, way);
+        lane::the_last_row_of_each_result_is_kept(&system, way);
+        lane::a_pipeline_ends_as_its_first_failure(&system, way);
+        lane::clients_connect_anew(&system, way);
+        lane::a_backend_that_is_ended_is_a_lost_connection(&system, way);
     }
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk};
 
 struct Stage {
-    server: PostgresTarget,
+    server: PostgresSystem,
     folder: tempfile::TempDir,
     programs: PathBuf,
 }

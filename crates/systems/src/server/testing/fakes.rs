@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::refusal;
-use crate::server::target::Server;
+use crate::server::system::Server;
 use load::error::FailureKind;
 
 /// `serve` handles every connection until the test process ends.

@@ -7,7 +7,7 @@ use host::reactor::Choice;
 
 use super::Tested;
 use crate::server::dialogue::{Conversation, NativeLane, Protocol};
-use crate::server::target::{LaneOf, Server, ServerTarget, Settings as _, StatementsOf};
+use crate::server::system::{LaneOf, Server, ServerSystem, Settings as _, StatementsOf};
 use families::transactions::{Rows, StatementOp};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
@@ -35,23 +35,23 @@ pub(crate) fn native<S: Server>(
 }
 
 pub(crate) fn probe<S: Tested>(
-    target: &ServerTarget<S>,
+    system: &ServerSystem<S>,
     way: Choice,
     clients: usize,
     sql: &[&str],
 ) -> Probe<ConnectionOf<S>> {
-    Probe(native::<S>(&target.endpoint, &target.session, way, clients, S::prepared(sql)))
+    Probe(native::<S>(&system.endpoint, &system.session, way, clients, S::prepared(sql)))
 }
 
 /// Opens, uses and closes a lane.
 pub(crate) fn with_lane<S: Tested>(
-    target: &ServerTarget<S>,
+    system: &ServerSystem<S>,
     way: Choice,
     clients: usize,
     sql: &[&str],
     walk: impl FnOnce(&mut Probe<ConnectionOf<S>>),
 ) {
-    let mut probe = probe(target, way, clients, sql);
+    let mut probe = probe(system, way, clients, sql);
     walk(&mut probe);
     probe.0.close();
 }
@@ -130,11 +130,11 @@ pub(crate) fn kept(columns: &[&str], rows: u64, values: &[Option<&'static str>])
 }
 
 /// On the table `pairs`; `update` adds 1 to `v` of a key.
-pub(crate) fn one_of_two_in_a_deadlock_is_told<S: Tested>(target: &ServerTarget<S>, way: Choice, update: &str) {
+pub(crate) fn one_of_two_in_a_deadlock_is_told<S: Tested>(system: &ServerSystem<S>, way: Choice, update: &str) {
     let both_hold = Barrier::new(2);
     let client = |first: i64, second: i64| {
         let mut result = Ok(());
-        with_lane(target, way, 1, &["BEGIN", "COMMIT", update], |lane| {
+        with_lane(system, way, 1, &["BEGIN", "COMMIT", update], |lane| {
             lane.submit(0, 0, &[]).unwrap();
             lane.submit(0, 2, &[Datum::Int(first)]).unwrap();
             both_hold.wait();

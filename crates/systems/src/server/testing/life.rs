@@ -10,9 +10,9 @@ use model::plan::Connect;
 use model::{Length, RunRecord, RunState};
 
 use super::{Tested, started};
-use crate::server::target::{Purpose, Server, ServerTarget, Settings as _};
+use crate::server::system::{Purpose, Server, ServerSystem, Settings as _};
 use crate::suite::run_once;
-use families::target::Target;
+use families::system::System;
 use families::transactions::{Options, compile_with, pgbench_tables};
 use families::work::StreamTask;
 use load::error::{Failure, FailureKind};
@@ -22,7 +22,7 @@ use load::traffic::Traffic;
 use load::worker::Pace;
 
 /// Conflicts are tried again.
-pub(crate) fn run_of(target: &dyn Target, script: &str, clients: u32, length: Duration) -> Result<RunRecord, Failure> {
+pub(crate) fn run_of(system: &dyn System, script: &str, clients: u32, length: Duration) -> Result<RunRecord, Failure> {
     let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
     let program = compile_with(script, &options).unwrap();
     let (threads, traffic) = (Threads::Best, Traffic::default());
@@ -30,76 +30,76 @@ pub(crate) fn run_of(target: &dyn Target, script: &str, clients: u32, length: Du
         work: program.into(),
         shape: LoadShape { clients: 0..clients, pace: Pace::Closed, threads, traffic },
     };
-    run_once(target, &task, Length::Duration(length))
+    run_once(system, &task, Length::Duration(length))
 }
 
 /// `state` is what a run meets: rows with their places, sizes, statistics; `changes` change it.
 pub(crate) fn prepares_the_same_tables_every_time<S: Server>(
-    target: &ServerTarget<S>,
-    state: impl Fn(&ServerTarget<S>) -> String,
+    system: &ServerSystem<S>,
+    state: impl Fn(&ServerSystem<S>) -> String,
     changes: &[&str],
     no_such_table: &str,
 ) -> String {
     let data = pgbench_tables(1);
     let started = Instant::now();
-    target.prepare(&data).unwrap();
+    system.prepare(&data).unwrap();
     println!("100,000 rows prepared in {:?}", started.elapsed());
-    target.settle().unwrap();
-    let first = state(target);
-    changes.iter().for_each(|change| target.run(change));
-    assert_ne!(state(target), first);
-    target.prepare(&data).unwrap();
-    target.settle().unwrap();
-    assert_eq!(state(target), first);
-    assert_eq!(target.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
-    assert_eq!(target.scalar("SELECT sum(delta) FROM pgbench_history").unwrap(), 0);
-    assert_eq!(target.scalar("SELECT 'x'").unwrap_err().kind, FailureKind::Verification);
-    let broken = target.scalar("SELECT nothing FROM nowhere").unwrap_err();
+    system.settle().unwrap();
+    let first = state(system);
+    changes.iter().for_each(|change| system.run(change));
+    assert_ne!(state(system), first);
+    system.prepare(&data).unwrap();
+    system.settle().unwrap();
+    assert_eq!(state(system), first);
+    assert_eq!(system.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0);
+    assert_eq!(system.scalar("SELECT sum(delta) FROM pgbench_history").unwrap(), 0);
+    assert_eq!(system.scalar("SELECT 'x'").unwrap_err().kind, FailureKind::Verification);
+    let broken = system.scalar("SELECT nothing FROM nowhere").unwrap_err();
     assert!(broken.cause.contains(no_such_table), "{broken}");
     first
 }
 
-pub(crate) fn is_started_anew_between_rounds<S: Server>(target: &ServerTarget<S>) {
-    target.prepare(&pgbench_tables(1)).unwrap();
-    let pid = target.private().unwrap().running.pid();
-    target.begin_round().unwrap();
-    assert_ne!(target.private().unwrap().running.pid(), pid);
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+pub(crate) fn is_started_anew_between_rounds<S: Server>(system: &ServerSystem<S>) {
+    system.prepare(&pgbench_tables(1)).unwrap();
+    let pid = system.private().unwrap().running.pid();
+    system.begin_round().unwrap();
+    assert_ne!(system.private().unwrap().running.pid(), pid);
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
 }
 
-pub(crate) fn comes_back_after_a_kill_in_mid_run<S: Server>(target: &ServerTarget<S>) {
-    target.prepare(&pgbench_tables(1)).unwrap();
+pub(crate) fn comes_back_after_a_kill_in_mid_run<S: Server>(system: &ServerSystem<S>) {
+    system.prepare(&pgbench_tables(1)).unwrap();
     let run = |length: Duration| {
         let script = "\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
-        run_of(target, script, 3, length)
+        run_of(system, script, 3, length)
     };
-    let pid = target.private().unwrap().running.pid().unwrap();
-    let cpu_s = target.server_cpu_s().unwrap();
+    let pid = system.private().unwrap().running.pid().unwrap();
+    let cpu_s = system.server_cpu_s().unwrap();
     let failure = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(500));
-            target.private().unwrap().running.signal(StopSignal::Kill);
+            system.private().unwrap().running.signal(StopSignal::Kill);
         });
         run(Duration::from_secs(20)).unwrap_err()
     });
     assert!(cpu_s > 0.0);
     assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
     assert!(failure.may_pass());
-    target.revive().unwrap();
-    assert_ne!(target.private().unwrap().running.pid(), Some(pid));
-    assert_eq!(target.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    system.revive().unwrap();
+    assert_ne!(system.private().unwrap().running.pid(), Some(pid));
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     assert_eq!(run(Duration::from_millis(300)).unwrap().state, RunState::Measured);
-    target.revive().unwrap();
+    system.revive().unwrap();
 }
 
-pub(crate) fn leaves_nothing<S: Server>(target: &ServerTarget<S>, data_folder: &str) {
-    let folder = PathBuf::from(target.text(data_folder));
+pub(crate) fn leaves_nothing<S: Server>(system: &ServerSystem<S>, data_folder: &str) {
+    let folder = PathBuf::from(system.text(data_folder));
     assert!(folder.is_dir());
-    target.drop_all().unwrap();
+    system.drop_all().unwrap();
     assert!(!folder.parent().unwrap().exists());
-    assert!(target.counters().is_err());
-    assert!(target.revive().unwrap_err().cause.contains("removed"));
-    target.drop_all().unwrap();
+    assert!(system.counters().is_err());
+    assert!(system.revive().unwrap_err().cause.contains("removed"));
+    system.drop_all().unwrap();
 }
 
 /// Paths too long for a socket get a shorter one elsewhere.

@@ -15,10 +15,10 @@ use model::{Facts, SystemPlan, Value};
 use super::counted::Counted;
 use super::counted::tests::Lying;
 use super::private::{Private, Recipe};
-use super::target::{self, Server, ServerTarget, StatementsOf};
-use crate::suite::{counts_agree, delegate_to_target, lies_are_caught, new_connections_are_not_counted};
+use super::system::{self, Server, ServerSystem, StatementsOf};
+use crate::suite::{counts_agree, delegate_to_system, lies_are_caught, new_connections_are_not_counted};
 use families::dataset::{Dataset, Dialect, Tables};
-use families::target::{Consent, OpenRequest, Target};
+use families::system::{Consent, OpenRequest, System};
 use families::work::Load;
 use load::clock::RealClock;
 use load::counters::{Counters, Placement};
@@ -46,7 +46,7 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
     }
 }
 
-pub(crate) fn start<S: Tested>(connect: Connect, pairs: &[(&str, &str)]) -> ServerTarget<S> {
+pub(crate) fn start<S: Tested>(connect: Connect, pairs: &[(&str, &str)]) -> ServerSystem<S> {
     let (private, endpoint) = match started::<S>(connect, pairs, None) {
         Ok(started) => started,
         Err(failure) if failure.kind == FailureKind::Missing => {
@@ -70,7 +70,7 @@ pub(crate) fn started<S: Tested>(
 }
 
 /// Without settings.
-pub(crate) fn made<S: Server>(endpoint: S::Endpoint, private: Option<Private<S::Recipe>>) -> ServerTarget<S> {
+pub(crate) fn made<S: Server>(endpoint: S::Endpoint, private: Option<Private<S::Recipe>>) -> ServerSystem<S> {
     made_for(endpoint, private, Tables::Own)
 }
 
@@ -78,15 +78,15 @@ pub(crate) fn made_for<S: Server>(
     endpoint: S::Endpoint,
     private: Option<Private<S::Recipe>>,
     tables: Tables,
-) -> ServerTarget<S> {
+) -> ServerSystem<S> {
     let system = system("", None, &[]);
     let request = OpenRequest { tables, ..OpenRequest::new(&system, Consent::OwnOnly) };
-    ServerTarget::new(endpoint, S::Session::default(), private, &request).unwrap()
+    ServerSystem::new(endpoint, S::Session::default(), private, &request).unwrap()
 }
 
 /// As a plan with this URL.
-pub(crate) fn open<S: Server>(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn Target>, Failure> {
-    target::open::<S>(&OpenRequest::new(&system(url, None, pairs), consent))
+pub(crate) fn open<S: Server>(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn System>, Failure> {
+    system::open::<S>(&OpenRequest::new(&system(url, None, pairs), consent))
 }
 
 pub(crate) fn refusal<S: Server>(url: &str, pairs: &[(&str, &str)]) -> Failure {
@@ -96,11 +96,11 @@ pub(crate) fn refusal<S: Server>(url: &str, pairs: &[(&str, &str)]) -> Failure {
 /// Of a private server with these settings.
 pub(crate) fn refused_start<S: Tested>(pairs: &[(&str, &str)]) -> Failure {
     let system = system("", Some(S::private_server(Connect::Socket)), pairs);
-    let opened = target::open::<S>(&OpenRequest::new(&system, Consent::OwnOnly));
+    let opened = system::open::<S>(&OpenRequest::new(&system, Consent::OwnOnly));
     opened.err().unwrap_or_else(|| panic!("{pairs:?} started"))
 }
 
-impl<S: Server> ServerTarget<S> {
+impl<S: Server> ServerSystem<S> {
     pub(crate) fn text(&self, sql: &str) -> String {
         self.client().unwrap().one(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
@@ -131,10 +131,10 @@ impl Refusals {
     }
 }
 
-struct Lies<'a, S: Server>(&'a ServerTarget<S>);
+struct Lies<'a, S: Server>(&'a ServerSystem<S>);
 
-impl<S: Server> Target for Lies<'_, S> {
-    delegate_to_target!();
+impl<S: Server> System for Lies<'_, S> {
+    delegate_to_system!();
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;

@@ -9,11 +9,11 @@ use model::{Direction, Measurement, Reading, Role};
 use wire::tds::ServerMessage;
 
 use super::tables;
-use super::{SCHEMA, SqlServerTarget, facts, keys};
+use super::{SCHEMA, SqlServerSystem, facts, keys};
 use crate::owner::{MARKER, Owner};
 use crate::server::random_password;
 use crate::server::refusal::failure;
-use crate::server::target::{Purpose, Settings as _};
+use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::connect::Endpoint;
 use crate::sqlserver::counters::reason;
 use crate::sqlserver::dialect::{quoted, wide_literal};
@@ -29,7 +29,7 @@ use families::backup::backups::{
 use families::backup::codec::{Codec, Compression};
 use families::backup::meter::{Meter, at_twentieths};
 use families::session::SessionKind;
-use families::target::{Consent, Target as _};
+use families::system::{Consent, System as _};
 use load::error::{Failure, FailureKind};
 use statements::BackupText;
 
@@ -58,7 +58,7 @@ const BACKUP_FOLDER_BEFORE: &str = "EXEC master.dbo.xp_instance_regread N'HKEY_L
                                     N'Software\\Microsoft\\MSSQLServer\\MSSQLServer', N'BackupDirectory'";
 
 pub(super) struct SqlServerBackups<'a> {
-    target: &'a SqlServerTarget,
+    system: &'a SqlServerSystem,
     left: RefCell<Left>,
 }
 
@@ -117,13 +117,13 @@ fn step_failure(tried: &str, error: &AskError) -> Failure {
 }
 
 impl<'a> SqlServerBackups<'a> {
-    pub(super) fn new(target: &'a SqlServerTarget) -> SqlServerBackups<'a> {
-        SqlServerBackups { target, left: RefCell::default() }
+    pub(super) fn new(system: &'a SqlServerSystem) -> SqlServerBackups<'a> {
+        SqlServerBackups { system, left: RefCell::default() }
     }
 
     /// The connection's program name selects the resource governor's group.
     fn open(&self) -> Result<Client, Failure> {
-        open(&self.target.endpoint)
+        open(&self.system.endpoint)
     }
 
     fn text<'t>(
@@ -160,7 +160,7 @@ impl<'a> SqlServerBackups<'a> {
         run: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let tried = format!("switch trace flag {NO_PREALLOCATION}");
-        let ask = |sql: String| self.target.ask(|client| client.rows(&sql).map_err(|error| failure(&*tried, &error)));
+        let ask = |sql: String| self.system.ask(|client| client.rows(&sql).map_err(|error| failure(&*tried, &error)));
         if preallocation == Preallocation::AsServer {
             return run();
         }
@@ -188,7 +188,7 @@ impl<'a> SqlServerBackups<'a> {
         }
         let said = client.one(&format!("SELECT said FROM [{COPY}].dbo.etalon_marker"));
         let is_ours = said.is_ok_and(|said| said.starts_with(MARKER));
-        if !is_ours && self.target.consent == Consent::OwnOnly {
+        if !is_ours && self.system.consent == Consent::OwnOnly {
             let cause = "it exists already, and is not known for étalon's";
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("rename it, or drop it with --yes"));
         }
@@ -373,7 +373,7 @@ impl Backups for SqlServerBackups<'_> {
         let files = if writes { self.files(&mut client, request, &label)? } else { Vec::new() };
         if request.server_side.sealing == Sealing::Encrypted {
             self.left.borrow_mut().certificate = true;
-            keys::ensure(&mut client, &self.target.endpoint)?;
+            keys::ensure(&mut client, &self.system.endpoint)?;
         }
         let statement = self.text(request, &client, &label, &files)?;
         self.left.borrow_mut().files.clone_from(&files);
@@ -413,9 +413,9 @@ impl Backups for SqlServerBackups<'_> {
         let mut client = self.open()?;
         let moves = moves(&mut client, &files)?;
         let cpu = session_cpu_s(&mut client);
-        let server_before = self.target.server_cpu_s();
+        let server_before = self.system.server_cpu_s();
         let mut copy = RestoredCopy {
-            endpoint: self.target.endpoint.clone(),
+            endpoint: self.system.endpoint.clone(),
             server_cpu: Err(String::new()),
             figures: Vec::new(),
             check: statements::check(COPY),
@@ -430,7 +430,7 @@ impl Backups for SqlServerBackups<'_> {
             asked.map_err(|error| step_failure(&tried, &error))
         })?;
         // Only the restore's own. The meter begins at 0.
-        copy.server_cpu = server_before.and_then(|before| Ok(self.target.server_cpu_s()? - before));
+        copy.server_cpu = server_before.and_then(|before| Ok(self.system.server_cpu_s()? - before));
         copy.figures.push(session_cpu("restore_cpu/session", cpu, &mut client));
         let told = known(heard.processed.get(2).copied(), "the server did not say it");
         copy.figures.push(figure("restore_rate_told", "MB/s", told));
@@ -449,7 +449,7 @@ impl Backups for SqlServerBackups<'_> {
         let mut client = self.open()?;
         drop_copy(&mut client)?;
         // An encrypted database keeps its certificate.
-        if left.certificate && !self.target.session.encrypted {
+        if left.certificate && !self.system.session.encrypted {
             keys::remove(&mut client)?;
         }
         forget(&mut client, COPY);

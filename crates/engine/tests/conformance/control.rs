@@ -1,4 +1,4 @@
-//! What a target promises of tables, sessions, facts, settings and abilities.
+//! What a system promises of tables, sessions, facts, settings and abilities.
 
 use families::session::SessionKind;
 use load::datum::Datum;
@@ -20,19 +20,19 @@ crate::cases! {
 }
 
 fn facts_are_told_and_stay(subject: &Subject) {
-    let facts = subject.target.facts().unwrap();
+    let facts = subject.system.facts().unwrap();
     for fact in ["server.product", "server.version"] {
         assert!(facts.get(fact).is_some_and(|value| !value.is_empty()), "it does not say its {fact}");
     }
     assert!(facts.durability().is_some(), "it does not say its durability");
-    let again = subject.target.facts().unwrap();
+    let again = subject.system.facts().unwrap();
     assert_eq!(facts.differences(&again), [], "identity facts must not change by themselves");
 }
 
 fn every_client_has_one_worker(subject: &Subject) {
     for clients in 1..=9 {
         for (threads, most) in [(Threads::Best, u32::MAX), (Threads::AtMost(1), 1), (Threads::AtMost(4), 4)] {
-            let shares = subject.target.workers(3..3 + clients, threads);
+            let shares = subject.system.workers(3..3 + clients, threads);
             let served: Vec<u32> = shares.iter().cloned().flatten().collect();
             assert_eq!(served, (3..3 + clients).collect::<Vec<u32>>(), "{threads:?}");
             assert!(shares.len() as u32 <= most || subject.name == "sim", "{threads:?}: {} workers", shares.len());
@@ -42,22 +42,22 @@ fn every_client_has_one_worker(subject: &Subject) {
 
 fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     let count = || subject.count("SELECT count(*) FROM conformance_rows");
-    let target = subject.prepared();
+    let system = subject.prepared();
     assert_eq!(count(), 10);
     assert_eq!(subject.count("SELECT sum(value) FROM conformance_rows"), 450);
     let changed = "SELECT count(*) FROM conformance_rows WHERE note = 'afterwards'";
     assert_eq!(subject.count(changed), 1, "the statements behind the tables were not run");
-    target.prepare(&rows(3)).unwrap();
+    system.prepare(&rows(3)).unwrap();
     assert_eq!(count(), 3, "another data set");
     subject.prepared();
-    let mut session = target.session(SessionKind::Plain).unwrap();
+    let mut session = system.session(SessionKind::Plain).unwrap();
     session.execute("DELETE FROM conformance_rows WHERE id > 1").unwrap();
     assert!(session.execute("INSERT INTO conformance_rows VALUES (1, 0, 'twice')").is_err(), "the key is not one");
     drop(session);
     assert_eq!(count(), 2);
     subject.prepared();
     assert_eq!(count(), 10, "the same data set once more");
-    assert!(target.scalar("SELECT count(*) FROM nowhere_at_all").is_err(), "it counts the rows of no table");
+    assert!(system.scalar("SELECT count(*) FROM nowhere_at_all").is_err(), "it counts the rows of no table");
 }
 
 fn a_session_does_what_it_is_told(subject: &Subject) {
@@ -84,61 +84,61 @@ fn a_session_does_what_it_is_told(subject: &Subject) {
 }
 
 fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
-    let target = subject.prepared();
+    let system = subject.prepared();
     let refused = |what: &str, failure: load::error::Failure| {
         assert!(is_refusal(&failure), "{what}: {:?}: {failure}", failure.kind);
     };
-    if let Err(failure) = target.backups().map(drop) {
+    if let Err(failure) = system.backups().map(drop) {
         refused("backups", failure);
     }
     let reason = |what: &str, reason: Option<String>| {
         assert!(reason.is_none_or(|reason| !reason.is_empty()), "{what} is not known for no reason");
     };
-    reason("the server's CPU time", target.server_cpu_s().err());
-    reason("the files' I/O", target.own_files().err());
-    reason("the processes' I/O", target.os_io().err());
-    target.session_facts(SessionKind::Plain).unwrap();
-    match target.session(SessionKind::Spatial).map(drop) {
-        Ok(()) => assert!(target.spatial().is_some(), "it opens sessions with geometries, and has no words for them"),
+    reason("the server's CPU time", system.server_cpu_s().err());
+    reason("the files' I/O", system.own_files().err());
+    reason("the processes' I/O", system.os_io().err());
+    system.session_facts(SessionKind::Plain).unwrap();
+    match system.session(SessionKind::Spatial).map(drop) {
+        Ok(()) => assert!(system.spatial().is_some(), "it opens sessions with geometries, and has no words for them"),
         Err(failure) => refused("geometries", failure),
     }
-    if let Err(failure) = target.empty_caches() {
+    if let Err(failure) = system.empty_caches() {
         refused("empty caches", failure);
     }
-    match target.limit_cpu(0.5) {
+    match system.limit_cpu(0.5) {
         Ok(limit) => limit.release().unwrap(),
         Err(failure) => refused("a limit", failure),
     }
-    if let Err(failure) = target.reach(&subject.system) {
+    if let Err(failure) = system.reach(&subject.plan) {
         refused("other hosts", failure);
     }
 }
 
 fn a_new_round_finds_the_system_ready(subject: &Subject) {
     subject.prepared().begin_round().unwrap();
-    subject.target.revive().unwrap();
+    subject.system.revive().unwrap();
     subject.script("INSERT INTO conformance_log VALUES (:client_id, 1, 'new block');", 2, 3).unwrap();
     assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 6);
 }
 
 fn settings_hold_in_every_session(subject: &Subject) {
     let (setting, expected) = subject.lock_wait().unwrap();
-    let target = subject.prepared();
-    let facts = target.facts().unwrap();
+    let system = subject.prepared();
+    let facts = system.facts().unwrap();
     assert_eq!(facts.get(&format!("setting.{setting}")), Some(expected), "{setting} is not what the plan says");
-    let session = || target.session(SessionKind::Plain).unwrap();
+    let session = || system.session(SessionKind::Plain).unwrap();
     let (mut one, mut other) = (session(), session());
-    one.execute(&target.dialect().statement("begin")).unwrap();
+    one.execute(&system.dialect().statement("begin")).unwrap();
     one.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let began = std::time::Instant::now();
     assert!(other.execute("UPDATE conformance_rows SET value = 8 WHERE id = 1").is_err(), "there is no lock");
     let waited_s = began.elapsed().as_secs_f64();
     assert!((0.5..6.0).contains(&waited_s), "a session waits {waited_s} s for a lock, and the plan says 1 s");
-    one.execute(&target.dialect().statement("rollback")).unwrap();
+    one.execute(&system.dialect().statement("rollback")).unwrap();
 }
 
 fn an_unknown_setting_is_refused(subject: &Subject) {
-    let system = if subject.holds_a_file() { subject.another("unknown").0 } else { subject.system.clone() };
+    let system = if subject.holds_a_file() { subject.another("unknown").0 } else { subject.plan.clone() };
     let settings = [("frobnication".to_owned(), Value::Int(1))].into();
     match subject.open_another(&SystemPlan { settings, ..system }) {
         Ok(_) => panic!("it takes a setting that it does not have"),

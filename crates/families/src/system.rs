@@ -81,7 +81,7 @@ impl<'a> OpenRequest<'a> {
 pub trait Engine: Sync {
     fn spec(&self) -> EngineSpec;
 
-    fn open(&self, request: &OpenRequest) -> Result<Box<dyn Target>, Failure>;
+    fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure>;
 
     /// For `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
@@ -128,7 +128,7 @@ impl CpuHold for host::process::Limit {
     }
 }
 
-pub trait Target: Send + Sync {
+pub trait System: Send + Sync {
     /// Product, version, settings, effective durability, data directory: read back, never assumed.
     fn facts(&self) -> Result<Facts, Failure>;
 
@@ -144,7 +144,7 @@ pub trait Target: Send + Sync {
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
 
     /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and told by
-    /// [`Target::facts`].
+    /// [`System::facts`].
     fn settle(&self) -> Result<(), Failure>;
 
     fn counters(&self) -> Result<Counters, Failure>;

@@ -19,7 +19,7 @@ use families::pages::dialect::PagesDialect;
 use families::permits::Permits;
 use families::session::{Session, SessionKind};
 use families::spatial::dialect::SpatialDialect;
-use families::target::{Consent, CpuHold, OpenRequest, OsIo, Part, Target};
+use families::system::{Consent, CpuHold, OpenRequest, OsIo, Part, System};
 use families::transactions::Program;
 use families::work::Load;
 use load::clock::RealClock;
@@ -123,73 +123,73 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     /// And the question for session counts, if the server counts them.
     fn statements(
-        target: &ServerTarget<Self>,
+        system: &ServerSystem<Self>,
         program: &Program,
     ) -> Result<(StatementsOf<Self>, Option<Question>), Failure>;
 
     /// What facts are about.
-    fn make_room(_target: &ServerTarget<Self>) -> Result<(), Failure> {
+    fn make_room(_system: &ServerSystem<Self>) -> Result<(), Failure> {
         Ok(())
     }
 
     /// In a session like a run's.
-    fn facts(target: &ServerTarget<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
+    fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
 
-    fn prepare(target: &ServerTarget<Self>, data: &Dataset) -> Result<(), Failure>;
+    fn prepare(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
 
-    fn settle(target: &ServerTarget<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+    fn settle(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
     fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
 
     /// What étalon made.
-    fn remove(target: &ServerTarget<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+    fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
-    fn steps(target: &ServerTarget<Self>, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(Steps::new(target.client()?)))
+    fn steps(system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(Steps::new(system.client()?)))
     }
 
-    fn session_facts(_target: &ServerTarget<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
+    fn session_facts(_system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
 
-    fn backups(target: &ServerTarget<Self>) -> Box<dyn Backups + '_>;
+    fn backups(system: &ServerSystem<Self>) -> Box<dyn Backups + '_>;
 
     /// Of a server that étalon did not start.
-    fn limit_cpu(_target: &ServerTarget<Self>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
+    fn limit_cpu(_system: &ServerSystem<Self>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         private::limit_cpu(None, cores)
     }
 
     /// Of a server that étalon did not start.
-    fn server_cpu_s(_target: &ServerTarget<Self>) -> Result<f64, String> {
+    fn server_cpu_s(_system: &ServerSystem<Self>) -> Result<f64, String> {
         Err(Self::FOREIGN.to_owned())
     }
 
     /// Adds what the server tells of a failure.
-    fn explain(_target: &ServerTarget<Self>, failure: Failure) -> Failure {
+    fn explain(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
         failure
     }
 
     fn begin_round(&self) {}
 }
 
-/// For an [`Engine`](families::target::Engine).
-pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Target>, Failure> {
+/// For an [`Engine`](families::system::Engine).
+pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn System>, Failure> {
     let system = request.system;
-    let target: ServerTarget<S> = match &system.server {
+    let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
             let (private, endpoint) = S::Recipe::start(server, request)?;
-            ServerTarget::new(endpoint, S::Session::default(), Some(private), request)?
+            ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
         }
         None => {
             let address = AddressOf::<S>::permitted(&system.url, &process_environment, &request.permits)?;
             let (endpoint, session) = S::enter(address, request)?;
-            ServerTarget::new(endpoint, session, None, request)?
+            ServerSystem::new(endpoint, session, None, request)?
         }
     };
-    Ok(Box::new(target))
+    Ok(Box::new(opened))
 }
 
-/// For an [`Engine`](families::target::Engine).
+/// For an [`Engine`](families::system::Engine).
 pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();
@@ -206,7 +206,7 @@ pub(crate) fn address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
     AddressOf::<S>::parse(url, &process_environment).ok()
 }
 
-pub(crate) struct ServerTarget<S: Server> {
+pub(crate) struct ServerSystem<S: Server> {
     // Dropped before the server that it leads to.
     pub(crate) control: Control<S>,
     pub(crate) endpoint: S::Endpoint,
@@ -219,13 +219,13 @@ pub(crate) struct ServerTarget<S: Server> {
     pub(crate) tables: Tables,
 }
 
-impl<S: Server> ServerTarget<S> {
+impl<S: Server> ServerSystem<S> {
     pub(crate) fn new(
         endpoint: S::Endpoint,
         session: S::Session,
         private: Option<Private<S::Recipe>>,
         request: &OpenRequest<'_>,
-    ) -> Result<ServerTarget<S>, Failure> {
+    ) -> Result<ServerSystem<S>, Failure> {
         let OpenRequest { consent, reactor, tables, part, .. } = *request;
         // Fails first if the requested reactor is not available.
         Reactor::new(reactor, 1).map_err(|error| {
@@ -237,7 +237,7 @@ impl<S: Server> ServerTarget<S> {
         let makes = tables == Tables::Own && part == Part::Whole;
         let server = control.ask(|client| S::look(client, &endpoint, consent, makes))?;
         let (private, permits) = (private.map(Mutex::new), request.permits.clone());
-        Ok(ServerTarget { control, endpoint, session, private, server, consent, permits, reactor, tables })
+        Ok(ServerSystem { control, endpoint, session, private, server, consent, permits, reactor, tables })
     }
 
     pub(crate) fn ask<T>(&self, question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>) -> Result<T, Failure> {
@@ -296,7 +296,7 @@ fn session_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
     }
 }
 
-impl<S: Server> Target for ServerTarget<S> {
+impl<S: Server> System for ServerSystem<S> {
     fn facts(&self) -> Result<Facts, Failure> {
         S::make_room(self)?;
         // The control connection has other settings.
