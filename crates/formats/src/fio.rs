@@ -65,7 +65,6 @@ pub struct Direct {
     pub iops: Option<f64>,
     pub bytes_per_s: Option<f64>,
     pub runtime_ms: Option<f64>,
-    pub submission: Option<Latency>,
     /// From submission to completion.
     pub completion: Option<Latency>,
     pub total: Option<Latency>,
@@ -77,7 +76,6 @@ pub struct Latency {
     pub min_ns: f64,
     pub max_ns: f64,
     pub mean_ns: f64,
-    pub stddev_ns: f64,
     /// By rank: 99.0 for the 99th.
     pub percentiles: Vec<(f64, f64)>,
     /// With `json+`: bin value in nanoseconds, and samples.
@@ -213,7 +211,6 @@ fn direct(json: &Json) -> Option<Direct> {
         iops: number("iops"),
         bytes_per_s: number("bw_bytes"),
         runtime_ms: number("runtime"),
-        submission: json.get("slat_ns").and_then(latency_of),
         completion: json.get("clat_ns").and_then(latency_of),
         total: json.get("lat_ns").and_then(latency_of),
     })
@@ -228,7 +225,6 @@ fn latency_of(json: &Json) -> Option<Latency> {
         min_ns: number("min")?,
         max_ns: number("max")?,
         mean_ns: number("mean")?,
-        stddev_ns: number("stddev").unwrap_or(0.0),
         percentiles: pairs("percentile").filter_map(|(rank, ns)| Some((rank.parse().ok()?, ns.as_f64()?))).collect(),
         bins: pairs("bins").filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?))).collect(),
     })
@@ -318,23 +314,10 @@ const KEYS: &[&str] = &[
 /// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
 /// except intermediate ones of one run.
 pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
-    let mut imported = Imported {
-        tool: Tool::Fio,
-        version: documents.iter().find_map(|document| document.version.as_deref()).map(plain_version),
-        source: source.to_owned(),
-        results: Vec::new(),
-        unknown: [
-            "the device",
-            "whether the device or a cache answered",
-            "what the file held",
-            "the steadiness within a job",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-        notes: Vec::new(),
-        rules: None,
-        facts: BTreeMap::new(),
-    };
+    let unknown =
+        ["the device", "whether the device or a cache answered", "what the file held", "the steadiness within a job"];
+    let mut imported = Imported::new(Tool::Fio, source, unknown);
+    imported.version = documents.iter().find_map(|document| document.version.as_deref()).map(plain_version);
     let on_the_way = |at: usize| documents.get(at + 1).is_some_and(|later| documents[at].is_before(later));
     let left_out = (0..documents.len()).filter(|at| on_the_way(*at)).count();
     if left_out > 0 {

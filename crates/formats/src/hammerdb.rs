@@ -425,10 +425,6 @@ const NO_RESULT: &str =
 
 /// Jobs with the same virtual users and configuration are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
-    let mut notes = Vec::new();
-    if !output.not_understood.is_empty() {
-        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
-    }
     let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
     if output.jobs.iter().any(|job| job.configuration.is_empty()) {
         unknown.extend(["the number of warehouses", "the lengths of ramp-up and test"]);
@@ -443,15 +439,12 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     results.extend(output.without_result.iter().map(|job| (job.line, without_result(job, system))));
     results.sort_by_key(|(line, _)| *line);
     let mut imported = Imported {
-        tool: Tool::Hammerdb,
         version: output.version.clone(),
-        source: source.to_owned(),
         results: results.into_iter().map(|(_, result)| result).collect(),
-        unknown: unknown.into_iter().map(str::to_owned).collect(),
-        notes,
-        rules: None,
         facts: [(system.to_owned(), facts)].into(),
+        ..Imported::new(Tool::Hammerdb, source, unknown)
     };
+    imported.note_not_understood(&output.not_understood);
     imported.note_failed();
     imported
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{Direction, Facts, Mark, Measurement, Point, Quantity, RunState, Series};
 
 use crate::exported::ExportedRules;
+use crate::text::NotUnderstood;
 
 /// Why a run has no latency where the tool prints one.
 pub(crate) const OF_SUCCESSES: &str = "some failed, and it is printed of what succeeded alone";
@@ -104,9 +105,7 @@ impl ImportedResult {
             repeated: Vec::new(),
         }
     }
-}
 
-impl ImportedResult {
     /// A run that failed: it keeps its place among the repetitions, so that nothing is judged by those alone that did not.
     pub(crate) fn failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
         ImportedResult { dropped: Some((RunState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
@@ -114,6 +113,27 @@ impl ImportedResult {
 }
 
 impl Imported {
+    /// Nothing yet, of a file that lacks what `unknown` names.
+    pub(crate) fn new<'a>(tool: Tool, source: &str, unknown: impl IntoIterator<Item = &'a str>) -> Imported {
+        Imported {
+            tool,
+            version: None,
+            source: source.to_owned(),
+            results: Vec::new(),
+            unknown: unknown.into_iter().map(str::to_owned).collect(),
+            notes: Vec::new(),
+            rules: None,
+            facts: BTreeMap::new(),
+        }
+    }
+
+    /// Says how many lines no reader knew, if there were any.
+    pub(crate) fn note_not_understood(&mut self, lines: &[NotUnderstood]) {
+        if !lines.is_empty() {
+            self.notes.push(format!("lines that were not understood: {}", lines.len()));
+        }
+    }
+
     /// How many results are of runs that failed.
     pub fn failed(&self) -> usize {
         self.results.iter().filter(|result| result.dropped.is_some()).count()

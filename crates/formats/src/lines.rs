@@ -50,6 +50,22 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// What `read` makes of each line and its number; the first error is the last item.
+pub(crate) fn items<T>(
+    reader: impl BufRead,
+    mut read: impl FnMut(u64, &str) -> Result<T, FormatError>,
+) -> impl Iterator<Item = Result<T, FormatError>> {
+    let mut lines = Some(Lines::new(reader));
+    std::iter::from_fn(move || {
+        let line = lines.as_mut()?.next_line().transpose()?;
+        let item = line.and_then(|(number, line)| read(number, line));
+        if item.is_err() {
+            lines = None;
+        }
+        Some(item)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,8 +19,6 @@ pub struct Output {
 /// What was not printed is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// Line of its start, from 1.
-    pub line: u64,
     /// `1.0.20`.
     pub version: Option<String>,
     /// Printed before the start, such as `Number of threads`; values as written.
@@ -30,18 +28,9 @@ pub struct Run {
     /// Seconds at each report of `--report-checkpoints`. Each report, the last one too, covers only the time since the
     /// one before.
     pub checkpoints_s: Vec<f64>,
-    pub progress: Vec<Progress>,
     pub histogram: Vec<(f64, u64)>,
     /// What sysbench said first of the error that ended it.
     pub fatal: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Seconds since the start.
-    pub at_s: f64,
-    pub rate: Option<f64>,
-    pub latency_ms: Option<f64>,
 }
 
 const SENTENCES: &[&str] = &[
@@ -72,7 +61,7 @@ pub fn read(bytes: &[u8]) -> Output {
         }
         if let Some(rest) = line.strip_prefix("sysbench ") {
             let version = rest.split(' ').next().map(str::to_owned);
-            output.runs.push(Run { line: number, version, ..Run::default() });
+            output.runs.push(Run { version, ..Run::default() });
             section.clear();
             continue;
         }
@@ -90,13 +79,11 @@ impl Run {
             self.fatal.get_or_insert_with(|| said(fatal));
             return true;
         }
-        if let Some(progress) = progress(trimmed) {
+        if let Some(at_s) = progress_s(trimmed) {
             if trimmed.ends_with("Checkpoint report:") {
-                self.checkpoints_s.push(progress.at_s);
+                self.checkpoints_s.push(at_s);
                 self.histogram.clear();
                 section.clear();
-            } else {
-                self.progress.push(progress);
             }
             return true;
         }
@@ -141,15 +128,7 @@ impl Run {
             self.figures.insert(("Memory".to_owned(), "MiB transferred".to_owned()), format!("{amount}{rest}"));
             return true;
         }
-        if let Some(size) = trimmed.strip_prefix("Block size ") {
-            self.parameters.insert("block size".to_owned(), size.to_owned());
-            return true;
-        }
-        let is_size = trimmed.ends_with(" each") || trimmed.ends_with(" total file size");
-        if is_size {
-            self.parameters.insert("files".to_owned(), trimmed.to_owned());
-        }
-        is_size
+        trimmed.starts_with("Block size ") || trimmed.ends_with(" each") || trimmed.ends_with(" total file size")
     }
 
     pub fn figure(&self, section: &str, name: &str) -> Option<f64> {
@@ -213,13 +192,10 @@ fn leading(text: &str) -> Option<f64> {
     leading_number(text.trim()).map(|(number, _)| number)
 }
 
-/// `[ 1s ] thds: 2 tps: 122.85 … lat (ms,99%): 10.09 …`.
-fn progress(line: &str) -> Option<Progress> {
-    let (at, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let at_s = number(at.trim().strip_suffix('s')?)?;
-    let after = |name: &str| leading(rest.split_once(name)?.1);
-    let lat = rest.split_once("lat (").and_then(|(_, rest)| leading(rest.split_once("):")?.1));
-    Some(Progress { at_s, rate: after("tps: ").or_else(|| after("eps: ")), latency_ms: lat })
+/// Seconds since the start: `[ 1s ] thds: 2 tps: 122.85 …`.
+fn progress_s(line: &str) -> Option<f64> {
+    let (at, _) = line.strip_prefix('[')?.split_once(']')?;
+    number(at.trim().strip_suffix('s')?)
 }
 
 /// `0.826 |** 2`.
@@ -233,26 +209,17 @@ fn bin(line: &str) -> Option<(f64, u64)> {
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     let is_run = |run: &&Run| run.rate().is_some() || run.failure().is_some();
     let runs: Vec<&Run> = output.runs.iter().filter(is_run).collect();
-    let mut notes = Vec::new();
+    let unknown =
+        ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
+    let mut imported = Imported::new(Tool::Sysbench, source, unknown);
+    imported.version = runs.iter().find_map(|run| run.version.clone());
+    imported.results = runs.iter().map(|run| result(run, system)).collect();
     if runs.len() < output.runs.len() {
         let others = output.runs.len() - runs.len();
-        notes.push(format!("{others} of {} calls of sysbench were no run, and are left out", output.runs.len()));
+        let note = format!("{others} of {} calls of sysbench were no run, and are left out", output.runs.len());
+        imported.notes.push(note);
     }
-    if !output.not_understood.is_empty() {
-        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
-    }
-    let mut imported = Imported {
-        tool: Tool::Sysbench,
-        version: runs.iter().find_map(|run| run.version.clone()),
-        source: source.to_owned(),
-        results: runs.iter().map(|run| result(run, system)).collect(),
-        unknown: ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"]
-            .map(str::to_owned)
-            .to_vec(),
-        notes,
-        rules: None,
-        facts: BTreeMap::new(),
-    };
+    imported.note_not_understood(&output.not_understood);
     imported.note_failed();
     imported
 }

@@ -10,7 +10,7 @@ use std::io::BufRead;
 use model::{Direction, Measurement, Reading, Role, Series, Value};
 
 use crate::durations::{Durations, latency};
-use crate::lines::Lines;
+use crate::lines::items;
 use crate::text::shortened;
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
@@ -42,22 +42,7 @@ impl fmt::Display for Task {
 }
 
 pub fn tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Task, FormatError>> {
-    let mut lines = Some(Lines::new(reader));
-    std::iter::from_fn(move || {
-        let read = lines.as_mut()?.next_line();
-        let item = match read {
-            Ok(Some((number, line))) => task(number, line),
-            Ok(None) => {
-                lines = None;
-                return None;
-            }
-            Err(error) => Err(error),
-        };
-        if item.is_err() {
-            lines = None;
-        }
-        Some(item)
-    })
+    items(reader, task)
 }
 
 fn task(number: u64, line: &str) -> Result<Task, FormatError> {
@@ -247,14 +232,9 @@ pub fn import(summary: &mut Summary, system: &str, source: &str) -> Imported {
         "the order of the tasks",
     ];
     Imported {
-        tool: Tool::TaskLog,
-        version: None,
-        source: source.to_owned(),
         results: vec![result],
-        unknown: unknown.map(str::to_owned).to_vec(),
         notes: vec!["a task's time holds the wait for a connection and the client's own sleep".to_owned()],
-        rules: None,
-        facts: std::collections::BTreeMap::new(),
+        ..Imported::new(Tool::TaskLog, source, unknown)
     }
 }
 

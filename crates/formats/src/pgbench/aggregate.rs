@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::field;
 use crate::FormatError;
-use crate::lines::Lines;
+use crate::lines::items;
 use crate::text::shortened;
 
 /// What the log's version lacks is `None`. From version 15 on pgbench writes 0 for what was not asked for, which looks
@@ -15,11 +15,10 @@ pub struct Interval {
     pub start_s: u64,
     pub transactions: u64,
     pub sum_us: f64,
-    pub sum_us2: f64,
     pub min_us: f64,
     pub max_us: f64,
-    /// Lags behind the schedule.
-    pub lag: Option<Lag>,
+    /// Sum of the lags behind the schedule.
+    pub lag_us: Option<f64>,
     pub skipped: Option<u64>,
     pub retried: Option<u64>,
     /// In all.
@@ -29,32 +28,10 @@ pub struct Interval {
     pub other: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Lag {
-    pub sum_us: f64,
-    pub sum_us2: f64,
-    pub min_us: f64,
-    pub max_us: f64,
-}
-
 /// The number of columns tells the version: 6 without a rate, 10 with one, 11 with a latency limit as well (up to 14);
 /// 15 (from 15 on), 16 (with a third kind of failure).
 pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Interval, FormatError>> {
-    let mut lines = Some(Lines::new(reader));
-    std::iter::from_fn(move || {
-        let item = match lines.as_mut()?.next_line() {
-            Ok(Some((number, line))) => interval(number, line),
-            Ok(None) => {
-                lines = None;
-                return None;
-            }
-            Err(error) => Err(error),
-        };
-        if item.is_err() {
-            lines = None;
-        }
-        Some(item)
-    })
+    items(reader, interval)
 }
 
 /// A figure that is not negative.
@@ -78,24 +55,22 @@ fn interval(number: u64, line: &str) -> Result<Interval, FormatError> {
         let word = words.get(place - 1);
         word.map(|word| field::<u64>(number, word, place, name)).transpose()
     };
-    let lag = if words.len() >= 10 {
-        Some(Lag {
-            sum_us: amount(number, &words, 7, "sum of lags")?,
-            sum_us2: amount(number, &words, 8, "sum of squared lags")?,
-            min_us: amount(number, &words, 9, "lag")?,
-            max_us: amount(number, &words, 10, "lag")?,
-        })
-    } else {
-        None
+    amount(number, &words, 4, "sum of squared latencies")?;
+    let lag_us = match words.len() {
+        ..10 => None,
+        _ => {
+            amount(number, &words, 8, "sum of squared lags")?;
+            [9, 10].into_iter().try_for_each(|place| amount(number, &words, place, "lag").map(|_| ()))?;
+            Some(amount(number, &words, 7, "sum of lags")?)
+        }
     };
     Ok(Interval {
         start_s: field(number, words[0], 1, "time in seconds since 1970")?,
         transactions: field(number, words[1], 2, "count of transactions")?,
         sum_us: amount(number, &words, 3, "sum of latencies")?,
-        sum_us2: amount(number, &words, 4, "sum of squared latencies")?,
         min_us: amount(number, &words, 5, "latency")?,
         max_us: amount(number, &words, 6, "latency")?,
-        lag,
+        lag_us,
         skipped: count(11, "count of skipped transactions")?,
         retried: count(12, "count of retried transactions")?,
         retries: count(13, "count of retries")?,

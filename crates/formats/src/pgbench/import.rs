@@ -143,26 +143,9 @@ fn counter(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
 
-fn optional(id: &str, count: Option<u64>, all: &mut Vec<Measurement>) {
-    all.extend(count.map(|count| counter(id, count)));
-}
-
 fn key(result: &mut ImportedResult, name: &str, number: Option<u64>) {
     if let Some(number) = number.and_then(|number| i64::try_from(number).ok()) {
         result.keys.insert(name.to_owned(), Value::Int(number));
-    }
-}
-
-fn imported(source: &str, results: Vec<ImportedResult>, unknown: &[&str]) -> Imported {
-    Imported {
-        tool: Tool::Pgbench,
-        version: None,
-        source: source.to_owned(),
-        results,
-        unknown: unknown.iter().map(|what| (*what).to_owned()).collect(),
-        notes: Vec::new(),
-        rules: None,
-        facts: BTreeMap::new(),
     }
 }
 
@@ -215,7 +198,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     if log.unnamed > 0 {
         unknown.push("whether the seventh column is the lag or the retries");
     }
-    imported(source, vec![result], &unknown)
+    Imported { results: vec![result], ..Imported::new(Tool::Pgbench, source, unknown) }
 }
 
 /// What the aggregated logs of one run come to.
@@ -342,7 +325,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     let longest = used().map(|interval| interval.max_us).max_by(f64::total_cmp).map_or_else(none, Reading::Value);
     result.measurements.push(latency("response_min", Role::Secondary, shortest));
     result.measurements.push(latency("response_max", Role::Secondary, longest));
-    let lag: f64 = used().filter_map(|interval| interval.lag).map(|lag| lag.sum_us).sum();
+    let lag: f64 = used().filter_map(|interval| interval.lag_us).sum();
     if lag > 0.0 && transactions > 0 {
         result.measurements.push(latency(
             "lag_mean",
@@ -359,9 +342,8 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
         ("retries", log.sum(|interval| interval.retries)),
     ];
     // From version 15 on 0 may mean "not counted".
-    for (id, count) in counts {
-        optional(id, count.filter(|count| *count > 0), &mut result.measurements);
-    }
+    let counted = counts.into_iter().filter_map(|(id, count)| Some(counter(id, count.filter(|count| *count > 0)?)));
+    result.measurements.extend(counted);
     let unknown = [
         "the script",
         "the scale",
@@ -371,7 +353,7 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
         "quantiles",
         "whether what is counted 0 times was counted",
     ];
-    imported(&run.source, vec![result], &unknown)
+    Imported { results: vec![result], ..Imported::new(Tool::Pgbench, &run.source, unknown) }
 }
 
 /// Sums of huge figures may overflow.
@@ -385,12 +367,11 @@ fn finite(reading: Reading) -> Reading {
 /// Runs with the same parameters are repetitions.
 pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
     let unknown = ["the server's settings", "quantiles"];
-    let mut import = imported(source, found.runs.iter().map(|run| result(run, system)).collect(), &unknown);
+    let mut import = Imported::new(Tool::Pgbench, source, unknown);
+    import.results = found.runs.iter().map(|run| result(run, system)).collect();
     import.version = found.runs.iter().find_map(|run| run.version.clone());
     import.note_failed();
-    if !found.not_understood.is_empty() {
-        import.notes.push(format!("lines that were not understood: {}", found.not_understood.len()));
-    }
+    import.note_not_understood(&found.not_understood);
     import
 }
 
@@ -486,12 +467,15 @@ fn result(run: &Summary, system: &str) -> ImportedResult {
     ms("response_mean", role, run.latency_ms, &mut result.measurements);
     ms("response_stddev", Role::Secondary, run.stddev_ms, &mut result.measurements);
     ms("lag_mean", Role::Diagnostic, run.lag_ms, &mut result.measurements);
-    optional("errors", run.failed, &mut result.measurements);
-    optional("errors_serialization", run.serialization, &mut result.measurements);
-    optional("errors_deadlock", run.deadlocks, &mut result.measurements);
-    optional("skipped", run.skipped, &mut result.measurements);
-    optional("retried", run.retried, &mut result.measurements);
-    optional("retries", run.retries, &mut result.measurements);
+    let counts = [
+        ("errors", run.failed),
+        ("errors_serialization", run.serialization),
+        ("errors_deadlock", run.deadlocks),
+        ("skipped", run.skipped),
+        ("retried", run.retried),
+        ("retries", run.retries),
+    ];
+    result.measurements.extend(counts.into_iter().filter_map(|(id, count)| Some(counter(id, count?))));
     if run.latency_ms.is_some() && !measured {
         result.notes.push("the mean latency is not measured: it is time × clients / transactions".to_owned());
     }

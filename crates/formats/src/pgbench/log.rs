@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::field;
 use crate::FormatError;
-use crate::lines::Lines;
+use crate::lines::items;
 use crate::text::shortened;
 
 /// Meaning of the seventh word of a line, which the log does not tell.
@@ -49,21 +49,7 @@ pub enum Outcome {
 
 /// In constant memory.
 pub fn entries<R: BufRead>(reader: R, seventh: SeventhColumn) -> impl Iterator<Item = Result<Entry, FormatError>> {
-    let mut lines = Some(Lines::new(reader));
-    std::iter::from_fn(move || {
-        let item = match lines.as_mut()?.next_line() {
-            Ok(Some((number, line))) => entry(number, line, seventh),
-            Ok(None) => {
-                lines = None;
-                return None;
-            }
-            Err(error) => Err(error),
-        };
-        if item.is_err() {
-            lines = None;
-        }
-        Some(item)
-    })
+    items(reader, move |number, line| entry(number, line, seventh))
 }
 
 /// Words of the longest line.

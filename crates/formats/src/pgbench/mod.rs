@@ -5,15 +5,13 @@ mod aggregate;
 mod import;
 mod log;
 mod names;
-mod statement;
 mod summary;
 
-pub use aggregate::{Interval, Lag, intervals};
+pub use aggregate::{Interval, intervals};
 pub use import::{AggregateRun, AggregateSummary, LogSummary, import_aggregates, import_log, import_summaries};
 pub use log::{Entry, Outcome, SeventhColumn, entries};
 pub use names::{prefix_of_log, run_of_log};
-pub use statement::Statement;
-pub use summary::{Progress, Script, Summaries, Summary, read_summaries};
+pub use summary::{Summaries, Summary, read_summaries};
 
 use crate::FormatError;
 use crate::text::shortened;

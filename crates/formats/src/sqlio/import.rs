@@ -31,14 +31,6 @@ pub fn little_latency_ms(report: &Report) -> Option<f64> {
 
 /// Runs with the same parameters are repetitions.
 pub fn import(output: &Output, system: &str, source: &str) -> Imported {
-    let results: Vec<ImportedResult> = output.runs.iter().map(|run| result(run, system)).collect();
-    let mut notes = Vec::new();
-    if !output.not_understood.is_empty() {
-        notes.push(format!("lines that were not understood: {}", output.not_understood.len()));
-    }
-    if output.runs.iter().any(|run| run.report.latency.is_some()) {
-        notes.push(WHOLE_MS.to_owned());
-    }
     let mut unknown = vec![
         "the machine and its disks",
         "whether the device or a cache answered",
@@ -49,16 +41,13 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     if output.runs.iter().any(|run| run.report.buffering.is_none()) {
         unknown.push("the cache mode where no line tells it");
     }
-    let mut imported = Imported {
-        tool: Tool::Sqlio,
-        version: output.runs.iter().find_map(|run| run.report.version.clone()),
-        source: source.to_owned(),
-        results,
-        unknown: unknown.into_iter().map(str::to_owned).collect(),
-        notes,
-        rules: None,
-        facts: std::collections::BTreeMap::new(),
-    };
+    let mut imported = Imported::new(Tool::Sqlio, source, unknown);
+    imported.version = output.runs.iter().find_map(|run| run.report.version.clone());
+    imported.results = output.runs.iter().map(|run| result(run, system)).collect();
+    imported.note_not_understood(&output.not_understood);
+    if output.runs.iter().any(|run| run.report.latency.is_some()) {
+        imported.notes.push(WHOLE_MS.to_owned());
+    }
     imported.note_failed();
     imported
 }
