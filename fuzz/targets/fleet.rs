@@ -5,13 +5,15 @@
 
 #![no_main]
 
+use families::dataset::Tables;
+use families::system::Part;
 use load::generator::HostLoad;
 use load::series::Latencies;
 use load::worker::TaskLog;
 use etalon_fuzz::{chosen, seed};
-use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, Wanted, name_is_fit};
+use fleet::protocol::{AgentInfo, Answer, Ask, Outcome, Pong, Recorded, Reply, Request, SentCase, name_is_fit};
 use libfuzzer_sys::fuzz_target;
-use model::{Case, Point, SystemPlan, RunRecord, RunState};
+use model::{Case, Point, RunRecord, RunState, SystemPlan};
 
 fuzz_target!(init: seeds(), |data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
@@ -52,7 +54,7 @@ fn seeds() {
         alias_of: None,
     };
     let asks = [
-        Ask::Open { system: system.clone(), wanted: Wanted::Whole, own_tables: true },
+        Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own },
         Ask::Scalar { system: "s".into(), case: sent.clone(), sql: "SELECT 1".into() },
         Ask::SystemFacts { system: "s".into(), cases: vec![sent] },
         Ask::Start { of: 1, at_ns: 2 },

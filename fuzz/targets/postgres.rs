@@ -7,8 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use wire::Limits;
 use wire::postgres::base_backup::Message;
 use wire::postgres::{
-    Config, Encryption, ErrorFields, Event, Format, Handshake, Progress, Rows, ScanOutcome, Scanner, decode, oid,
-    tls_server_end_point,
+    Config, Encryption, ErrorFields, Event, Handshake, Progress, Rows, ScanOutcome, Scanner, tls_server_end_point,
 };
 
 const LIMITS: Limits =
@@ -28,10 +27,9 @@ fuzz_target!(|data: &[u8]| {
         2 => scan(&[first, second]),
         3 | 4 => login(bytes, Encryption::Off),
         5 => login(bytes, Encryption::Prefer),
-        6 => {
+        _ => {
             let _ = (ErrorFields::parse(bytes), Message::parse(bytes), tls_server_end_point(bytes));
         }
-        _ => values(bytes, *place),
     }
 });
 
@@ -132,12 +130,4 @@ fn with_nonce(body: &[u8], sent: &[u8]) -> Vec<u8> {
     let begin = sent.windows(2).rposition(|window| window == b"r=").map_or(sent.len(), |at| at + 2);
     let nonce: Vec<u8> = sent[begin..].iter().copied().take_while(|byte| byte.is_ascii_graphic()).collect();
     body.iter().flat_map(|byte| if *byte == NONCE { nonce.clone() } else { vec![*byte] }).collect()
-}
-
-fn values(bytes: &[u8], choice: u8) {
-    for oid in [oid::INT2, oid::INT4, oid::INT8, oid::FLOAT8, oid::TEXT, oid::BOOL, u32::from(choice)] {
-        for format in [Format::Binary, Format::Text] {
-            let _ = decode(Some(bytes), oid, format);
-        }
-    }
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use families::permits::Named;
-use families::target::OpenRequest;
-use families::target::Consent;
+use families::system::OpenRequest;
+use families::system::Consent;
 use families::permits::Permits;
 use engine::Registry;
 use etalon_fuzz::{chosen, text};

@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use host::blocks::Access;
+use serde::{Deserialize, Serialize};
 
 use load::datum::Datum;
 
@@ -26,7 +27,7 @@ pub enum Nulls {
 }
 
 /// Whose tables a load works on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Tables {
     /// Étalon makes and fills them before each run, and drops them at the end.
     #[default]

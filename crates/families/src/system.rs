@@ -52,7 +52,7 @@ pub struct OpenRequest<'a> {
     pub permits: Permits,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
     /// Prepare, count and remove.
     #[default]

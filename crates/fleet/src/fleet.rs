@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use engine::Registry;
 use engine::site::{Job, Places, Site};
-use families::dataset::Tables;
-use families::system::OpenRequest;
+use families::system::{OpenRequest, Part};
 use families::texts::Texts;
 use families::workload::{Action, Grants};
 use load::error::{Failure, FailureKind};
@@ -24,7 +23,7 @@ use crate::clock::Clock;
 use crate::generator::FleetGenerator;
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, Wanted, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, prefix};
 use crate::remote::{Remote, unexpected};
 use crate::texts::{Shelf, TextId};
 
@@ -228,7 +227,7 @@ fn renew(shared: &Shared) {
 impl Places for Fleet {
     fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure> {
         let Some(agent) = self.hosts.get(&request.system.name) else { return Ok(None) };
-        let remote = Remote::open(&self.shared, agent, request.system, request.tables == Tables::Own)?;
+        let remote = Remote::open(&self.shared, agent, request.system, request.tables)?;
         Ok(Some(Arc::new(remote)))
     }
 
@@ -236,8 +235,7 @@ impl Places for Fleet {
         let agents = self.loads.get(&request.system.name).filter(|agents| !agents.is_empty());
         // An unreachable system is reported by the run that needs it.
         let Some((agents, system)) = agents.zip(agents.and_then(|_| site.reach().ok())) else { return Ok(()) };
-        let own_tables = request.tables == Tables::Own;
-        let ask = Ask::Open { system, wanted: Wanted::Load, own_tables };
+        let ask = Ask::Open { system, part: Part::Load, tables: request.tables };
         agents.iter().try_for_each(|agent| self.shared.link.call(agent, &ask).map(|_| ()))
     }
 
@@ -251,8 +249,8 @@ impl Places for Fleet {
             return Ok(None);
         }
         let system = site.reach()?;
-        let own_tables = job.task.tables() == Tables::Own;
-        Ok(Some(Box::new(FleetGenerator { shared: &self.shared, agents, case: job.case, system, own_tables })))
+        let tables = job.task.tables();
+        Ok(Some(Box::new(FleetGenerator { shared: &self.shared, agents, case: job.case, system, tables })))
     }
 
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {

@@ -6,6 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use families::dataset::Tables;
+use families::system::Part;
 use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, segments};
 use load::observer::{Observer, Tick};
@@ -15,7 +17,7 @@ use model::{Case, SystemPlan};
 use crate::clock::Clock;
 use crate::fleet::Shared;
 use crate::link::Waiting;
-use crate::protocol::{Answer, Ask, Outcome, Progress, SentCase, SentTick, Wanted};
+use crate::protocol::{Answer, Ask, Outcome, Progress, SentCase};
 use crate::remote::{stopped, unexpected};
 
 /// Time for an agent to start after hearing of it, beside the round trip.
@@ -31,7 +33,7 @@ pub(crate) struct FleetGenerator<'a> {
     pub(crate) case: &'a Case,
     /// As the agents reach it.
     pub(crate) system: SystemPlan,
-    pub(crate) own_tables: bool,
+    pub(crate) tables: Tables,
 }
 
 struct Member<'a> {
@@ -122,7 +124,7 @@ impl FleetGenerator<'_> {
     fn prepare(&self, members: &[Member<'_>], case: &SentCase) -> Result<Vec<Clock>, Failure> {
         let link = &self.shared.link;
         each(members, |_, member| {
-            let open = Ask::Open { system: self.system.clone(), wanted: Wanted::Load, own_tables: self.own_tables };
+            let open = Ask::Open { system: self.system.clone(), part: Part::Load, tables: self.tables };
             link.call(member.agent, &open)?;
             self.shared.supply(member.agent, case)?;
             let ready = &mut |progress: &Progress| progress.ready;
@@ -167,7 +169,7 @@ impl FleetGenerator<'_> {
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 let ends = each(members, |number, member| {
-                    let told: Option<Sender<(usize, SentTick)>> = told.lock().ok().map(|told| told.clone());
+                    let told: Option<Sender<(usize, Tick)>> = told.lock().ok().map(|told| told.clone());
                     let renew = Ask::Renew { of: Some(member.job) };
                     let hear = &mut |progress: &Progress| {
                         if let (Some(told), Some(tick)) = (&told, progress.tick) {
@@ -220,8 +222,8 @@ fn worst(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
 
 /// Merges the agents' last intervals until there are no more: rates are added, and the worst percentile is shown,
 /// since only histograms can be merged.
-fn show(ticks: &Receiver<(usize, SentTick)>, agents: usize, observer: &mut dyn Observer) {
-    let mut last: Vec<Option<SentTick>> = vec![None; agents];
+fn show(ticks: &Receiver<(usize, Tick)>, agents: usize, observer: &mut dyn Observer) {
+    let mut last: Vec<Option<Tick>> = vec![None; agents];
     let mut shown = Instant::now();
     loop {
         match ticks.recv_timeout(WATCH) {

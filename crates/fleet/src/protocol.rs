@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use families::dataset::Tables;
+use families::system::Part;
 use families::work::LoadKind;
 use load::counters::{Counters, Placement};
 use load::error::Failure;
@@ -53,23 +55,14 @@ pub struct SentCase {
     pub texts: BTreeMap<String, TextId>,
 }
 
-/// What a system is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Wanted {
-    /// Prepare, count, remove.
-    Whole,
-    Load,
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
     /// Idempotent.
     Open {
         /// Without a password.
         system: SystemPlan,
-        wanted: Wanted,
-        /// The tables are étalon's own.
-        own_tables: bool,
+        part: Part,
+        tables: Tables,
     },
     /// Which of these texts the agent lacks.
     Lacking {
@@ -188,25 +181,7 @@ pub struct Progress {
     /// Connected, and waiting for the start.
     pub ready: bool,
     /// The last interval of its load.
-    pub tick: Option<SentTick>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct SentTick {
-    /// Transactions that ended well, per second.
-    pub rate_per_s: f64,
-    pub p50_ns: Option<u64>,
-    pub p99_ns: Option<u64>,
-    pub errors: u64,
-    /// Most transactions that were due and not begun.
-    pub backlog: u64,
-}
-
-impl From<Tick> for SentTick {
-    fn from(tick: Tick) -> SentTick {
-        let Tick { rate_per_s, p50_ns, p99_ns, errors, backlog } = tick;
-        SentTick { rate_per_s, p50_ns, p99_ns, errors, backlog }
-    }
+    pub tick: Option<Tick>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,25 +4,27 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use engine::site::{Job, Site};
+use families::dataset::Tables;
+use families::system::Part;
 use families::work::LoadKind;
 use families::work::Work;
 use families::workload::{Action, Task};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::LoadGenerator;
-use load::observer::{Observer, Tick};
+use load::observer::Observer;
 use load::run::{Run, ServerCounters};
 use model::{Case, Facts, Reading, RunRecord, RunState, SystemPlan};
 
 use crate::fleet::Shared;
 use crate::link::Waiting;
-use crate::protocol::{Account, Answer, Ask, Outcome, Progress, SentCase, Wanted};
+use crate::protocol::{Account, Answer, Ask, Outcome, Progress, SentCase};
 
 pub(crate) struct Remote {
     pub(crate) shared: Arc<Shared>,
     pub(crate) agent: String,
     pub(crate) system: SystemPlan,
-    pub(crate) own_tables: bool,
+    pub(crate) tables: Tables,
     pub(crate) carries: LoadKind,
 }
 
@@ -43,13 +45,13 @@ impl Remote {
         shared: &Arc<Shared>,
         agent: &str,
         system: &SystemPlan,
-        own_tables: bool,
+        tables: Tables,
     ) -> Result<Remote, Failure> {
         let mut remote = Remote {
             shared: Arc::clone(shared),
             agent: agent.to_owned(),
             system: system.clone(),
-            own_tables,
+            tables,
             carries: LoadKind::Statements,
         };
         remote.carries = remote.reopen()?;
@@ -58,7 +60,7 @@ impl Remote {
 
     /// Idempotent: the agent may have been restarted.
     fn reopen(&self) -> Result<LoadKind, Failure> {
-        let ask = Ask::Open { system: sendable(&self.system), wanted: Wanted::Whole, own_tables: self.own_tables };
+        let ask = Ask::Open { system: sendable(&self.system), part: Part::Whole, tables: self.tables };
         match self.call(&ask)? {
             Answer::Opened(carries) => Ok(carries),
             other => Err(unexpected(&self.agent, &other)),
@@ -95,13 +97,7 @@ impl Remote {
         let number = link.next_job();
         let mut watch = |progress: &Progress| {
             if let Some(tick) = progress.tick {
-                observer.tick(Tick {
-                    rate_per_s: tick.rate_per_s,
-                    p50_ns: tick.p50_ns,
-                    p99_ns: tick.p99_ns,
-                    errors: tick.errors,
-                    backlog: tick.backlog,
-                });
+                observer.tick(tick);
             }
             false
         };

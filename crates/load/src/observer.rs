@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use model::{Case, Facts, PlannedRun, RunRecord};
+use serde::{Deserialize, Serialize};
 
 use crate::worker::TaskLog;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
     /// Successes of the workload's unit.
     pub rate_per_s: f64,

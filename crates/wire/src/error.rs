@@ -97,7 +97,6 @@ impl WireError {
     }
 
     /// Of the server's refusal.
-    #[must_use]
     pub fn sqlstate(&self) -> Option<crate::SqlState> {
         match self {
             Self::RefusedByPostgres(fields) => Some(fields.code),

@@ -36,10 +36,6 @@ impl<'a> Reader<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(crate) fn i16_be(&mut self) -> Result<i16> {
-        self.array().map(i16::from_be_bytes)
-    }
-
     pub(crate) fn u16_be(&mut self) -> Result<u16> {
         self.array().map(u16::from_be_bytes)
     }

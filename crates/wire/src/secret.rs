@@ -12,7 +12,6 @@ impl Secret {
     }
 
     /// For the moment of use.
-    #[must_use]
     pub fn expose(&self) -> &[u8] {
         &self.0
     }

@@ -8,19 +8,12 @@ use std::fmt;
 pub struct SqlState([u8; 5]);
 
 impl SqlState {
-    /// `40001`: retry the transaction.
-    pub const SERIALIZATION_FAILURE: Self = Self(*b"40001");
-    /// `40P01` (PostgreSQL): retry the transaction.
-    pub const DEADLOCK_DETECTED: Self = Self(*b"40P01");
     /// `53300` (PostgreSQL): `max_connections` is exceeded.
     pub const TOO_MANY_CONNECTIONS: Self = Self(*b"53300");
-    /// `28P01` (PostgreSQL): wrong password.
-    pub const INVALID_PASSWORD: Self = Self(*b"28P01");
     /// `HY000` (MySQL): no more exact state exists.
     pub const GENERAL: Self = Self(*b"HY000");
 
     /// Five printable ASCII characters; anything else becomes [`GENERAL`](Self::GENERAL).
-    #[must_use]
     pub fn new(code: &[u8]) -> Self {
         match <[u8; 5]>::try_from(code) {
             Ok(code) if code.iter().all(u8::is_ascii_alphanumeric) => Self(code),
@@ -28,14 +21,12 @@ impl SqlState {
         }
     }
 
-    #[must_use]
     pub fn as_str(&self) -> &str {
         // `new` lets only ASCII in.
         std::str::from_utf8(&self.0).unwrap_or("HY000")
     }
 
     /// The two characters of the class, such as `40` (transaction rollback) or `08` (connection).
-    #[must_use]
     pub fn class(&self) -> &str {
         &self.as_str()[..2]
     }

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::Registry;
+use families::dataset::Tables;
+use families::system::Part;
 use fleet::bus::{Bus, INBOX, Results};
-use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, Wanted, prefix};
+use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, prefix};
 use fleet::{Server, TextId, TextPiece};
 use load::error::{Failure, FailureKind};
 use model::plan::{Changes, Connect, PrivateServer};
@@ -99,12 +101,12 @@ impl Conductor {
     }
 
     fn open(&mut self, system: &SystemPlan) -> Result<Answer, Failure> {
-        self.ask(Ask::Open { system: system.clone(), wanted: Wanted::Whole, own_tables: true })
+        self.ask(Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own })
     }
 
     /// Tries to open a system for both purposes; returns the refusal.
     fn refused(&mut self, system: &SystemPlan) -> Failure {
-        let load = self.ask(Ask::Open { system: system.clone(), wanted: Wanted::Load, own_tables: false });
+        let load = self.ask(Ask::Open { system: system.clone(), part: Part::Load, tables: Tables::None });
         assert!(load.is_err(), "{system:?} was opened for load");
         self.open(system).err().unwrap_or_else(|| panic!("{system:?} was opened"))
     }

@@ -119,7 +119,7 @@ pub(super) struct Watching(pub(super) Arc<Job>);
 
 impl Observer for Watching {
     fn tick(&mut self, tick: Tick) {
-        self.0.lock().progress.tick = Some(tick.into());
+        self.0.lock().progress.tick = Some(tick);
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {

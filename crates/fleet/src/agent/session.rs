@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use families::system::System;
+use families::system::{Part, System};
 use load::error::{Failure, FailureKind};
 use model::SystemPlan;
 
 use super::job::Job;
 use super::{Shared, work};
-use crate::protocol::{Request, Wanted};
+use crate::protocol::Request;
 use crate::texts::Shelf;
 
 /// Answers kept for conductors that lost one.
@@ -24,7 +24,7 @@ const LEASE_LIMITS: (Duration, Duration) = (Duration::from_millis(500), Duration
 pub(super) struct Opened {
     pub(super) system: Arc<dyn System>,
     pub(super) plan: SystemPlan,
-    pub(super) wanted: Wanted,
+    pub(super) part: Part,
 }
 
 /// One may be open as a whole and for load.
@@ -121,7 +121,7 @@ impl Session {
         }
         let systems = std::mem::take(&mut *lock(&self.systems));
         for ((name, _), opened) in systems {
-            if opened.wanted == Wanted::Whole
+            if opened.part == Part::Whole
                 && let Err(failure) = opened.system.drop_all()
             {
                 log(&format!("system `{name}`: {failure}"));

@@ -18,7 +18,7 @@ use super::Shared;
 use super::job::{Job, Watching};
 use super::session::{Opened, Systems, lock};
 use crate::parts;
-use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, Wanted};
+use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase};
 use crate::texts::Shelf;
 
 pub(super) struct Work {
@@ -42,7 +42,7 @@ impl Work {
     fn done(&self) -> Result<Answer, Failure> {
         let nothing = |()| Answer::Nothing;
         match &self.request.ask {
-            Ask::Open { system, wanted, own_tables } => self.open(system, *wanted, *own_tables),
+            Ask::Open { system, part, tables } => self.open(system, *part, *tables),
             Ask::Lacking { of } => Ok(Answer::Lacking(self.texts.lacking(of))),
             Ask::Text(piece) => self.texts.take_in(piece).map(nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
@@ -73,8 +73,8 @@ impl Work {
         }
     }
 
-    fn opened(&self, system: &str, wanted: Wanted) -> Result<Arc<Opened>, Failure> {
-        let found = lock(&self.systems).get(&(system.to_owned(), wanted == Wanted::Whole)).cloned();
+    fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
+        let found = lock(&self.systems).get(&(system.to_owned(), part == Part::Whole)).cloned();
         found.ok_or_else(|| {
             let cause = "it is not open there (any more): the agent has been started again, or was not reached for too \
                          long";
@@ -83,33 +83,33 @@ impl Work {
     }
 
     fn whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
-        self.opened(system, Wanted::Whole)
+        self.opened(system, Part::Whole)
     }
 
-    fn open(&self, system: &SystemPlan, wanted: Wanted, own_tables: bool) -> Result<Answer, Failure> {
-        if let Ok(opened) = self.opened(&system.name, wanted) {
+    fn open(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
+        if let Ok(opened) = self.opened(&system.name, part) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
             if same {
                 return Ok(Answer::Opened(opened.system.carries()));
             }
             // A restarted private server listens elsewhere.
-            lock(&self.systems).remove(&(system.name.clone(), wanted == Wanted::Whole));
+            lock(&self.systems).remove(&(system.name.clone(), part == Part::Whole));
         }
         let registry = &self.shared.registry;
         let options = &self.shared.options;
         let request = OpenRequest {
             scratch_base: options.scratch_base.clone(),
             reactor: options.reactor,
-            tables: if own_tables { Tables::Own } else { Tables::None },
+            tables,
             interrupt: Arc::clone(&self.job.stopped),
-            part: if wanted == Wanted::Whole { Part::Whole } else { Part::Load },
+            part,
             listen: options.listen.clone(),
             permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
-        let opened = Opened { system: Arc::from(registry.open(&request)?), plan: system.clone(), wanted };
+        let opened = Opened { system: Arc::from(registry.open(&request)?), plan: system.clone(), part };
         let carries = opened.system.carries();
-        lock(&self.systems).insert((system.name.clone(), wanted == Wanted::Whole), Arc::new(opened));
+        lock(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
     }
 
@@ -187,7 +187,7 @@ impl Work {
         seed: u64,
         segment: (u32, u32),
     ) -> Result<Answer, Failure> {
-        let opened = self.opened(system, Wanted::Load)?;
+        let opened = self.opened(system, Part::Load)?;
         let task = self.task_of(case)?;
         let Action::Stream(stream) = &task.action else {
             let cause = "it is one long step, and not a stream of transactions";

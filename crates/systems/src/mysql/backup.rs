@@ -152,7 +152,7 @@ impl MySqlBackups<'_> {
         let (private, endpoint) = match self.system.private() {
             Some(private) => private.fresh_twin(request.folder)?,
             None => Private::fresh(
-                self.system.ask(|client| Ok(Product::of(client.protocol.session.flavor())))?,
+                self.system.ask(|client| Ok(Product::of(client.protocol.session.flavor)))?,
                 request.folder,
             )?,
         };

@@ -63,7 +63,7 @@ impl system::Claim for Claim {
     fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
-        let claim = Claim { server: ask(client, IDENTITY)?, session: client.protocol.session.thread_id() };
+        let claim = Claim { server: ask(client, IDENTITY)?, session: client.protocol.session.thread_id };
         outwait(|| {
             if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
                 own().push((claim.server.clone(), claim.session));

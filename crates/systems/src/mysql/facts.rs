@@ -77,7 +77,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let mut facts = Facts::default();
     let settings = counters::settings(client)?;
     let setting = |name: &str| settings.get(name).cloned().unwrap_or_default();
-    facts.identity("server.product", product(client.protocol.session.flavor(), &setting("version_comment")));
+    facts.identity("server.product", product(client.protocol.session.flavor, &setting("version_comment")));
     facts.identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
     for (name, value) in &settings {
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
@@ -88,7 +88,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.identity("path.kind", if endpoint.address.is_socket() { "socket" } else { "tcp" });
     facts.passing("path.address", endpoint.address.shown());
     facts.identity("path.tls", client.encryption().unwrap_or_else(|| "off".to_owned()));
-    facts.identity("path.login", client.protocol.session.authentication());
+    facts.identity("path.login", client.protocol.session.authentication.as_str());
     let caches = if client.protocol.session.caches_metadata() { "cached" } else { "sent with every result" };
     facts.identity("path.metadata", caches);
     let place = data_place(&settings, endpoint);

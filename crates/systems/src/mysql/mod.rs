@@ -127,7 +127,7 @@ impl Server for MySqlServer {
 
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<Question>), Failure> {
         server::dialogue::refuse_pipeline("MySQL", program)?;
-        let flavor = system.ask(|client| Ok(client.protocol.session.flavor()))?;
+        let flavor = system.ask(|client| Ok(client.protocol.session.flavor))?;
         let question = counters::of_session(flavor);
         let mut statements = Vec::new();
         match program.protocol() {

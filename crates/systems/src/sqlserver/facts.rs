@@ -146,7 +146,7 @@ pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
 /// In a session like a run's.
 pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
-    let (major, minor, build) = client.protocol.session.version();
+    let (major, minor, build) = client.protocol.session.version;
     let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
     facts.identity("server.product", product(&banner));
     facts.identity("server.banner", banner.lines().next().unwrap_or_default().trim());
@@ -167,8 +167,8 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     facts.identity("path.kind", "tcp");
     facts.passing("path.address", endpoint.address.shown());
     facts.identity("path.tls", client.encryption().unwrap_or_else(|| "login only".to_owned()));
-    facts.identity("path.packet_bytes", client.protocol.session.packet_bytes().to_string());
-    facts.identity("path.protocol", format!("TDS {:#010x}", client.protocol.session.tds_version()));
+    facts.identity("path.packet_bytes", client.protocol.session.packet_bytes.to_string());
+    facts.identity("path.protocol", format!("TDS {:#010x}", client.protocol.session.tds_version));
     facts.unavailable("data_directory.filesystem", "SQL Server does not say what its files lie on");
     let durability = promised(&facts);
     facts.set_durability(&durability);

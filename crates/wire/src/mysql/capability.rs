@@ -2,8 +2,6 @@
 
 /// Clear: MariaDB, with extended capabilities.
 pub const LONG_PASSWORD: u64 = 1;
-/// Updates count matched rows, not changed ones.
-pub const FOUND_ROWS: u64 = 1 << 1;
 pub const LONG_FLAG: u64 = 1 << 2;
 /// The client names a database.
 pub const CONNECT_WITH_DB: u64 = 1 << 3;

@@ -30,8 +30,6 @@ pub mod kind {
     pub const BLOB: u8 = 252;
     /// `varchar`, `varbinary`
     pub const VAR_STRING: u8 = 253;
-    /// `char`, `binary`
-    pub const STRING: u8 = 254;
 }
 
 /// The character set of bytes that are no characters.
@@ -47,12 +45,10 @@ pub struct ColumnType {
 }
 
 impl ColumnType {
-    #[must_use]
     pub fn is_unsigned(self) -> bool {
         self.flags & UNSIGNED_FLAG != 0
     }
 
-    #[must_use]
     pub fn is_binary(self) -> bool {
         self.charset == BINARY
     }
@@ -61,31 +57,25 @@ impl ColumnType {
 /// A column or a parameter as the server describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column<'a> {
-    pub schema: &'a [u8],
-    pub table: &'a [u8],
+    /// The alias, if there is one.
     pub name: &'a [u8],
     pub column_type: ColumnType,
-    /// In bytes.
-    pub length: u32,
-    /// Digits behind the point.
-    pub decimals: u8,
 }
 
 impl<'a> Column<'a> {
     pub(crate) fn parse(payload: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
-        let _catalog = reader.lenenc_text()?;
-        let schema = reader.lenenc_text()?;
-        let table = reader.lenenc_text()?;
-        let _original_table = reader.lenenc_text()?;
+        // Catalog, schema, table and the table's own name.
+        for _ in 0..4 {
+            reader.lenenc_text()?;
+        }
         let name = reader.lenenc_text()?;
-        let _original_name = reader.lenenc_text()?;
+        let _own_name = reader.lenenc_text()?;
         let _fixed_length = reader.lenenc_int()?;
         let charset = reader.u16_le()?;
-        let length = reader.u32_le()?;
-        let kind = reader.u8()?;
-        let flags = reader.u16_le()?;
-        let decimals = reader.u8()?;
-        Ok(Self { schema, table, name, column_type: ColumnType { kind, flags, charset }, length, decimals })
+        let _length = reader.u32_le()?;
+        let (kind, flags) = (reader.u8()?, reader.u16_le()?);
+        let _decimals = reader.u8()?;
+        Ok(Self { name, column_type: ColumnType { kind, flags, charset } })
     }
 }

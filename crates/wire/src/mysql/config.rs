@@ -63,7 +63,6 @@ pub struct Config {
     pub public_key: PublicKey,
     /// Connection attributes such as `program_name`.
     pub attributes: Vec<(String, String)>,
-    pub found_rows: Feature,
     pub multi_statements: Feature,
     /// Whether the server may ask for local files at all; the caller answers each request.
     pub local_files: Feature,
@@ -85,7 +84,6 @@ impl Config {
             identity: Identity::default(),
             public_key: PublicKey::default(),
             attributes: Vec::new(),
-            found_rows: Feature::Avoid,
             multi_statements: Feature::Avoid,
             local_files: Feature::Avoid,
             deprecate_eof: Feature::Use,

@@ -16,11 +16,6 @@ pub struct ErrorPacket {
 
 impl ErrorPacket {
     pub const TOO_MANY_CONNECTIONS: u16 = 1040;
-    /// Wrong user or password.
-    pub const ACCESS_DENIED: u16 = 1045;
-    /// A lock was not had in time.
-    pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
-    pub const DEADLOCK: u16 = 1213;
 
     pub(crate) fn parse(payload: &[u8]) -> Result<Box<Self>> {
         let mut reader = Reader::new(payload);
@@ -52,7 +47,7 @@ mod tests {
     #[test]
     fn errors_come_with_and_without_a_state() {
         let error = ErrorPacket::parse(b"\xff\xbd\x04#40001Deadlock found").unwrap();
-        assert_eq!((error.code, error.sqlstate), (ErrorPacket::DEADLOCK, SqlState::SERIALIZATION_FAILURE));
+        assert_eq!((error.code, error.sqlstate), (1213, SqlState::new(b"40001")));
         assert_eq!(error.to_string(), "ERROR 1213 (40001): Deadlock found");
         let early = ErrorPacket::parse(b"\xff\x10\x04Too many connections").unwrap();
         assert_eq!((early.sqlstate.as_str(), early.message.as_str()), ("08004", "Too many connections"));

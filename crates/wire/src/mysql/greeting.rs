@@ -3,8 +3,11 @@
 use crate::reader::Reader;
 use crate::{Result, WireError};
 
-use super::session::{Flavor, MARIADB_PREFIX};
+use super::session::Flavor;
 use super::{ServerStatus, capability};
+
+/// MariaDB's version prefix up to release 10, for old replicas.
+const MARIADB_PREFIX: &str = "5.5.5-";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
@@ -43,7 +46,9 @@ impl Greeting {
         if is_extended {
             capabilities |= extended << 32;
         }
-        let flavor = if is_extended || version.starts_with(MARIADB_PREFIX) { Flavor::MariaDb } else { Flavor::MySql };
+        let plain = version.strip_prefix(MARIADB_PREFIX);
+        let flavor = if is_extended || plain.is_some() { Flavor::MariaDb } else { Flavor::MySql };
+        let version = plain.unwrap_or(&version).to_owned();
         if capabilities & capability::PROTOCOL_41 == 0 || capabilities & capability::SECURE_CONNECTION == 0 {
             return Err(WireError::Protocol("it is too old (before 4.1)"));
         }

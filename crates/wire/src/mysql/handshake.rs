@@ -52,7 +52,6 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    #[must_use]
     pub fn new(config: Config) -> Self {
         let framer = Framer::new(config.limits.handshake_message_bytes, config.limits);
         Self {
@@ -99,7 +98,6 @@ impl Handshake {
     }
 
     /// The error that a closed connection means at this point.
-    #[must_use]
     pub fn closed(&self) -> WireError {
         WireError::Protocol(match self.state {
             State::Greeting => "it closed the connection without a greeting",
@@ -192,7 +190,6 @@ impl Handshake {
         let optional = [
             (use_tls, capability::SSL),
             (config.database.is_some(), capability::CONNECT_WITH_DB),
-            (config.found_rows == Feature::Use, capability::FOUND_ROWS),
             (config.multi_statements == Feature::Use, capability::MULTI_STATEMENTS),
             (config.local_files == Feature::Use, capability::LOCAL_FILES),
             (config.deprecate_eof == Feature::Use, capability::DEPRECATE_EOF),
@@ -333,7 +330,7 @@ impl Handshake {
             thread_id: greeting.thread_id,
             capabilities: self.capabilities,
             status: ok.status,
-            plugin: self.plugin.name().to_owned(),
+            authentication: self.plugin.name().to_owned(),
             security: self.security,
             leftover: Vec::new(),
             limits: self.config.limits,

@@ -12,19 +12,16 @@ impl ServerStatus {
     const AUTOCOMMIT: u16 = 2;
     const MORE_RESULTS: u16 = 8;
 
-    #[must_use]
     pub fn in_transaction(self) -> bool {
         self.0 & Self::IN_TRANSACTION != 0
     }
 
     /// Whether each statement is a transaction of its own.
-    #[must_use]
     pub fn autocommit(self) -> bool {
         self.0 & Self::AUTOCOMMIT != 0
     }
 
     /// Whether another result follows in the same reply.
-    #[must_use]
     pub fn more_results(self) -> bool {
         self.0 & Self::MORE_RESULTS != 0
     }

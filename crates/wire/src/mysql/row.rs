@@ -32,7 +32,6 @@ impl<'a> TextRow<'a> {
     }
 
     /// Counted from 0. The outer `None`: no such column.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<Option<&'a [u8]>> {
         self.iter().nth(index)
     }
@@ -58,12 +57,10 @@ impl<'a> BinaryRow<'a> {
         Ok(Self { columns, nulls, values: reader.rest() })
     }
 
-    #[must_use]
     pub fn len(&self) -> usize {
         self.columns
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }

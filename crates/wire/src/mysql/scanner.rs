@@ -115,7 +115,6 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    #[must_use]
     pub fn new(limits: Limits, capabilities: u64) -> Self {
         Self { framer: Framer::new(limits.message_bytes, limits), state: State::new(capabilities), broken: None }
     }
@@ -126,7 +125,6 @@ impl Scanner {
     }
 
     /// Announced replies that are not complete.
-    #[must_use]
     pub fn pending(&self) -> usize {
         self.state.pending()
     }
@@ -137,12 +135,10 @@ impl Scanner {
     }
 
     /// The current reply so far, or the one that just ended.
-    #[must_use]
     pub fn reply(&self) -> Reply {
         self.state.reply
     }
 
-    #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.framer.memory_bytes()
     }

@@ -5,9 +5,6 @@ use crate::{Result, Value, WireError};
 use super::packet;
 use super::param::Encoded;
 
-/// MariaDB's name for the last prepared statement: `COM_STMT_PREPARE` and its execution can be sent in one go (10.2).
-pub const LAST_PREPARED: u32 = u32::MAX;
-
 /// `COM_STMT_EXECUTE` of one statement of one connection. The parameters' types are sent every time: two bytes each,
 /// and no state that could get out of step with the server's.
 #[derive(Debug, Clone, Copy)]
@@ -21,12 +18,10 @@ const FIXED_BYTES: usize = 10;
 
 impl Template {
     /// `statement_id` and `parameters` as `COM_STMT_PREPARE` answered.
-    #[must_use]
     pub fn new(statement_id: u32, parameters: u16) -> Self {
         Self { statement_id, parameters }
     }
 
-    #[must_use]
     pub fn parameters(&self) -> usize {
         self.parameters.into()
     }
@@ -80,7 +75,6 @@ impl Template {
         }
     }
 
-    #[must_use]
     pub fn request(&self) -> Request {
         Request { bytes: Vec::new(), slots: Vec::with_capacity(self.parameters()), patchable: false }
     }
@@ -116,7 +110,6 @@ impl Request {
         Ok(&self.bytes)
     }
 
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

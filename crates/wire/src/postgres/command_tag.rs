@@ -14,13 +14,11 @@ impl<'a> CommandTag<'a> {
         }
     }
 
-    #[must_use]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
 
     /// How many rows the command returned or changed; 0 for commands that count none.
-    #[must_use]
     pub fn rows(&self) -> u64 {
         let mut rows: u64 = 0;
         let mut power: u64 = 1;

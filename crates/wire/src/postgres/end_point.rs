@@ -26,7 +26,6 @@ const PSS_HASH: u8 = 0xa0;
 /// The channel binding of the server's certificate in DER, the first of the chain.
 ///
 /// `None` if its signature names no hash function (Ed25519): such connections cannot be bound.
-#[must_use]
 pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     let (fields, _) = element(certificate, SEQUENCE)?;
     let (_, after_signed_part) = element(fields, SEQUENCE)?;

@@ -3,8 +3,6 @@
 
 use crate::{Result, WireError};
 
-use super::Format;
-
 const PROTOCOL_3_0: u32 = 3 << 16;
 const SSL_REQUEST: u32 = (1234 << 16) | 5679;
 
@@ -154,10 +152,6 @@ pub(crate) fn bind_head(statement: &str, parameters: usize, out: &mut Vec<u8>) -
     out.resize(formats + 2 * parameters, 0);
     count(out, parameters)?;
     Ok(formats)
-}
-
-pub(crate) fn bind_tail(columns: Format, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[0, 1, 0, columns.code()]);
 }
 
 /// `Execute` of a portal; `max_rows` 0 means all of them.

@@ -38,7 +38,6 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    #[must_use]
     pub fn new(config: Config) -> Self {
         let session = Session::empty(config.limits);
         let authenticator = Authenticator::new(config.channel_binding);
@@ -90,7 +89,6 @@ impl Handshake {
     }
 
     /// The error that a closed connection means at this point.
-    #[must_use]
     pub fn closed(&self) -> WireError {
         WireError::Protocol(match self.state {
             State::EncryptionAnswer => "it closed the connection instead of answering whether it has TLS",
@@ -204,14 +202,10 @@ impl Handshake {
                 }
             }
             (b'E', _) => return Err(WireError::RefusedByPostgres(ErrorFields::parse(body)?)),
-            (b'N', _) => self.session.notices.push(*ErrorFields::parse(body)?),
             // We ask for 3.0 without extensions, so the answer can take nothing away.
             (b'v', State::Authenticating) => {}
-            (b'S', State::Starting) => {
-                let mut reader = Reader::new(body);
-                let mut text = || reader.until_nul().map(|text| String::from_utf8_lossy(text).into_owned());
-                self.session.parameters.push((text()?, text()?));
-            }
+            // Notices, and parameters of the session.
+            (b'N', _) | (b'S', State::Starting) => {}
             (b'K', State::Starting) => {
                 let mut reader = Reader::new(body);
                 self.session.process_id = reader.u32_be()?;

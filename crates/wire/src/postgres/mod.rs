@@ -27,18 +27,18 @@ mod template;
 pub use command_tag::CommandTag;
 pub use config::{ChannelBinding, Config, Encryption};
 pub use end_point::tls_server_end_point;
-pub use error_fields::{ErrorFields, Severity};
-pub use event::{CopyFormat, CopyStart, Event, TransactionStatus};
+pub use error_fields::ErrorFields;
+pub use event::{Event, TransactionStatus};
 pub use handshake::{Handshake, Progress};
-pub use row::{Field, Fields, ParameterTypes, Row, decode};
+pub use row::{Fields, ParameterTypes, Row};
 pub use scanner::{Reply, Rows, ScanOutcome, Scanner};
 pub use scram::ScramCache;
 pub use session::{Authentication, Session};
 pub use template::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    #[default]
+/// How a parameter is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
     Text,
     Binary,
 }
@@ -48,14 +48,6 @@ impl Format {
         match self {
             Self::Text => 0,
             Self::Binary => 1,
-        }
-    }
-
-    pub(crate) fn from_code(code: i16) -> crate::Result<Self> {
-        match code {
-            0 => Ok(Self::Text),
-            1 => Ok(Self::Binary),
-            _ => Err(crate::WireError::Protocol("a format code is neither 0 nor 1")),
         }
     }
 }

@@ -2,8 +2,6 @@
 
 pub const BOOL: u32 = 16;
 pub const BYTEA: u32 = 17;
-pub const CHAR: u32 = 18;
-pub const NAME: u32 = 19;
 /// `bigint`
 pub const INT8: u32 = 20;
 /// `smallint`
@@ -16,20 +14,6 @@ pub const OID: u32 = 26;
 pub const FLOAT4: u32 = 700;
 /// `double precision`
 pub const FLOAT8: u32 = 701;
-/// `unknown`: a literal whose type is not settled
-pub const UNKNOWN: u32 = 705;
-/// `character(n)`
-pub const BPCHAR: u32 = 1042;
-/// `character varying(n)`
-pub const VARCHAR: u32 = 1043;
-pub const TIMESTAMP: u32 = 1114;
-/// `timestamp with time zone`
-pub const TIMESTAMPTZ: u32 = 1184;
 pub const NUMERIC: u32 = 1700;
 /// Lets the server infer the type (55.7, "Parse").
 pub const UNSPECIFIED: u32 = 0;
-
-/// Whether the binary form of a type is its characters.
-pub(crate) fn is_characters(oid: u32) -> bool {
-    matches!(oid, TEXT | VARCHAR | BPCHAR | NAME | UNKNOWN)
-}

@@ -1,9 +1,7 @@
 //! Rows and descriptions, decoded only when somebody asks.
 
 use crate::reader::Reader;
-use crate::{Result, Value, WireError};
-
-use super::{Format, oid};
+use crate::{Result, WireError};
 
 /// A `DataRow`, its lengths checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,12 +21,10 @@ impl<'a> Row<'a> {
         if reader.is_empty() { Ok(row) } else { Err(WireError::Protocol("a row is longer than its columns")) }
     }
 
-    #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
@@ -39,7 +35,6 @@ impl<'a> Row<'a> {
     }
 
     /// Counted from 0. The outer `None`: no such column.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<Option<&'a [u8]>> {
         self.iter().nth(index)
     }
@@ -55,21 +50,7 @@ fn column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
     }
 }
 
-/// What a column is (55.7, "RowDescription").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field<'a> {
-    pub name: &'a [u8],
-    /// 0 if none.
-    pub table_oid: u32,
-    /// Column number in that table, or 0.
-    pub attribute: i16,
-    pub type_oid: u32,
-    /// Negative: variable.
-    pub type_size: i16,
-    pub type_modifier: i32,
-    pub format: Format,
-}
-
+/// The names of the columns (55.7, "RowDescription").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fields<'a> {
     columns: u16,
@@ -82,37 +63,30 @@ impl<'a> Fields<'a> {
         let columns = reader.u16_be()?;
         let fields = Self { columns, body: reader.rest() };
         for _ in 0..columns {
-            field(&mut reader)?;
+            name(&mut reader)?;
         }
         Ok(fields)
     }
 
-    #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Field<'a>> + use<'a> {
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let mut reader = Reader::new(self.body);
-        (0..self.columns).map_while(move |_| field(&mut reader).ok())
+        (0..self.columns).map_while(move |_| name(&mut reader).ok())
     }
 }
 
-fn field<'a>(reader: &mut Reader<'a>) -> Result<Field<'a>> {
-    Ok(Field {
-        name: reader.until_nul()?,
-        table_oid: reader.u32_be()?,
-        attribute: reader.i16_be()?,
-        type_oid: reader.u32_be()?,
-        type_size: reader.i16_be()?,
-        type_modifier: reader.i32_be()?,
-        format: Format::from_code(reader.i16_be()?)?,
-    })
+fn name<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8]> {
+    let name = reader.until_nul()?;
+    // Table, attribute, type with its size and modifier, and format.
+    reader.take(4 + 2 + 4 + 2 + 4 + 2)?;
+    Ok(name)
 }
 
 /// The types of a statement's parameters (55.7, "ParameterDescription").
@@ -130,12 +104,10 @@ impl<'a> ParameterTypes<'a> {
         }
     }
 
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len() / 4
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -145,32 +117,6 @@ impl<'a> ParameterTypes<'a> {
         let mut reader = Reader::new(self.0);
         std::iter::from_fn(move || reader.u32_be().ok())
     }
-}
-
-/// Text stays text whatever its type; binary is read for integers, floats, `bool` and character types, and stays bytes
-/// for others.
-pub fn decode(bytes: Option<&[u8]>, type_oid: u32, format: Format) -> Result<Value<'_>> {
-    let Some(bytes) = bytes else {
-        return Ok(Value::Null);
-    };
-    let mut reader = Reader::new(bytes);
-    let value = match (format, type_oid) {
-        (Format::Text, _) => return text(bytes),
-        (Format::Binary, oid) if oid::is_characters(oid) => return text(bytes),
-        (Format::Binary, oid::INT2) => Value::Int(reader.i16_be()?.into()),
-        (Format::Binary, oid::INT4) => Value::Int(reader.i32_be()?.into()),
-        (Format::Binary, oid::OID) => Value::Int(reader.u32_be()?.into()),
-        (Format::Binary, oid::INT8) => Value::Int(reader.array().map(i64::from_be_bytes)?),
-        (Format::Binary, oid::FLOAT4) => Value::Float(reader.array().map(f32::from_be_bytes)?.into()),
-        (Format::Binary, oid::FLOAT8) => Value::Float(reader.array().map(f64::from_be_bytes)?),
-        (Format::Binary, oid::BOOL) => Value::Bool(reader.u8()? != 0),
-        (Format::Binary, _) => return Ok(Value::Bytes(bytes)),
-    };
-    if reader.is_empty() { Ok(value) } else { Err(WireError::Protocol("a binary value is too long for its type")) }
-}
-
-fn text(bytes: &[u8]) -> Result<Value<'_>> {
-    std::str::from_utf8(bytes).map(Value::Text).map_err(|_| WireError::Protocol("a text is not UTF-8"))
 }
 
 #[cfg(test)]
@@ -192,17 +138,5 @@ mod tests {
         {
             assert!(Row::parse(body).is_err(), "{body:?}");
         }
-    }
-
-    #[test]
-    fn values_are_decoded_by_type_and_format() {
-        let binary = |bytes, oid| decode(Some(bytes), oid, Format::Binary).unwrap();
-        assert_eq!(binary(&[255, 254], oid::INT2), Value::Int(-2));
-        assert_eq!(binary(&[0, 0, 1, 0], oid::INT4), Value::Int(256));
-        assert_eq!(binary(&[0, 0, 0, 0, 0, 0, 0, 9], oid::INT8), Value::Int(9));
-        assert_eq!(binary(b"x", oid::VARCHAR), Value::Text("x"));
-        assert_eq!(decode(Some(b"12"), oid::INT4, Format::Text).unwrap(), Value::Text("12"));
-        assert_eq!(decode(None, oid::INT4, Format::Binary).unwrap(), Value::Null);
-        assert!(decode(Some(&[0; 5]), oid::INT4, Format::Binary).is_err());
     }
 }

@@ -1,10 +1,9 @@
 //! Finds the messages in a stream of bytes, and their end fast.
 
-use crate::reader::Reader;
 use crate::{Limits, Result, WireError};
 
 use super::framer::{Frame, Framer, Interest};
-use super::{CommandTag, CopyStart, ErrorFields, Event, Fields, ParameterTypes, Row, TransactionStatus};
+use super::{CommandTag, ErrorFields, Event, Fields, ParameterTypes, Row, TransactionStatus};
 
 /// What to do with rows and the data of `COPY … TO STDOUT` in [`Scanner::next`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,7 +42,6 @@ pub enum ScanOutcome {
         consumed: usize,
     },
     CopyIn {
-        start: CopyStart,
         consumed: usize,
     },
     /// The server gave up this connection. Nothing follows.
@@ -71,7 +69,6 @@ struct Tally {
 }
 
 impl Scanner {
-    #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { framer: Framer::new(limits), tally: Tally::default(), error: None, ended: false, broken: None }
     }
@@ -82,12 +79,10 @@ impl Scanner {
     }
 
     /// Of the current reply so far, or the one that just ended; skipped ones count.
-    #[must_use]
     pub fn rows_seen(&self) -> u64 {
         self.framer.rows_skipped + self.tally.rows
     }
 
-    #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.framer.memory_bytes()
     }
@@ -144,7 +139,7 @@ impl Scanner {
                     return Ok(self.finish(status, consumed));
                 }
                 b'G' => {
-                    return Ok(ScanOutcome::CopyIn { start: CopyStart::parse(frame.body)?, consumed });
+                    return Ok(ScanOutcome::CopyIn { consumed });
                 }
                 // Torn while rows were kept.
                 b'D' => self.tally.rows += 1,
@@ -192,34 +187,13 @@ fn event_of<'a>(frame: &Frame<'a>) -> Result<Event<'a>> {
         b'Z' => Event::Ready(TransactionStatus::parse(body)?),
         b'C' => Event::Done(CommandTag::parse(body)?),
         b'E' => Event::Error(ErrorFields::parse(body)?),
-        b'N' => Event::Notice(ErrorFields::parse(body)?),
         b'D' => Event::Row(Row::parse(body)?),
         b'T' => Event::Columns(Fields::parse(body)?),
         b't' => Event::ParameterTypes(ParameterTypes::parse(body)?),
-        b'n' => Event::NoData,
-        b'1' => Event::ParseComplete,
-        b'2' => Event::BindComplete,
-        b'3' => Event::CloseComplete,
-        b's' => Event::PortalSuspended,
         b'I' => Event::EmptyQuery,
-        b'G' => Event::CopyIn(CopyStart::parse(body)?),
-        b'H' => Event::CopyOut(CopyStart::parse(body)?),
+        b'G' => Event::CopyIn,
         b'd' => Event::CopyData(body),
-        b'c' => Event::CopyDone,
-        b'S' => {
-            let mut reader = Reader::new(body);
-            Event::Parameter { name: reader.until_nul()?, value: reader.until_nul()? }
-        }
-        b'A' => {
-            let mut reader = Reader::new(body);
-            Event::Notification {
-                process_id: reader.u32_be()?,
-                channel: reader.until_nul()?,
-                payload: reader.until_nul()?,
-            }
-        }
-        tag => {
-            return Err(WireError::Unexpected { tag, state: "waiting for a reply" });
-        }
+        // The framer has refused any that the protocol does not have.
+        _ => Event::Other,
     })
 }

@@ -33,7 +33,6 @@ pub enum Ending {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TemplateOptions {
-    pub results: Format,
     pub describe: DescribePortal,
     pub ending: Ending,
 }
@@ -48,10 +47,11 @@ pub struct Template {
     bind_length_at: usize,
     /// Offset in `head`.
     formats_at: usize,
-    /// Column formats.
-    bind_tail: Vec<u8>,
     tail: Vec<u8>,
 }
+
+/// One format for all columns, which is text.
+const TEXT_RESULTS: [u8; 4] = [0, 1, 0, 0];
 
 impl Template {
     /// `types` as `ParameterDescription` gave them; [`UNSPECIFIED`](super::oid::UNSPECIFIED) sends text.
@@ -66,8 +66,6 @@ impl Template {
         };
         let bind_length_at = head.len() + 1;
         let formats_at = frontend::bind_head(name, types.len(), &mut head)?;
-        let mut bind_tail = Vec::new();
-        frontend::bind_tail(options.results, &mut bind_tail);
         let mut tail = Vec::new();
         if options.describe == DescribePortal::Include {
             frontend::describe_portal("", &mut tail)?;
@@ -76,10 +74,9 @@ impl Template {
         if options.ending == Ending::Sync {
             frontend::sync(&mut tail);
         }
-        Ok(Self { types: types.to_vec(), head, bind_length_at, formats_at, bind_tail, tail })
+        Ok(Self { types: types.to_vec(), head, bind_length_at, formats_at, tail })
     }
 
-    #[must_use]
     pub fn parameters(&self) -> usize {
         self.types.len()
     }
@@ -108,7 +105,7 @@ impl Template {
                 return Err(error);
             }
         }
-        out.extend_from_slice(&self.bind_tail);
+        out.extend_from_slice(&TEXT_RESULTS);
         if let Err(error) = frontend::patch_length(out, start + self.bind_length_at) {
             out.truncate(start);
             return Err(error);
@@ -125,7 +122,6 @@ impl Template {
         }
     }
 
-    #[must_use]
     pub fn request(&self) -> Request {
         Request { bytes: Vec::new(), slots: Vec::with_capacity(self.types.len()) }
     }
@@ -158,7 +154,6 @@ impl Request {
     }
 
     /// The request as it was patched last; empty before the first time.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

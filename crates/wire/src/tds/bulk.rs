@@ -139,7 +139,7 @@ mod tests {
     use crate::tds::{Scan, Scanner, Sink, TypeInfo};
 
     fn column(name: &str, id: u8, length_bytes: u32) -> Column {
-        let info = TypeInfo { id, length_bytes, precision: 0, scale: 0, collation: [9, 4, 0xd0, 0, 0x34] };
+        let info = TypeInfo { length_bytes, collation: [9, 4, 0xd0, 0, 0x34], ..TypeInfo::of(id) };
         Column { name: name.to_owned(), info, flags: 9 }
     }
 

@@ -1,7 +1,7 @@
 //! Values of rows, decoded only when somebody asks.
 
 use super::cursor::{Cursor, Parse, utf16, wrong};
-use super::types::{Framing, TypeInfo, kind};
+use super::types::{Raw, TypeInfo, kind, next_part};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
@@ -15,7 +15,6 @@ pub enum Cell {
 
 impl Cell {
     /// `None` is `NULL`. Bytes are hexadecimal, as the server prints them.
-    #[must_use]
     pub fn text(self) -> Option<String> {
         Some(match self {
             Cell::Null => return None,
@@ -27,44 +26,17 @@ impl Cell {
     }
 
     pub(super) fn parse(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Self> {
-        let bytes = match info.framing() {
-            Framing::Fixed(0) => return Ok(Cell::Null),
-            Framing::Fixed(count) => cursor.take(count)?,
-            Framing::Byte => match cursor.short_bytes()? {
-                [] if !matches!(info.id, kind::VARCHAR | kind::CHAR) => return Ok(Cell::Null),
-                bytes => bytes,
-            },
-            Framing::Short => match cursor.u16()? {
-                u16::MAX => return Ok(Cell::Null),
-                count => cursor.take(count.into())?,
-            },
-            Framing::Long => match cursor.u32()? {
-                0 => return Ok(Cell::Null),
-                count => cursor.take(count as usize)?,
-            },
-            Framing::Pointer => {
-                if cursor.short_bytes()?.is_empty() {
-                    return Ok(Cell::Null);
+        match info.raw(cursor)? {
+            Raw::Null => Ok(Cell::Null),
+            Raw::Whole(bytes) if info.id == kind::VARIANT => variant(bytes),
+            Raw::Whole(bytes) => decode(info, bytes),
+            Raw::Parts(parts) => {
+                let (mut cursor, mut bytes) = (Cursor::new(parts), Vec::new());
+                while let Some(part) = next_part(&mut cursor)? {
+                    bytes.extend_from_slice(part);
                 }
-                cursor.take(8)?;
-                let count = cursor.u32()?;
-                cursor.take(count as usize)?
+                decode(info, &bytes)
             }
-            Framing::Parts => return parts(info, cursor),
-        };
-        if info.id == kind::VARIANT { variant(bytes) } else { decode(info, bytes) }
-    }
-}
-
-fn parts(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Cell> {
-    if cursor.u64()? == u64::MAX {
-        return Ok(Cell::Null);
-    }
-    let mut bytes = Vec::new();
-    loop {
-        match cursor.u32()? {
-            0 => return decode(info, &bytes),
-            count => bytes.extend_from_slice(cursor.take(count as usize)?),
         }
     }
 }
@@ -72,11 +44,11 @@ fn parts(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Cell> {
 /// "sql_variant": the type and its properties stand before the value.
 fn variant(bytes: &[u8]) -> Parse<Cell> {
     let mut cursor = Cursor::new(bytes);
-    let mut info = TypeInfo { id: cursor.u8()?, length_bytes: 0, precision: 0, scale: 0, collation: [0; 5] };
+    let mut info = TypeInfo::of(cursor.u8()?);
     let count = cursor.u8()?.into();
     let properties = cursor.take(count)?;
     match (info.id, properties) {
-        (kind::DECIMALN | kind::NUMERICN, &[precision, scale]) => (info.precision, info.scale) = (precision, scale),
+        (kind::DECIMALN | kind::NUMERICN, &[_, scale]) => info.scale = scale,
         (kind::TIMEN | kind::DATETIME2N | kind::DATETIMEOFFSETN, &[scale]) => info.scale = scale,
         _ => {}
     }
@@ -239,7 +211,7 @@ mod tests {
     use super::*;
 
     fn cell(id: u8, scale: u8, bytes: &[u8]) -> Cell {
-        decode(&TypeInfo { id, length_bytes: 0, precision: 38, scale, collation: [0; 5] }, bytes).unwrap()
+        decode(&TypeInfo { scale, ..TypeInfo::of(id) }, bytes).unwrap()
     }
 
     fn text(id: u8, scale: u8, bytes: &[u8]) -> String {
@@ -281,11 +253,7 @@ mod tests {
         assert_eq!(text(kind::BIGVARBINARY, 0, &[1, 0xab]), "0x01AB");
         let guid = [0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff];
         assert_eq!(text(kind::GUID, 0, &guid), "00112233-4455-6677-8899-AABBCCDDEEFF");
-        assert!(decode(&TypeInfo { id: kind::INTN, ..cell_info() }, &[1, 2, 3]).is_err());
-    }
-
-    fn cell_info() -> TypeInfo {
-        TypeInfo { id: 0, length_bytes: 0, precision: 0, scale: 0, collation: [0; 5] }
+        assert!(decode(&TypeInfo::of(kind::INTN), &[1, 2, 3]).is_err());
     }
 
     #[test]

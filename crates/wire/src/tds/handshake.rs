@@ -1,6 +1,6 @@
 //! From a fresh connection to a session.
 
-use crate::{Result, Security, WireError};
+use crate::{Result, WireError};
 
 use super::prelogin::Stance;
 use super::scanner::Scan;
@@ -33,8 +33,8 @@ pub enum Progress {
 enum State {
     Begin,
     Prelogin(Vec<u8>),
-    Tls(TlsScope),
-    Login(Security),
+    Tls,
+    Login,
     Over,
 }
 
@@ -60,7 +60,6 @@ impl Sink for Refusal {
 }
 
 impl Handshake {
-    #[must_use]
     pub fn new(config: Config) -> Self {
         let mut limits = config.limits;
         limits.message_bytes = limits.handshake_message_bytes;
@@ -79,12 +78,11 @@ impl Handshake {
     }
 
     /// What a closed connection means at this point.
-    #[must_use]
     pub fn closed(&self) -> &'static str {
         match self.state {
             State::Begin | State::Prelogin(_) => "the server closed the connection before it had said anything",
-            State::Tls(_) => "the server closed the connection while TLS was agreed on",
-            State::Login(_) | State::Over => "the server closed the connection during the login",
+            State::Tls => "the server closed the connection while TLS was agreed on",
+            State::Login | State::Over => "the server closed the connection during the login",
         }
     }
 
@@ -97,26 +95,22 @@ impl Handshake {
         }
         match std::mem::replace(&mut self.state, State::Over) {
             State::Prelogin(held) => self.receive_prelogin(held, received, out),
-            State::Login(security) => self.receive_login(security, received),
-            State::Begin | State::Tls(_) | State::Over => Err(WireError::Misuse("nothing is to be received now")),
+            State::Login => self.receive_login(received),
+            State::Begin | State::Tls | State::Over => Err(WireError::Misuse("nothing is to be received now")),
         }
     }
 
     /// Appends the login, to be sent through TLS.
     pub fn tls_started(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
-        let State::Tls(scope) = self.state else {
-            return Err(WireError::Misuse("TLS was not asked for"));
-        };
-        let security = match scope {
-            TlsScope::Login => Security::Plain,
-            TlsScope::Connection => Security::Tls,
-        };
-        self.log_in(security, out)
+        match self.state {
+            State::Tls => self.log_in(out),
+            _ => Err(WireError::Misuse("TLS was not asked for")),
+        }
     }
 
-    fn log_in(&mut self, security: Security, out: &mut Vec<u8>) -> Result<Progress> {
+    fn log_in(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
         login::write(&self.config, out)?;
-        self.state = State::Login(security);
+        self.state = State::Login;
         Ok(Progress::Receive)
     }
 
@@ -135,19 +129,19 @@ impl Handshake {
             (Encryption::Everything, Stance::Off | Stance::Unsupported) => return Err(WireError::TlsRefused),
             (Encryption::LoginOnly, Stance::Unsupported) => {
                 return match self.config.medium {
-                    Medium::Local => self.log_in(Security::Plain, out),
+                    Medium::Local => self.log_in(out),
                     Medium::Network => Err(WireError::InsecureTransport),
                 };
             }
         };
-        self.state = State::Tls(scope);
+        self.state = State::Tls;
         Ok(Progress::StartTls(scope))
     }
 
-    fn receive_login(&mut self, security: Security, received: &[u8]) -> Result<Progress> {
+    fn receive_login(&mut self, received: &[u8]) -> Result<Progress> {
         let consumed = match self.scanner.scan(received, &mut self.refusal)? {
             Scan::NeedMore => {
-                self.state = State::Login(security);
+                self.state = State::Login;
                 return Ok(Progress::Receive);
             }
             Scan::Ready { consumed } => consumed,
@@ -156,7 +150,7 @@ impl Handshake {
         if let Some((host, port)) = greeting.routed {
             return Ok(Progress::Redirect { host, port });
         }
-        let Some((tds_version, program, version)) = greeting.acknowledged else {
+        let Some((tds_version, version)) = greeting.acknowledged else {
             return Err(match self.refusal.0.take() {
                 Some(refusal) => WireError::RefusedBySqlServer(refusal),
                 None if greeting.negotiates => WireError::UnsupportedAuthentication("integrated".to_owned()),
@@ -168,10 +162,8 @@ impl Handshake {
             return Err(WireError::RefusedBySqlServer(refusal));
         }
         Ok(Progress::Ready(Box::new(Session {
-            program,
             version,
             tds_version,
-            security,
             packet_bytes: self.scanner.packet_bytes(),
             collation: self.scanner.collation(),
             limits: self.config.limits,

@@ -13,11 +13,6 @@ pub struct ServerMessage {
     /// Up to 10 a remark; from 20 on the connection ends.
     pub class: u8,
     pub text: String,
-    pub server: String,
-    /// Empty outside of one.
-    pub procedure: String,
-    /// The line of the batch or the procedure, from 1; 0 if it has none.
-    pub line: u32,
 }
 
 /// From this class on the server closes the connection.
@@ -26,18 +21,9 @@ const FATAL: u8 = 20;
 impl ServerMessage {
     pub(super) fn parse(body: &[u8]) -> Parse<Self> {
         let mut cursor = Cursor::new(body);
-        Ok(Self {
-            number: cursor.u32()?.cast_signed(),
-            state: cursor.u8()?,
-            class: cursor.u8()?,
-            text: cursor.text()?,
-            server: cursor.short_text()?,
-            procedure: cursor.short_text()?,
-            line: cursor.u32()?,
-        })
+        Ok(Self { number: cursor.u32()?.cast_signed(), state: cursor.u8()?, class: cursor.u8()?, text: cursor.text()? })
     }
 
-    #[must_use]
     pub fn is_fatal(&self) -> bool {
         self.class >= FATAL
     }

@@ -31,7 +31,6 @@ pub struct Session {
 
 impl Session {
     /// As a scanner knows it.
-    #[must_use]
     pub fn of(scanner: &super::Scanner) -> Self {
         Self {
             transaction: scanner.transaction(),
@@ -89,7 +88,6 @@ impl Request {
     }
 
     /// `sp_execute`: a statement that was prepared.
-    #[must_use]
     pub fn execute(handle: i32, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(EXECUTE, declared);
         request.bytes.extend([0, 0, kind::INTN, 4, 4]);
@@ -99,7 +97,6 @@ impl Request {
 
     /// `sp_prepexec`: prepares and executes; the handle is the return value. `declarations` are the parameters': `@P1
     /// int, @P2 char(25)`, or empty.
-    #[must_use]
     pub fn prepare_and_execute(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(PREPARE_AND_EXECUTE, declared);
         request.bytes.extend([0, BY_REFERENCE, kind::INTN, 4, 0]);
@@ -109,7 +106,6 @@ impl Request {
     }
 
     /// `sp_executesql`: not kept.
-    #[must_use]
     pub fn execute_sql(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(EXECUTE_SQL, declared);
         write_name_and_text(sql, &mut request.bytes);
@@ -119,7 +115,6 @@ impl Request {
         request.sealed()
     }
 
-    #[must_use]
     pub fn batch(sql: &str) -> Self {
         let mut bytes = Vec::new();
         begin(Kind::Batch, &mut bytes);

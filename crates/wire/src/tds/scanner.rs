@@ -17,19 +17,16 @@ pub struct Done {
 }
 
 impl Done {
-    #[must_use]
     pub fn is_error(&self) -> bool {
         self.status & 0x102 != 0
     }
 
     /// `None` if it does not count rows.
-    #[must_use]
     pub fn rows(&self) -> Option<u64> {
         (self.status & 0x10 != 0).then_some(self.rows)
     }
 
     /// Whether it answers an attention.
-    #[must_use]
     pub fn is_attention(&self) -> bool {
         self.status & 0x20 != 0
     }
@@ -43,12 +40,10 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    #[must_use]
     pub fn len(&self) -> usize {
         self.columns.len()
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
@@ -102,7 +97,7 @@ enum Attention {
 /// What arrives during a login.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Greeting {
-    pub(super) acknowledged: Option<(u32, String, [u8; 4])>,
+    pub(super) acknowledged: Option<(u32, (u8, u8, u16))>,
     pub(super) routed: Option<(String, u16)>,
     pub(super) negotiates: bool,
 }
@@ -158,22 +153,18 @@ impl Scanner {
     }
 
     /// Every request carries this descriptor; 0 without a transaction.
-    #[must_use]
     pub fn transaction(&self) -> u64 {
         self.transaction
     }
 
-    #[must_use]
     pub fn packet_bytes(&self) -> usize {
         self.packet_bytes
     }
 
-    #[must_use]
     pub fn collation(&self) -> [u8; 5] {
         self.collation
     }
 
-    #[must_use]
     pub fn retained_bytes(&self) -> usize {
         self.torn.capacity() + self.description.capacity()
     }
@@ -283,8 +274,8 @@ impl Scanner {
                 sink.done(done);
             }
             Token::ReturnValue(value) => sink.return_value(value),
-            Token::LoginAck { tds_version, program, version } => {
-                self.greeting.acknowledged = Some((tds_version, program, version));
+            Token::LoginAck { tds_version, version } => {
+                self.greeting.acknowledged = Some((tds_version, version));
             }
             Token::Change(Change::PacketBytes(bytes)) => self.packet_bytes = bytes,
             Token::Change(Change::Collation(collation)) => self.collation = collation,

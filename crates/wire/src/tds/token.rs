@@ -56,8 +56,7 @@ pub(super) enum Token<'a> {
     ReturnValue(Cell),
     LoginAck {
         tds_version: u32,
-        program: String,
-        version: [u8; 4],
+        version: (u8, u8, u16),
     },
     Change(Change),
     /// The server wants another kind of login.
@@ -73,7 +72,7 @@ impl<'a> Token<'a> {
             tag::ROW => {
                 let start = cursor.at();
                 for column in columns {
-                    column.info.skip(cursor)?;
+                    column.info.raw(cursor)?;
                 }
                 Token::Row { nulls: None, values: cursor.since(start) }
             }
@@ -82,7 +81,7 @@ impl<'a> Token<'a> {
                 let start = cursor.at();
                 for (place, column) in columns.iter().enumerate() {
                     if !is_null(nulls, place) {
-                        column.info.skip(cursor)?;
+                        column.info.raw(cursor)?;
                     }
                 }
                 Token::Row { nulls: Some(nulls), values: cursor.since(start) }
@@ -155,8 +154,9 @@ fn parse_login_ack<'a>(body: &[u8]) -> Parse<Token<'a>> {
     let mut cursor = Cursor::new(body);
     cursor.u8()?;
     let tds_version = u32::from_be_bytes(cursor.array()?);
-    let program = cursor.short_text()?.trim_end_matches('\0').to_owned();
-    Ok(Token::LoginAck { tds_version, program, version: cursor.array()? })
+    cursor.short_text()?;
+    let [major, minor, high, low] = cursor.array()?;
+    Ok(Token::LoginAck { tds_version, version: (major, minor, u16::from_be_bytes([high, low])) })
 }
 
 fn parse_change(body: &[u8]) -> Parse<Change> {

@@ -74,17 +74,27 @@ pub struct TypeInfo {
     pub id: u8,
     /// Largest length of a value; 65,535 is unlimited. 0 where the type has one length only.
     pub length_bytes: u32,
-    /// Digits, for decimal types.
-    pub precision: u8,
     /// Digits behind the point, or of a second.
     pub scale: u8,
     pub collation: [u8; 5],
 }
 
+/// A value's bytes, not looked at.
+pub(super) enum Raw<'a> {
+    Null,
+    Whole(&'a [u8]),
+    /// Parts with their lengths.
+    Parts(&'a [u8]),
+}
+
 impl TypeInfo {
+    pub(super) fn of(id: u8) -> Self {
+        Self { id, length_bytes: 0, scale: 0, collation: [0; 5] }
+    }
+
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
         let id = cursor.u8()?;
-        let mut info = Self { id, length_bytes: 0, precision: 0, scale: 0, collation: [0; 5] };
+        let mut info = Self::of(id);
         match id {
             kind::NULL | kind::INT1 | kind::BIT | kind::INT2 | kind::INT4 | kind::DATETIME4 | kind::FLT4 => {}
             kind::MONEY | kind::DATETIME | kind::FLT8 | kind::MONEY4 | kind::INT8 | kind::DATEN => {}
@@ -95,7 +105,8 @@ impl TypeInfo {
             kind::VARBINARY | kind::VARCHAR | kind::BINARY | kind::CHAR => info.length_bytes = cursor.u8()?.into(),
             kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => {
                 info.length_bytes = cursor.u8()?.into();
-                (info.precision, info.scale) = (cursor.u8()?, cursor.u8()?);
+                let _precision = cursor.u8()?;
+                info.scale = cursor.u8()?;
             }
             kind::BIGVARBINARY | kind::BIGBINARY => info.length_bytes = cursor.u16()?.into(),
             kind::BIGVARCHAR | kind::BIGCHAR | kind::NVARCHAR | kind::NCHAR => {
@@ -144,39 +155,47 @@ impl TypeInfo {
         }
     }
 
-    /// Goes past a value without looking at it.
-    pub(super) fn skip(&self, cursor: &mut Cursor<'_>) -> Parse<()> {
-        match self.framing() {
-            Framing::Fixed(count) => cursor.take(count).map(|_| ()),
-            Framing::Byte => cursor.short_bytes().map(|_| ()),
-            Framing::Short => match cursor.u16()? {
-                u16::MAX => Ok(()),
-                count => cursor.take(count.into()).map(|_| ()),
+    pub(super) fn raw<'a>(&self, cursor: &mut Cursor<'a>) -> Parse<Raw<'a>> {
+        let count = match self.framing() {
+            Framing::Fixed(0) => return Ok(Raw::Null),
+            Framing::Fixed(count) => count,
+            Framing::Byte => match cursor.u8()? {
+                0 if !matches!(self.id, kind::VARCHAR | kind::CHAR) => return Ok(Raw::Null),
+                count => count.into(),
             },
-            Framing::Long => {
-                let count = cursor.u32()?;
-                cursor.take(count as usize).map(|_| ())
-            }
+            Framing::Short => match cursor.u16()? {
+                u16::MAX => return Ok(Raw::Null),
+                count => count.into(),
+            },
+            Framing::Long => match cursor.u32()? {
+                0 => return Ok(Raw::Null),
+                count => count as usize,
+            },
             Framing::Pointer => {
                 if cursor.short_bytes()?.is_empty() {
-                    return Ok(());
+                    return Ok(Raw::Null);
                 }
                 cursor.take(8)?;
-                let count = cursor.u32()?;
-                cursor.take(count as usize).map(|_| ())
+                cursor.u32()? as usize
             }
             Framing::Parts => {
                 if cursor.u64()? == u64::MAX {
-                    return Ok(());
+                    return Ok(Raw::Null);
                 }
-                loop {
-                    match cursor.u32()? {
-                        0 => return Ok(()),
-                        count => cursor.take(count as usize)?,
-                    };
-                }
+                let start = cursor.at();
+                while next_part(cursor)?.is_some() {}
+                return Ok(Raw::Parts(cursor.since(start)));
             }
-        }
+        };
+        cursor.take(count).map(Raw::Whole)
+    }
+}
+
+/// Up to the empty one.
+pub(super) fn next_part<'a>(cursor: &mut Cursor<'a>) -> Parse<Option<&'a [u8]>> {
+    match cursor.u32()? {
+        0 => Ok(None),
+        count => cursor.take(count as usize).map(Some),
     }
 }
 

@@ -29,7 +29,7 @@ fn passwords_are_proved_in_every_way() {
         ("empty", "", "mysql_native_password"),
     ] {
         let mut client = login(config(user, password)).unwrap();
-        assert_eq!((client.session.authentication(), client.session.security()), (method, Security::Plain));
+        assert_eq!((client.session.authentication.as_str(), client.session.security), (method, Security::Plain));
         assert_eq!(client.column("SELECT user()").len(), 1);
     }
 }
@@ -52,7 +52,7 @@ fn tls_is_used_as_asked() {
     for encryption in [Encryption::Prefer, Encryption::Require] {
         for (user, password) in [("tlsonly", "secret"), ("edward", "secret")] {
             let mut client = login(Config { encryption, ..config(user, password) }).unwrap();
-            assert_eq!(client.session.security(), Security::Tls);
+            assert_eq!(client.session.security, Security::Tls);
             let cipher = client.column(
                 "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS \
                                         WHERE VARIABLE_NAME = 'SSL_CIPHER'",
@@ -91,11 +91,11 @@ fn the_session_knows_the_server() {
     let attributes = vec![("program_name".to_owned(), "étalon".to_owned())];
     let config = Config { attributes, database: Some("bench".into()), ..config("native", "sécret") };
     let mut client = login(config).unwrap();
-    assert_eq!(client.session.flavor(), Flavor::MariaDb);
-    assert!(client.session.version().starts_with("1"));
+    assert_eq!(client.session.flavor, Flavor::MariaDb);
+    assert!(client.session.version.starts_with("1"));
     assert!(client.session.caches_metadata());
-    assert!(client.session.status().autocommit());
-    let id = client.session.thread_id().to_string();
+    assert!(client.session.status.autocommit());
+    let id = client.session.thread_id.to_string();
     assert_eq!(client.column("SELECT connection_id()"), [Some(id)]);
     assert_eq!(client.column("SELECT database()"), [Some("bench".to_owned())]);
     let without = Config { metadata_cache: Feature::Avoid, ..self::config("native", "sécret") };

@@ -44,7 +44,7 @@ impl Client {
                     handshake.tls_started(&mut out)?
                 }
                 Progress::Ready(session) => {
-                    let (scanner, input) = (session.scanner(), session.leftover().to_vec());
+                    let (scanner, input) = (session.scanner(), session.leftover.to_vec());
                     return Ok(Self { transport, session: *session, scanner, input, transcript: Vec::new(), chunk });
                 }
             };

@@ -219,7 +219,7 @@ fn damaged_streams_break_nothing() {
 #[test]
 fn a_real_servers_bytes_mean_the_same_in_any_chunks() {
     let mut client = super::my_server::client();
-    let capabilities = client.session.capabilities();
+    let capabilities = client.session.capabilities;
     for sql in ["SELECT * FROM accounts LIMIT 5", "SELECT nothing", "DO 1", "SELECT 1, NULL, 'x'"] {
         let _ = client.query(sql);
     }

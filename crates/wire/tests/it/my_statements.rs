@@ -1,7 +1,7 @@
 //! Text and binary statements, values there and back.
 
 use wire::Value;
-use wire::mysql::{ColumnType, Command, Config, Event, Feature, LAST_PREPARED, ScanOutcome, Template, command};
+use wire::mysql::{ColumnType, Command, Config, Event, Feature, ScanOutcome, Template, command};
 
 use super::my_client::Client;
 use super::my_server::{client, client_with, root};
@@ -223,20 +223,4 @@ fn commands_may_be_sent_before_the_replies_came() {
         }
     }
     assert_eq!((rows, failed, client.scanner.pending()), (210, 1, 0));
-}
-
-#[test]
-fn mariadb_executes_what_it_prepares_in_one_go() {
-    let mut client = client();
-    let mut out = Vec::new();
-    command::prepare("SELECT 1 FROM accounts WHERE aid <= ?", &mut out).unwrap();
-    Template::new(LAST_PREPARED, 1).encode(&[Value::Int(3)], &mut out).unwrap();
-    client.scanner.expect(Command::Prepare);
-    client.scanner.expect(Command::Execute);
-    client.send(&out);
-    let ScanOutcome::Done { reply, .. } = client.outcome() else { panic!("it failed") };
-    assert!(reply.prepared.is_some());
-    let ScanOutcome::Done { reply, .. } = client.outcome() else { panic!("it failed") };
-    assert_eq!(reply.rows, 3);
-    assert_eq!(client.query("SELECT 1").unwrap().rows, 1);
 }

@@ -48,7 +48,7 @@ impl Client {
                 }
                 Progress::Ready(session) => {
                     let scanner = session.scanner();
-                    let input = session.leftover().to_vec();
+                    let input = session.leftover.to_vec();
                     let session = *session;
                     return Ok(Self { transport, session, scanner, input, transcript: Vec::new(), chunk });
                 }

@@ -1,9 +1,7 @@
 //! Whatever a server sends: no panic, no standstill, no memory without end, and the same events in chunks of any size.
 
 use proptest::prelude::*;
-use wire::postgres::{
-    ChannelBinding, Config, Encryption, Event, Handshake, Progress, Rows, ScanOutcome, Scanner, decode, oid,
-};
+use wire::postgres::{ChannelBinding, Config, Encryption, Event, Handshake, Progress, Rows, ScanOutcome, Scanner};
 use wire::{Limits, WireError};
 
 use super::fuzz::{Rng, chunks, mutate};
@@ -86,14 +84,7 @@ fn events(chunks: &[&[u8]], rows: Rows) -> Vec<String> {
 
 fn touch(event: &Event<'_>) {
     match event {
-        Event::Row(row) => {
-            for column in row.iter() {
-                for oid in [oid::INT2, oid::INT4, oid::INT8, oid::FLOAT8, oid::TEXT, oid::BOOL] {
-                    let _ = decode(column, oid, wire::postgres::Format::Binary);
-                }
-            }
-            assert_eq!(row.iter().count(), row.len());
-        }
+        Event::Row(row) => assert_eq!(row.iter().count(), row.len()),
         Event::Columns(fields) => assert_eq!(fields.iter().count(), fields.len()),
         Event::ParameterTypes(types) => assert_eq!(types.iter().count(), types.len()),
         _ => {}
@@ -117,8 +108,8 @@ fn outcomes(chunks: &[&[u8]]) -> Vec<String> {
                     seen.push(format!("{error} {reply:?}"));
                     consumed
                 }
-                Ok(ScanOutcome::CopyIn { start, consumed }) => {
-                    seen.push(format!("{start:?}"));
+                Ok(ScanOutcome::CopyIn { consumed }) => {
+                    seen.push("COPY".to_owned());
                     consumed
                 }
                 Ok(ScanOutcome::Fatal(error)) => {

@@ -1,7 +1,7 @@
 //! Prepared, unprepared and simple statements; values there and back.
 
 use wire::Value;
-use wire::postgres::{DescribePortal, Event, Format, Statement, Template, TemplateOptions, decode, frontend, oid};
+use wire::postgres::{DescribePortal, Event, Statement, Template, TemplateOptions, frontend, oid};
 
 use super::pg_client::Client;
 use super::pg_server::trusted;
@@ -110,41 +110,6 @@ fn the_server_judges_what_does_not_fit() {
     ] {
         assert_eq!(echo(&mut client, type_name, value), Err(state.to_owned()), "{type_name} {value:?}");
     }
-}
-
-#[test]
-fn columns_are_decoded_in_both_formats() {
-    let mut client = trusted();
-    let sql = "SELECT 7::int2, -7::int4, 7::int8, 0.5::float4, 0.25::float8, true, 'x'::text, NULL::int, 1.5::numeric";
-    let expected = [
-        Value::Int(7),
-        Value::Int(-7),
-        Value::Int(7),
-        Value::Float(0.5),
-        Value::Float(0.25),
-        Value::Bool(true),
-        Value::Text("x"),
-        Value::Null,
-    ];
-    let options =
-        TemplateOptions { results: Format::Binary, describe: DescribePortal::Include, ..TemplateOptions::default() };
-    let template = Template::new(Statement::Unprepared(sql), &[], options).unwrap();
-    let mut out = Vec::new();
-    template.encode(&[], &mut out).unwrap();
-    let (mut columns, mut rows) = (Vec::new(), 0);
-    client.events(&out, |event| match event {
-        Event::Columns(fields) => columns = fields.iter().map(|field| (field.type_oid, field.format)).collect(),
-        Event::Row(row) => {
-            rows += 1;
-            let values = row.iter().zip(&columns).map(|(bytes, &(oid, format))| decode(bytes, oid, format).unwrap());
-            let values: Vec<_> = values.collect();
-            assert_eq!(values[..8], expected);
-            assert!(matches!(values[8], Value::Bytes(_)));
-        }
-        _ => {}
-    });
-    assert_eq!((columns.len(), rows), (9, 1));
-    assert_eq!(client.column("SELECT 1.5::numeric"), [Some("1.5".to_owned())]);
 }
 
 #[test]

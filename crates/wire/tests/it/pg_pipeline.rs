@@ -92,14 +92,13 @@ fn a_portal_can_be_read_in_pieces() {
     frontend::execute("c", 10, &mut out).unwrap();
     frontend::execute("c", 0, &mut out).unwrap();
     frontend::sync(&mut out);
-    let (mut rows, mut suspended) = (0, 0);
+    let mut rows = 0;
     client.events(&out, |event| match event {
         Event::Row(_) => rows += 1,
-        Event::PortalSuspended => suspended += 1,
         Event::Error(error) => panic!("{error}"),
         _ => {}
     });
-    assert_eq!((rows, suspended), (1000, 1));
+    assert_eq!(rows, 1000);
     assert_eq!(client.scanner.rows_seen(), 1000);
     client.query("ROLLBACK").unwrap();
 }

@@ -174,7 +174,7 @@ fn listen(scanner: &mut Scanner, pieces: &[&[u8]]) -> std::result::Result<(Heard
 #[test]
 fn an_answer_is_the_same_in_chunks_of_any_size() {
     let session = logged_in();
-    assert_eq!((session.packet_bytes(), session.version()), (512, (16, 0, 1025)));
+    assert_eq!((session.packet_bytes, session.version), (512, (16, 0, 1025)));
     for packet_bytes in [20, 64, 512, 4096] {
         let (bytes, count) = transcript(packet_bytes);
         let whole = listen(&mut session.scanner(), &[&bytes]).unwrap();

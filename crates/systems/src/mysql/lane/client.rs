@@ -51,7 +51,7 @@ pub(crate) fn log_in(
             }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
-                let mut early = session.leftover();
+                let mut early = session.leftover.as_slice();
                 while scanner.next(&mut early)?.is_some() {}
                 asker.link.set_deadline(None)?;
                 return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
@@ -84,7 +84,7 @@ impl Protocol for Spoken {
     fn into_opened(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
         client.lift_limit()?;
-        let (status, thread_id) = (client.status(), client.protocol.session.thread_id());
+        let (status, thread_id) = (client.status(), client.protocol.session.thread_id);
         client.protocol.scanner.set_rows(Rows::Skip);
         Ok(Opened {
             link: client.asker.link,
@@ -101,7 +101,7 @@ impl Client {
     /// Session state.
     fn status(&self) -> ServerStatus {
         match self.protocol.scanner.reply().status {
-            status if status == ServerStatus::default() => self.protocol.session.status(),
+            status if status == ServerStatus::default() => self.protocol.session.status,
             status => status,
         }
     }

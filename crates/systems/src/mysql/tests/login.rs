@@ -61,7 +61,7 @@ fn logins_that_fail(server: &MySqlSystem, refused: Refused<'_>) {
 }
 
 fn every_way_to_log_in(server: &MySqlSystem) {
-    if server.client().unwrap().protocol.session.flavor() == wire::mysql::Flavor::MariaDb {
+    if server.client().unwrap().protocol.session.flavor == wire::mysql::Flavor::MariaDb {
         server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')"));
         server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");
         let system = open(&server.url("edward", PASSWORD, ""), &[], Consent::OwnOnly).unwrap();

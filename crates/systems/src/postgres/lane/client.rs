@@ -77,7 +77,7 @@ pub(crate) fn log_in(
             }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
-                let mut early = session.leftover();
+                let mut early = session.leftover.as_slice();
                 while scanner.next(&mut early)?.is_some() {}
                 // An index of a large table takes as long as it takes.
                 asker.be_patient()?;
@@ -126,7 +126,7 @@ impl Protocol for Spoken {
             Statements::Simple => Vec::new(),
         };
         client.lift_limit()?;
-        let connection = Connection::new(client.protocol.scanner, encoded, client.protocol.session.process_id());
+        let connection = Connection::new(client.protocol.scanner, encoded, client.protocol.session.process_id);
         Ok(Opened { link: client.asker.link, connection })
     }
 
@@ -151,7 +151,7 @@ impl Client {
                     Event::Ready(status) => {
                         return refusal.map_or(Ok(Until::Ready(status)), |e| Err(AskError::Server(e)));
                     }
-                    Event::CopyIn(_) => return Ok(Until::CopyIn),
+                    Event::CopyIn => return Ok(Until::CopyIn),
                     Event::Error(error) => refusal = refusal.or(Some(error)),
                     event => on_event(event),
                 }
@@ -201,7 +201,7 @@ impl Client {
                     Event::CopyData(data) => take(data).map_err(CopyError::Taker)?,
                     Event::Error(error) => refusal = refusal.or(Some(error)),
                     Event::Ready(_) => return refusal.map_or(Ok(()), |error| Err(AskError::Server(error).into())),
-                    Event::CopyIn(_) => return Err(WireError::Protocol("the server wants data").into()),
+                    Event::CopyIn => return Err(WireError::Protocol("the server wants data").into()),
                     _ => {}
                 }
             }

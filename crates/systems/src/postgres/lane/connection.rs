@@ -144,7 +144,7 @@ impl Connection {
                 Ok(Some(Event::Columns(fields))) => {
                     self.described = true;
                     let Some(result) = self.kept.begin() else { return Step::End(without_end()) };
-                    let names = fields.iter().map(|field| String::from_utf8_lossy(field.name).into_owned());
+                    let names = fields.iter().map(|name| String::from_utf8_lossy(name).into_owned());
                     result.columns.extend(names);
                 }
                 Ok(Some(Event::Row(row))) => {
@@ -162,7 +162,7 @@ impl Connection {
                 }
                 Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| error.op_error()),
                 Ok(Some(Event::Ready(status))) => return Step::Ready(status),
-                Ok(Some(Event::CopyIn(_))) => return Step::CopyIn,
+                Ok(Some(Event::CopyIn)) => return Step::CopyIn,
                 Ok(Some(_)) => {}
                 Err(error) => return Step::End(lost(&error)),
             }

@@ -218,7 +218,7 @@ impl<'a> SqlServerBackups<'a> {
 }
 
 fn release(client: &Client) -> u32 {
-    u32::from(client.protocol.session.version().0)
+    u32::from(client.protocol.session.version.0)
 }
 
 /// For failures.

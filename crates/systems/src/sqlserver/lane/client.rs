@@ -127,7 +127,7 @@ pub(crate) fn log_in(socket: Socket, config: Config, tls: &Tls, patience: Durati
             Progress::Redirect { host, port } => return Ok(LoggedIn::Elsewhere(host, port)),
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
-                scanner.scan(session.leftover(), &mut wire::tds::Ignore)?;
+                scanner.scan(&session.leftover, &mut wire::tds::Ignore)?;
                 asker.link.set_deadline(None)?;
                 let protocol = Spoken { session: *session, scanner };
                 return Ok(LoggedIn::Here(Box::new(Client { asker, out, protocol })));
