@@ -1,3 +1,12 @@
+use std::collections::BTreeSet;
+
+use wire::{Limits, WireError};
+
+pub const LIMITS: Limits =
+    Limits { message_bytes: 20_000, handshake_message_bytes: 2000, handshake_total_bytes: 8000, retained_bytes: 100 };
+/// A vector may hold up to twice what was put into it.
+pub const MEMORY_BOUND_BYTES: usize = 2 * 20_000 + 16;
+
 /// A small generator (SplitMix64); quality does not matter here, repeatability does.
 pub struct Rng(u64);
 
@@ -58,6 +67,38 @@ pub fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
                 bytes.splice(to..to, copied);
             }
         }
+    }
+}
+
+/// Noise, the stream as it is, or damaged.
+pub fn some(rng: &mut Rng, valid: &[u8]) -> Vec<u8> {
+    let mut bytes = valid.to_vec();
+    match rng.below(8) {
+        0 => {
+            let count = rng.below(600);
+            bytes = rng.bytes(count);
+        }
+        1 => {}
+        _ => mutate(rng, &mut bytes),
+    }
+    bytes
+}
+
+/// Some handshakes succeed, and the others fail in each of these ways.
+pub fn hostile_handshakes_end(handshake: impl Fn(&mut Rng) -> Result<(), WireError>, expected: [&str; 6]) {
+    let (mut in_count, mut errors) = (0, BTreeSet::new());
+    for seed in 0..4000 {
+        match handshake(&mut Rng::new(seed)) {
+            Ok(()) => in_count += 1,
+            Err(error) => {
+                let text = format!("{error:?}");
+                errors.insert(text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned());
+            }
+        }
+    }
+    assert!(in_count > 100, "{in_count}");
+    for word in expected {
+        assert!(errors.contains(word), "{word} never happened: {errors:?}");
     }
 }
 

@@ -1,13 +1,12 @@
 //! Whatever a server sends: no panic, no standstill, no memory without end, and the same events in chunks of any size.
 
-use proptest::prelude::*;
+use wire::WireError;
 use wire::mysql::{
     ColumnType, Command, Config, Encryption, Event, Handshake, Medium, Progress, PublicKey, Rows, ScanOutcome, Scanner,
     capability, kind,
 };
-use wire::{Limits, WireError};
 
-use super::fuzz::{Rng, chunks, mutate};
+use super::fuzz::{self, LIMITS, MEMORY_BOUND_BYTES, Rng, chunks, mutate};
 
 pub fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&(payload.len() as u32).to_le_bytes()[..3], &[sequence], payload].concat()
@@ -34,10 +33,6 @@ pub fn greeting(plugin: &str, capabilities: u64, seed: &[u8; 20]) -> Vec<u8> {
 
 /// What MySQL 8 can do, without TLS.
 pub const MYSQL_8: u64 = 0x01ff_f7ff;
-const LIMITS: Limits =
-    Limits { message_bytes: 20_000, handshake_message_bytes: 2000, handshake_total_bytes: 8000, retained_bytes: 100 };
-/// A vector may hold up to twice what was put into it.
-const MEMORY_BOUND_BYTES: usize = 2 * 20_000 + 16;
 
 /// What a server can do, as far as it changes how replies look.
 const FRAMINGS: [u64; 4] = [
@@ -204,14 +199,7 @@ fn damaged_streams_break_nothing() {
     for seed in 0..4000 {
         let mut rng = Rng::new(seed);
         let at = rng.below(FRAMINGS.len());
-        let bytes = if seed % 8 == 0 {
-            let count = rng.below(300);
-            rng.bytes(count)
-        } else {
-            let mut bytes = valid[at].clone();
-            mutate(&mut rng, &mut bytes);
-            bytes
-        };
+        let bytes = fuzz::some(&mut rng, &valid[at]);
         same_in_chunks(FRAMINGS[at], &bytes, &chunks(&mut rng, &bytes));
     }
 }
@@ -331,44 +319,6 @@ fn some_packet(rng: &mut Rng) -> Vec<u8> {
 
 #[test]
 fn hostile_handshakes_end() {
-    let (mut in_count, mut errors) = (0, std::collections::BTreeSet::new());
-    for seed in 0..4000 {
-        match hostile_handshake(&mut Rng::new(seed)) {
-            Ok(()) => in_count += 1,
-            Err(error) => {
-                let text = format!("{error:?}");
-                errors.insert(text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned());
-            }
-        }
-    }
-    assert!(in_count > 100, "{in_count}");
-    for word in ["InsecureTransport", "Protocol", "TlsRefused", "RefusedByMysql", "TooLarge", "Unexpected"] {
-        assert!(errors.contains(word), "{word} never happened: {errors:?}");
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cuts_give_the_same_events(cuts in proptest::collection::vec(1usize..200, 1..40), framing in 0usize..4) {
-        let bytes = transcript(FRAMINGS[framing]);
-        let mut rest = bytes.as_slice();
-        let mut chunks = Vec::new();
-        for cut in cuts.iter().cycle() {
-            if rest.is_empty() {
-                break;
-            }
-            let (chunk, after) = rest.split_at((*cut).min(rest.len()));
-            chunks.push(chunk);
-            rest = after;
-        }
-        same_in_chunks(FRAMINGS[framing], &bytes, &chunks);
-    }
-
-    #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..600), framing in 0usize..4) {
-        let halves = bytes.split_at(bytes.len() / 2);
-        same_in_chunks(FRAMINGS[framing], &bytes, &[halves.0, halves.1]);
-    }
+    let ways = ["InsecureTransport", "Protocol", "TlsRefused", "RefusedByMysql", "TooLarge", "Unexpected"];
+    fuzz::hostile_handshakes_end(hostile_handshake, ways);
 }

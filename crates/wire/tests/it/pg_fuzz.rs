@@ -1,15 +1,9 @@
 //! Whatever a server sends: no panic, no standstill, no memory without end, and the same events in chunks of any size.
 
-use proptest::prelude::*;
 use wire::postgres::{ChannelBinding, Config, Encryption, Event, Handshake, Progress, Rows, ScanOutcome, Scanner};
 use wire::{Limits, WireError};
 
-use super::fuzz::{Rng, chunks, mutate};
-
-const LIMITS: Limits =
-    Limits { message_bytes: 20_000, handshake_message_bytes: 2000, handshake_total_bytes: 8000, retained_bytes: 100 };
-/// A vector may hold up to twice what was put into it.
-const MEMORY_BOUND_BYTES: usize = 2 * 20_000 + 16;
+use super::fuzz::{self, LIMITS, MEMORY_BOUND_BYTES, Rng, chunks, mutate};
 
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     [&[tag][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
@@ -151,14 +145,7 @@ fn damaged_streams_break_nothing() {
     let valid = transcript();
     for seed in 0..4000 {
         let mut rng = Rng::new(seed);
-        let bytes = if seed % 8 == 0 {
-            let count = rng.below(300);
-            rng.bytes(count)
-        } else {
-            let mut bytes = valid.clone();
-            mutate(&mut rng, &mut bytes);
-            bytes
-        };
+        let bytes = fuzz::some(&mut rng, &valid);
         same_in_chunks(&bytes, &chunks(&mut rng, &bytes));
     }
 }
@@ -223,7 +210,8 @@ fn endless_rows_and_oversized_lengths_are_bounded() {
 }
 
 /// Damages a server's part of a handshake with a real client.
-fn hostile_handshake(rng: &mut Rng, encryption: Encryption) -> Result<(), WireError> {
+fn hostile_handshake(rng: &mut Rng) -> Result<(), WireError> {
+    let encryption = [Encryption::Off, Encryption::Prefer, Encryption::Require, Encryption::Direct][rng.below(4)];
     let config = Config {
         password: Some("secret".into()),
         encryption,
@@ -291,26 +279,8 @@ fn reply_to(rng: &mut Rng, request: &[u8]) -> Vec<u8> {
 
 #[test]
 fn hostile_handshakes_end() {
-    let (mut in_count, mut errors) = (0, std::collections::BTreeSet::new());
-    for seed in 0..4000 {
-        let mut rng = Rng::new(seed);
-        let encryption = [Encryption::Off, Encryption::Prefer, Encryption::Require, Encryption::Direct][rng.below(4)];
-        match hostile_handshake(&mut rng, encryption) {
-            Ok(()) => in_count += 1,
-            Err(error) => {
-                errors.insert(variant(&error));
-            }
-        }
-    }
-    assert!(in_count > 100, "{in_count}");
-    for word in ["Authentication", "Protocol", "TlsRefused", "RefusedByPostgres", "TooLarge", "Unexpected"] {
-        assert!(errors.contains(word), "{word} never happened: {errors:?}");
-    }
-}
-
-fn variant(error: &WireError) -> String {
-    let text = format!("{error:?}");
-    text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned()
+    let ways = ["Authentication", "Protocol", "TlsRefused", "RefusedByPostgres", "TooLarge", "Unexpected"];
+    fuzz::hostile_handshakes_end(hostile_handshake, ways);
 }
 
 #[test]
@@ -347,30 +317,4 @@ fn a_false_server_is_caught() {
     let parameter = message(b'S', &[&b"n\0"[..], &[b'v'; 1000], b"\0"].concat());
     let error = (0..1000).find_map(|_| handshake.receive(&parameter, &mut out).err());
     assert!(matches!(error, Some(WireError::TooLarge { what: "a handshake", .. })));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_cuts_give_the_same_events(cuts in proptest::collection::vec(1usize..400, 1..40)) {
-        let bytes = transcript();
-        let mut rest = bytes.as_slice();
-        let mut chunks = Vec::new();
-        for cut in cuts.iter().cycle() {
-            if rest.is_empty() {
-                break;
-            }
-            let (chunk, after) = rest.split_at((*cut).min(rest.len()));
-            chunks.push(chunk);
-            rest = after;
-        }
-        same_in_chunks(&bytes, &chunks);
-    }
-
-    #[test]
-    fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        let halves = bytes.split_at(bytes.len() / 2);
-        same_in_chunks(&bytes, &[halves.0, halves.1]);
-    }
 }

@@ -5,12 +5,10 @@ use wire::tds::{
     Cell, Column, Config, Done, Encryption, Handshake, Medium, Progress, Row, Scan, Scanner, ServerMessage, Session,
     Sink, TlsScope, unwrap_tls, wrap_tls,
 };
-use wire::{Limits, Result, WireError};
+use wire::{Result, WireError};
 
-use super::fuzz::{Rng, chunks, mutate};
+use super::fuzz::{LIMITS, Rng, chunks, mutate};
 
-const LIMITS: Limits =
-    Limits { message_bytes: 20_000, handshake_message_bytes: 2000, handshake_total_bytes: 8000, retained_bytes: 100 };
 /// A vector may hold up to twice what was put into it; the description of columns is kept beside it.
 const MEMORY_BOUND_BYTES: usize = 2 * 20_000 + 200 + 40_000;
 
