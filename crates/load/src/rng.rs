@@ -1,47 +1,26 @@
 //! Seeded random numbers for load.
 
-/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), seeded
-/// by splitmix64. A seed's numbers are part of results and must never change.
-#[derive(Clone, Debug)]
-pub struct Rng {
-    state: [u64; 4],
-}
+pub use stats::rng::split_mix;
 
-/// One step of splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
+#[derive(Clone, Debug)]
+pub struct Rng(stats::rng::Rng);
 
 impl Rng {
     pub fn new(seed: u64) -> Rng {
-        let mut mix = seed;
-        Rng { state: std::array::from_fn(|_| splitmix64(&mut mix)) }
+        Rng(stats::rng::Rng::new(seed))
     }
 
     /// Independent of other streams' progress, so that shards need no coordination and retries repeat values.
     pub fn of_transaction(seed: u64, client: u32, index: u64) -> Rng {
         let mut mix = seed;
-        let mut key = splitmix64(&mut mix) ^ u64::from(client);
-        let key = splitmix64(&mut key) ^ index;
+        let mut key = split_mix(&mut mix) ^ u64::from(client);
+        let key = split_mix(&mut key) ^ index;
         Rng::new(key)
     }
 
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
-        let s = &mut self.state;
-        let result = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
-        let t = s[1] << 17;
-        s[2] ^= s[0];
-        s[3] ^= s[1];
-        s[1] ^= s[2];
-        s[0] ^= s[3];
-        s[2] ^= t;
-        s[3] = s[3].rotate_left(45);
-        result
+        self.0.next_u64()
     }
 
     /// Uniform in `lo..=hi`; `lo > hi` gives `lo`.
@@ -66,7 +45,7 @@ impl Rng {
 
     /// In [0, 1), with 53 random bits.
     pub fn unit(&mut self) -> f64 {
-        (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.next_f64()
     }
 
     /// Standard normal (Box and Muller, 1958).

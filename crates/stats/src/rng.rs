@@ -1,7 +1,8 @@
-//! A small generator for resampling: the same seed gives the same p-value on every platform.
+//! A small generator: the same seed gives the same load, and the same p-value, on every platform.
 
 /// xoshiro256**, seeded through SplitMix64 (Blackman & Vigna, "Scrambled linear pseudorandom number generators",
-/// ACM TOMS 47, 2021; reference code at prng.di.unimi.it, public domain). Not for secrets.
+/// ACM TOMS 47, 2021; reference code at prng.di.unimi.it, public domain). Not for secrets. A seed's numbers are part of
+/// results and must never change.
 #[derive(Debug, Clone)]
 pub struct Rng {
     state: [u64; 4],
@@ -15,6 +16,7 @@ impl Rng {
     }
 
     /// The next 64 uniform bits.
+    #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let out = s[1].wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -29,6 +31,7 @@ impl Rng {
     }
 
     /// Uniform in [0, 1), with 53 random bits.
+    #[inline]
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -41,7 +44,8 @@ impl Rng {
 }
 
 /// One step of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
-fn split_mix(counter: &mut u64) -> u64 {
+#[inline]
+pub fn split_mix(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *counter;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use load::rng::split_mix;
+
 /// xoroshiro128** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), its
 /// state filled by splitmix64 (Steele, Lea and Flood, OOPSLA 2014): PostgreSQL's generator from version 15 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,18 +17,10 @@ pub struct Generator {
 /// Replaces an all-zero state, which would produce only zeros: Knuth's constants.
 const NEVER_ZERO: Generator = Generator { s0: 0x5851_f42d_4c95_7f2d, s1: 0x1405_7b7e_f767_814f };
 
-fn splitmix64(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 impl Generator {
     pub fn new(seed: u64) -> Generator {
         let mut mix = seed;
-        let generator = Generator { s0: splitmix64(&mut mix), s1: splitmix64(&mut mix) };
+        let generator = Generator { s0: split_mix(&mut mix), s1: split_mix(&mut mix) };
         if generator.s0 == 0 && generator.s1 == 0 { NEVER_ZERO } else { generator }
     }
 
