@@ -97,7 +97,7 @@ impl Stopwatch {
 
 /// Of étalon's process and the server.
 fn cpu_s(system: &dyn System) -> Result<f64, String> {
-    let own = host::cpu::process_cpu()?.total().as_secs_f64();
+    let own = host::cpu::process_cpu()?.as_secs_f64();
     match system.placement() {
         Placement::InProcess | Placement::OwnThreads => Ok(own),
         Placement::Server => Ok(own + system.server_cpu_s()?),

@@ -169,7 +169,7 @@ impl ServerCounters for SystemCounters<'_> {
 
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.0.placement() {
-            Placement::OwnThreads => Ok(host::cpu::process_cpu()?.total().as_secs_f64()),
+            Placement::OwnThreads => Ok(host::cpu::process_cpu()?.as_secs_f64()),
             Placement::InProcess | Placement::Server => self.0.server_cpu_s(),
         }
     }

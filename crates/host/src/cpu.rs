@@ -4,20 +4,6 @@ use std::time::Duration;
 
 use crate::clock;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTimes {
-    /// In user space.
-    pub user: Duration,
-    /// In the kernel on its behalf.
-    pub system: Duration,
-}
-
-impl CpuTimes {
-    pub fn total(self) -> Duration {
-        self.user + self.system
-    }
-}
-
 /// User and system.
 #[cfg(unix)]
 pub fn thread_cpu() -> Result<Duration, String> {
@@ -27,20 +13,20 @@ pub fn thread_cpu() -> Result<Duration, String> {
 
 /// All threads, ended ones too.
 #[cfg(unix)]
-pub fn process_cpu() -> Result<CpuTimes, String> {
-    use nix::sys::resource::{UsageWho, getrusage};
-    use nix::sys::time::TimeValLike;
-    let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|cause| format!("getrusage failed: {cause}"))?;
-    let duration = |time: nix::sys::time::TimeVal| Duration::from_micros(time.num_microseconds().max(0) as u64);
-    Ok(CpuTimes { user: duration(usage.user_time()), system: duration(usage.system_time()) })
+pub fn process_cpu() -> Result<Duration, String> {
+    used(nix::sys::resource::UsageWho::RUSAGE_SELF)
 }
 
 /// CPU time of child processes that ended and were waited for, and of theirs: two readings around a tool give its own.
 #[cfg(unix)]
 pub fn ended_children_cpu() -> Result<Duration, String> {
-    use nix::sys::resource::{UsageWho, getrusage};
+    used(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)
+}
+
+#[cfg(unix)]
+fn used(who: nix::sys::resource::UsageWho) -> Result<Duration, String> {
     use nix::sys::time::TimeValLike;
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).map_err(|cause| format!("getrusage failed: {cause}"))?;
+    let usage = nix::sys::resource::getrusage(who).map_err(|cause| format!("getrusage failed: {cause}"))?;
     let us = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     Ok(Duration::from_micros(us.max(0) as u64))
 }
@@ -52,14 +38,7 @@ pub fn ended_children_cpu() -> Result<Duration, String> {
 
 /// Counted in clock ticks (15.6 ms).
 #[cfg(windows)]
-pub fn thread_cpu() -> Result<Duration, String> {
-    crate::system::windows::thread_cpu().map(CpuTimes::total)
-}
-
-#[cfg(windows)]
-pub fn process_cpu() -> Result<CpuTimes, String> {
-    crate::system::windows::process_cpu()
-}
+pub use crate::system::windows::{process_cpu, thread_cpu};
 
 /// Threads that can run at once: logical processors within affinity and the control group's quota.
 pub fn available_cores() -> usize {
@@ -79,14 +58,10 @@ pub struct CpuSample {
 pub struct MachineCpu {
     /// Everything except waiting for disks; with interrupts.
     pub busy_share: f64,
-    /// Of étalon and the process trees given to the samples.
-    pub own_share: f64,
-    /// Of everybody else, without interrupts: the load that disturbs a run.
+    /// Of all but étalon and the process trees given to the samples, without interrupts: the load that disturbs a run.
     pub foreign_share: f64,
     /// Taken by the hypervisor while this machine wanted to run.
     pub steal_share: f64,
-    /// Of all interrupts, étalon's own network traffic among them.
-    pub interrupt_share: f64,
     /// The logical processors' time that the shares refer to.
     pub of_core_seconds: f64,
 }
@@ -108,7 +83,7 @@ impl CpuSample {
     /// With étalon and the process trees under `servers` as "own".
     pub fn take_with(servers: &[u32]) -> CpuSample {
         let trees = servers.iter().map(|&pid| crate::process::tree_cpu(pid)).sum::<Result<Duration, String>>();
-        let own = trees.and_then(|servers| Ok(process_cpu()?.total() + servers));
+        let own = trees.and_then(|servers| Ok(process_cpu()? + servers));
         CpuSample { at_ns: clock::now_ns(), machine: machine_times(), own }
     }
 
@@ -135,11 +110,9 @@ fn shares(before: &MachineTimes, after: &MachineTimes, own: Duration) -> Option<
     let share = |part: Duration| part.as_secs_f64() / all.as_secs_f64();
     Some(MachineCpu {
         busy_share: share(busy),
-        own_share: share(own),
         // Own time is exact and the machine's in ticks: the difference may fall below zero.
         foreign_share: share(busy.saturating_sub(interrupts).saturating_sub(own)),
         steal_share: share(steal),
-        interrupt_share: share(interrupts),
         of_core_seconds: all.as_secs_f64(),
     })
 }
@@ -194,10 +167,8 @@ mod tests {
         let cpu = shares(&before, &after, Duration::from_millis(500)).unwrap();
         assert!((cpu.of_core_seconds - 2.0).abs() < 1e-9);
         assert!((cpu.busy_share - 0.45).abs() < 1e-9);
-        assert!((cpu.own_share - 0.25).abs() < 1e-9);
         assert!((cpu.foreign_share - 0.15).abs() < 1e-9);
         assert!((cpu.steal_share - 0.05).abs() < 1e-9);
-        assert!((cpu.interrupt_share - 0.05).abs() < 1e-9);
         assert_eq!(shares(&before, &before, Duration::ZERO), None);
     }
 
@@ -216,12 +187,12 @@ mod tests {
 
     #[test]
     fn work_is_counted_as_this_threads_and_this_process() {
-        let (thread, process) = (thread_cpu().unwrap(), process_cpu().unwrap().total());
+        let (thread, process) = (thread_cpu().unwrap(), process_cpu().unwrap());
         let mut sum = 0u64;
         while thread_cpu().unwrap() < thread + Duration::from_millis(30) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
-        assert!(process_cpu().unwrap().total() >= process + Duration::from_millis(20));
+        assert!(process_cpu().unwrap() >= process + Duration::from_millis(20));
         assert!(available_cores() >= 1);
     }
 

@@ -96,7 +96,7 @@ fn a_volume_that_was_left_mounted_is_unmounted_and_removed() {
     assert!(image.exists() && mount_point.join("something").exists());
     drop(busy);
     let removed = remove_abandoned(&found[0]).unwrap();
-    assert_eq!((removed.unmounted, removed.files), (vec![mount_point.clone()], vec![image.clone()]));
+    assert_eq!((removed.mounts, removed.files), (vec![mount_point.clone()], vec![image.clone()]));
     assert!(!mount_point.exists() && !image.exists() && !found[0].path.exists());
     assert!(!attached.exists(), "{device} is still attached");
     assert_eq!(find_abandoned_in(base.path()), []);

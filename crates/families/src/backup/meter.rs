@@ -48,7 +48,7 @@ impl Meter {
         let result = run()?;
         self.parts.push((name, started.elapsed().as_secs_f64()));
         if let (Ok(before), Ok(after)) = (own_before, host::cpu::process_cpu()) {
-            self.own_cpu_s += after.total().saturating_sub(before.total()).as_secs_f64();
+            self.own_cpu_s += after.saturating_sub(before).as_secs_f64();
         }
         let tools = tools_before.and_then(|before| Ok(host::cpu::ended_children_cpu()?.saturating_sub(before)));
         let so_far = self.tools_cpu_s.take().unwrap_or(Ok(0.0));

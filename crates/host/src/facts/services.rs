@@ -214,8 +214,7 @@ mod tests {
     use crate::system::Life;
 
     fn named(name: &str) -> ProcessEntry {
-        let (cpu, own_cpu) = (Duration::ZERO, Duration::ZERO);
-        ProcessEntry { pid: 7, parent: 1, name: name.to_owned(), started: 1, cpu, own_cpu, life: Life::Running }
+        ProcessEntry { pid: 7, parent: 1, name: name.to_owned(), started: 1, cpu: Duration::ZERO, life: Life::Running }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use windows as os;
 pub(crate) use limit::Group;
 pub use limit::{Bounds, Held, IoBound, Limit};
 pub use server::{Ended, ServerProcess, ServerSpec, StopSignal};
-pub use tree::{child_pids, is_alive, processes_cpu, start_mark, tree_cpu, tree_io, tree_pids};
+pub use tree::{is_alive, start_mark, tree_cpu, tree_io, tree_pids};
 pub use user::{User, chown, is_root, user_by_name};
 
 pub(crate) use server::SERVER_PIDS;

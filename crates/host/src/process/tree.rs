@@ -4,11 +4,6 @@ use std::time::Duration;
 use crate::disk::ProcIo;
 use crate::system::{Life, ProcessEntry, os};
 
-pub fn child_pids(pid: u32) -> Result<Vec<u32>, String> {
-    let table = os::processes()?;
-    Ok(table.iter().filter(|entry| entry.parent == pid && entry.pid != pid).map(|entry| entry.pid).collect())
-}
-
 /// Parents before children. Orphans are not found: they have another parent.
 pub fn tree_pids(pid: u32) -> Result<Vec<u32>, String> {
     let table = os::processes()?;
@@ -42,11 +37,6 @@ pub fn tree_io(pid: u32) -> Result<ProcIo, String> {
         }
     }
     Ok(sum)
-}
-
-/// Without their children.
-pub fn processes_cpu(pids: &[u32]) -> Result<Duration, String> {
-    pids.iter().map(|&pid| os::process(pid).map(|entry| entry.own_cpu)).sum()
 }
 
 /// Start time in the operating system's unit. A pid is reused; with the start mark it names one process.
@@ -85,7 +75,7 @@ mod tests {
     fn entry(pid: u32, parent: u32) -> ProcessEntry {
         let cpu = Duration::from_secs(u64::from(pid));
         let name = String::new();
-        ProcessEntry { pid, parent, name, started: 1, cpu, own_cpu: cpu, life: Life::Running }
+        ProcessEntry { pid, parent, name, started: 1, cpu, life: Life::Running }
     }
 
     #[test]
@@ -104,12 +94,11 @@ mod tests {
         assert!(is_alive(own, start_mark(own).unwrap()));
         assert!(!is_alive(own, start_mark(own).unwrap() + 1));
         assert!(tree_pids(own).unwrap().contains(&own));
-        assert!(tree_cpu(own).unwrap() >= processes_cpu(&[own]).unwrap().saturating_sub(Duration::from_secs(1)));
+        assert!(tree_cpu(own).unwrap() >= crate::cpu::process_cpu().unwrap().saturating_sub(Duration::from_secs(1)));
         if cfg!(target_os = "linux") {
             assert!(tree_io(own).unwrap().read_calls >= ProcIo::of(own).unwrap().read_calls.saturating_sub(1_000));
         }
         assert!(tree_io(u32::MAX - 7).is_err());
-        assert!(processes_cpu(&[own, u32::MAX - 7]).is_err());
         assert!(tree_cpu(u32::MAX - 7).is_err());
     }
 }

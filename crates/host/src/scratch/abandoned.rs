@@ -35,15 +35,6 @@ pub struct Abandoned {
     pub groups: Vec<PathBuf>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
-    pub path: PathBuf,
-    pub stopped: Vec<u32>,
-    pub unmounted: Vec<PathBuf>,
-    pub files: Vec<PathBuf>,
-    pub groups: Vec<PathBuf>,
-}
-
 /// In the usual places.
 pub fn find_abandoned() -> Vec<Abandoned> {
     Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect()
@@ -64,8 +55,8 @@ pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
 /// the folder. A volume's loop device detaches itself.
 ///
 /// Checks again first that the folder is abandoned. A server is stopped only if pid and start mark are those noted
-/// *and* it works in the folder or names it in its arguments.
-pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
+/// *and* it works in the folder or names it in its arguments. Returns what was removed.
+pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
     let Some(now) = judge(&abandoned.path) else {
         let tried = format!("remove {}", abandoned.path.display());
         return Err(HostError::unavailable(tried, "it is gone, or it is not an abandoned folder of this user"));
@@ -87,8 +78,7 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Removed, HostError> {
         group.remove()?;
     }
     remove_folder(&now.path)?;
-    let Abandoned { path, servers, mounts, files, groups, .. } = now;
-    Ok(Removed { path, stopped: servers, unmounted: mounts, files, groups })
+    Ok(now)
 }
 
 fn judge(path: &Path) -> Option<Abandoned> {

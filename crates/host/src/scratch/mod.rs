@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use abandoned::{Abandoned, Removed, find_abandoned, find_abandoned_in, remove_abandoned};
+pub use abandoned::{Abandoned, find_abandoned, find_abandoned_in, remove_abandoned};
 
 use crate::clock;
 use crate::disk;

@@ -70,14 +70,12 @@ fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     let time = |ticks: u64| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1)));
-    let own_cpu = time(number(14)? + number(15)?);
     Some(ProcessEntry {
         pid: pid.trim().parse().ok()?,
         parent: number(4)? as u32,
         name: name.to_owned(),
         started: number(22)?,
-        cpu: own_cpu + time(number(16)? + number(17)?),
-        own_cpu,
+        cpu: time(number(14)? + number(15)? + number(16)? + number(17)?),
         life: if matches!(*fields.first()?, "Z" | "X") { Life::Ended } else { Life::Running },
     })
 }
@@ -112,7 +110,6 @@ mod tests {
         let entry = parse_stat(line, 100).unwrap();
         assert_eq!((entry.pid, entry.parent, entry.name.as_str()), (812, 700, "a) b (c"));
         assert_eq!(entry.started, 98765);
-        assert_eq!(entry.own_cpu, Duration::from_secs(2));
         assert_eq!(entry.cpu, Duration::from_millis(2500));
         assert_eq!(entry.life, Life::Running);
         assert_eq!(parse_stat("812 (short) S 1", 100), None);

@@ -37,8 +37,6 @@ pub(crate) struct ProcessEntry {
     pub(crate) started: u64,
     /// With that of children waited for (Linux only).
     pub(crate) cpu: Duration,
-    /// Without children.
-    pub(crate) own_cpu: Duration,
     /// Zombie or not.
     pub(crate) life: Life,
 }

@@ -77,15 +77,13 @@ fn refreshed(which: ProcessesToUpdate<'_>, what: ProcessRefreshKind) -> Result<S
 }
 
 fn entry(process: &sysinfo::Process) -> ProcessEntry {
-    let cpu = Duration::from_millis(process.accumulated_cpu_time());
     let name = process.name().to_string_lossy();
     ProcessEntry {
         pid: process.pid().as_u32(),
         parent: process.parent().map_or(0, Pid::as_u32),
         name: name.strip_suffix(".exe").unwrap_or(&name).to_owned(),
         started: process.start_time(),
-        cpu,
-        own_cpu: cpu,
+        cpu: Duration::from_millis(process.accumulated_cpu_time()),
         life: match process.status() {
             ProcessStatus::Zombie | ProcessStatus::Dead => Life::Ended,
             _ => Life::Running,
@@ -103,7 +101,8 @@ mod tests {
         let own = std::process::id();
         let (here, proc) = (process(own).unwrap(), linux::process(own).unwrap());
         assert_eq!((here.pid, here.parent, here.life), (proc.pid, proc.parent, proc.life));
-        assert!(here.cpu.abs_diff(proc.own_cpu) < Duration::from_secs(1), "{here:?} {proc:?}");
+        let used = crate::cpu::process_cpu().unwrap();
+        assert!(here.cpu.abs_diff(used) < Duration::from_secs(1), "{here:?} {used:?}");
         assert_eq!(working_folder(own), linux::working_folder(own));
         assert!(processes().unwrap().iter().any(|entry| entry.pid == own));
         assert!(command_line(own).is_some_and(|words| !words.is_empty()));

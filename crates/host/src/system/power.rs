@@ -38,11 +38,6 @@ pub(crate) fn power() -> Result<Power, String> {
     }
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-pub(crate) fn power() -> Result<Power, String> {
-    Err("étalon does not read it on this operating system".to_owned())
-}
-
 #[cfg(any(target_os = "linux", test))]
 struct Supply {
     kind: String,

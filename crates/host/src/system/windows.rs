@@ -25,8 +25,6 @@ use windows_sys::Win32::System::Threading::{
 };
 use windows_sys::Win32::System::WindowsProgramming::{DRIVE_RAMDISK, DRIVE_REMOTE};
 
-use crate::cpu::CpuTimes;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Drive {
     Remote,
@@ -35,12 +33,12 @@ pub(crate) enum Drive {
     Other,
 }
 
-pub(crate) fn thread_cpu() -> Result<CpuTimes, String> {
+pub fn thread_cpu() -> Result<Duration, String> {
     // SAFETY: the pseudo handle of the current thread is always valid, and needs no closing.
     times("GetThreadTimes", |c, e, k, u| unsafe { GetThreadTimes(GetCurrentThread(), c, e, k, u) })
 }
 
-pub(crate) fn process_cpu() -> Result<CpuTimes, String> {
+pub fn process_cpu() -> Result<Duration, String> {
     // SAFETY: the pseudo handle of the current process is always valid, and needs no closing.
     times("GetProcessTimes", |c, e, k, u| unsafe { GetProcessTimes(GetCurrentProcess(), c, e, k, u) })
 }
@@ -175,12 +173,12 @@ const ZERO: FILETIME = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
 fn times(
     name: &str,
     call: impl FnOnce(*mut FILETIME, *mut FILETIME, *mut FILETIME, *mut FILETIME) -> i32,
-) -> Result<CpuTimes, String> {
+) -> Result<Duration, String> {
     let (mut created, mut ended, mut kernel, mut user) = (ZERO, ZERO, ZERO, ZERO);
     if call(&mut created, &mut ended, &mut kernel, &mut user) == 0 {
         return Err(last_error(name));
     }
-    Ok(CpuTimes { user: duration(user), system: duration(kernel) })
+    Ok(duration(user) + duration(kernel))
 }
 
 /// In steps of 100 ns.
