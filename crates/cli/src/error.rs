@@ -58,6 +58,13 @@ impl From<&Failure> for CliError {
     }
 }
 
+impl From<&formats::FormatError> for CliError {
+    fn from(error: &formats::FormatError) -> CliError {
+        let hint = error.hint().map(str::to_owned);
+        CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
+    }
+}
+
 impl From<store::StoreError> for CliError {
     fn from(error: store::StoreError) -> CliError {
         let hint = error.hint();

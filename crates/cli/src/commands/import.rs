@@ -8,18 +8,17 @@ use formats::pgbench::{AggregateRun, AggregateSummary, LogSummary, SeventhColumn
 use formats::{
     Experiment, FormatError, Imported, NotUnderstood, fio, hammerdb, pgbench, sqlio, sysbench, task_log, tidy,
 };
-use model::Plan;
 use report::Evidence;
 use report::number::count;
-use store::{EXTENSION, Header, Store};
+use store::{EXTENSION, Store};
 
-use super::run::{VERSION, command_line};
+use super::run::header;
 use crate::args::{ImportArgs, ImportFormat, Seventh};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// [`Header::build`] of an imported store.
+/// [`store::Header::build`] of an imported store.
 const BUILD: &str = report::evidence::IMPORTED;
 /// Unrecognised lines shown per file.
 const SHOWN_LINES: usize = 5;
@@ -36,7 +35,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     let inputs = inputs(args)?;
     let imports = read(args, &inputs, printer)?;
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let experiment = formats::into_experiment(&name, &imports).map_err(|error| user(&error))?;
+    let experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
     let path = with_extension(&args.output);
     keep(&path, &experiment)?;
     tell(&path, &experiment, &imports, printer);
@@ -262,13 +261,8 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
 }
 
 pub fn in_file(path: &Path, error: &FormatError) -> CliError {
-    let error = user(error);
+    let error = CliError::from(error);
     CliError { message: format!("{}: {}", path.display(), error.message), ..error }
-}
-
-fn user(error: &FormatError) -> CliError {
-    let hint = error.hint().map(str::to_owned);
-    CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
 }
 
 fn with_extension(path: &Path) -> PathBuf {
@@ -279,28 +273,15 @@ fn with_extension(path: &Path) -> PathBuf {
     }
 }
 
-fn header(plan: &Plan) -> Header {
-    Header {
-        etalon_version: VERSION.to_owned(),
-        build: BUILD.to_owned(),
-        created_unix_ms: host::clock::unix_ms(),
-        plan: plan.clone(),
-        plan_text: String::new(),
-        plan_path: None,
-        plan_hash: plan.hash(),
-        command: command_line(),
-    }
-}
-
 /// What a store of it would hold.
 pub fn evidence(experiment: Experiment) -> Evidence {
     let runs = experiment.repeated.into_iter().chain(experiment.runs).collect();
-    Evidence::of(header(&experiment.plan), runs, experiment.facts)
+    Evidence::of(header(BUILD, &experiment.plan), runs, experiment.facts)
 }
 
 /// On failure no file is left.
 fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
-    let header = header(&experiment.plan);
+    let header = header(BUILD, &experiment.plan);
     let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
     let mut store = Store::create(path, &header, &order)?;
     if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {

@@ -7,7 +7,7 @@ mod compare;
 mod doctor;
 mod export;
 mod gate;
-mod import;
+pub mod import;
 mod list;
 mod plan;
 mod report;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use report::barrel::Runs as Split;
 use report::text::{Runs, Style, TextOptions};
 use report::views::Family;
 use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing};
@@ -36,29 +37,41 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
     let options = Options::default();
     let html = path.with_extension("html");
     write_html(&store, &evidence, &options, &html)?;
-    match (format, called) {
-        (ResultFormat::Text, _) => print_set(&evidence, &options, Runs::Hidden, printer)?,
-        (ResultFormat::Pages, _) => printer.out(&family(&evidence, &report::pages::FAMILY, printer)?),
-        (ResultFormat::Spatial, _) => printer.out(&family(&evidence, &report::spatial::FAMILY, printer)?),
-        (ResultFormat::Backup, _) => printer.out(&family(&evidence, &report::backup::FAMILY, printer)?),
-        (ResultFormat::SuperSmack, Some(Called::Smack(called))) => {
-            printer.out(&barrel::render_called(&evidence, called)?);
-        }
-        (ResultFormat::SuperSmack, _) => printer.out(&barrel::render(&evidence, report::barrel::Runs::Together)),
-        (ResultFormat::Sqlio, Some(Called::Sqlio(called))) => {
-            printer.out(&sqlio::render(&evidence, &store, Some(called))?);
-        }
-        (ResultFormat::Sqlio, _) => printer.out(&sqlio::render(&evidence, &store, None)?),
+    match published(&evidence, &store, format, called, Split::Together, printer)? {
+        Some(text) => printer.out(&text),
+        None => print_set(&evidence, &options, Runs::Hidden, printer)?,
     }
     printer.note(&format!("\nstore:  {}\nreport: {}", path.display(), html.display()));
     Ok(())
+}
+
+/// As a published tool prints it; `None` for the comparison.
+pub fn published(
+    evidence: &Evidence,
+    store: &Store,
+    format: ResultFormat,
+    called: Option<&Called>,
+    split: Split,
+    printer: Printer,
+) -> Result<Option<String>, CliError> {
+    let text = match (format, called) {
+        (ResultFormat::Text, _) => return Ok(None),
+        (ResultFormat::Pages, _) => family(evidence, &report::pages::FAMILY, printer)?,
+        (ResultFormat::Spatial, _) => family(evidence, &report::spatial::FAMILY, printer)?,
+        (ResultFormat::Backup, _) => family(evidence, &report::backup::FAMILY, printer)?,
+        (ResultFormat::SuperSmack, Some(Called::Smack(called))) => barrel::render_called(evidence, called)?,
+        (ResultFormat::SuperSmack, _) => barrel::render(evidence, split),
+        (ResultFormat::Sqlio, Some(Called::Sqlio(called))) => sqlio::render(evidence, store, Some(called))?,
+        (ResultFormat::Sqlio, _) => sqlio::render(evidence, store, None)?,
+    };
+    Ok(Some(text))
 }
 
 /// Of a published table in one piece.
 const WHOLE_WIDTH: usize = 160;
 
 /// The tables of a workload, with verdicts if there are two systems.
-pub fn family(evidence: &Evidence, family: &Family, printer: Printer) -> Result<String, CliError> {
+fn family(evidence: &Evidence, family: &Family, printer: Printer) -> Result<String, CliError> {
     let set = judged(evidence, family.judged);
     // A file takes the published tables in one piece.
     let width = printer.known_width().unwrap_or(WHOLE_WIDTH);

@@ -212,21 +212,22 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// [`Header::build`] of what this étalon measures.
 pub const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-fn header(loaded: &Loaded) -> Header {
+/// Of a plan without a file.
+pub fn header(build: &str, plan: &Plan) -> Header {
     Header {
         etalon_version: VERSION.to_owned(),
-        build: BUILD.to_owned(),
+        build: build.to_owned(),
         created_unix_ms: host::clock::unix_ms(),
-        plan: loaded.plan.redacted(),
-        plan_text: model::plan::redact_text(&loaded.text, &loaded.plan),
-        plan_path: loaded.path.clone(),
-        plan_hash: loaded.plan.hash(),
+        plan: plan.clone(),
+        plan_text: String::new(),
+        plan_path: None,
+        plan_hash: plan.hash(),
         command: command_line(),
     }
 }
 
 /// With passwords masked, quoted for a shell.
-pub fn command_line() -> String {
+fn command_line() -> String {
     let args = std::env::args_os().skip(1).map(|arg| model::plan::redact_url(&arg.to_string_lossy()));
     let quoted = shlex::try_join(
         std::iter::once("etalon".to_owned()).chain(args).collect::<Vec<_>>().iter().map(String::as_str),
@@ -240,7 +241,13 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     let safe: String =
         name.chars().map(|c| if c.is_alphanumeric() || c == '-' || c == '_' { c } else { '-' }).take(60).collect();
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
-    let (header, order) = (header(loaded), loaded.plan.order());
+    let header = Header {
+        plan: loaded.plan.redacted(),
+        plan_text: model::plan::redact_text(&loaded.text, &loaded.plan),
+        plan_path: loaded.path.clone(),
+        ..header(BUILD, &loaded.plan)
+    };
+    let order = loaded.plan.order();
     let mut number = 1;
     loop {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };

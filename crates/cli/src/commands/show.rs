@@ -15,28 +15,17 @@ use crate::printer::Printer;
 use crate::source::BUILT_IN;
 
 pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
-    if let Some(plan) = BUILT_IN.iter().find(|plan| plan.name == args.what) {
-        let text = if printer.json {
-            json!({ "schema_version": 1, "name": plan.name, "text": plan.text }).to_string()
-        } else {
-            plan.text.to_owned()
-        };
-        printer.out(&text);
-        return Ok(Exit::Done);
-    }
-    if let Some(script) = smack::BUILT_IN.iter().find(|script| script.name == args.what) {
-        let text = if printer.json {
-            json!({ "schema_version": 1, "name": script.name, "text": script.text }).to_string()
-        } else {
-            script.text.to_owned()
-        };
-        printer.out(&text);
+    let plans = BUILT_IN.iter().map(|plan| (plan.name, plan.text));
+    let scripts = smack::BUILT_IN.iter().map(|script| (script.name, script.text));
+    if let Some((name, text)) = plans.clone().chain(scripts.clone()).find(|(name, _)| *name == args.what) {
+        let as_json = || json!({ "schema_version": 1, "name": name, "text": text }).to_string();
+        printer.out(&if printer.json { as_json() } else { text.to_owned() });
         return Ok(Exit::Done);
     }
     let path = Path::new(&args.what);
     if !path.exists() {
-        let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
-        let scripts: Vec<&str> = smack::BUILT_IN.iter().map(|script| script.name).collect();
+        let known: Vec<&str> = plans.map(|(name, _)| name).collect();
+        let scripts: Vec<&str> = scripts.map(|(name, _)| name).collect();
         return Err(CliError::user(format!("`{}` is neither a built-in plan or script nor a store", args.what)).hint(
             format!("built-in plans: {}; scripts in super-smack's language: {}", known.join(", "), scripts.join(", ")),
         ));

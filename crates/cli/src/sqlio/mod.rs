@@ -6,11 +6,11 @@ mod keys;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use formats::FormatError;
 use formats::sqlio::{BatchRun, Command, ParamLine, Pool, Wording, parse_command, parse_params, parse_script};
 use report::number::count;
 
 use crate::args::PlanSource;
+use crate::commands::import::in_file;
 use crate::error::CliError;
 
 pub use exact::render;
@@ -58,7 +58,7 @@ pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
         let error = CliError::user(format!("{own} among SQLIO's options"));
         return Err(error.hint("étalon's own options stand before SQLIO's: `etalon sqlio --sqlio-exact -kR …`"));
     }
-    let command = parse_command(words).map_err(|error| user(&error))?;
+    let command = parse_command(words).map_err(|error| CliError::from(&error))?;
     let run = BatchRun { line: 1, label: None, command, output: None, pause_s: 0 };
     let mut draft = Draft::default();
     draft.take(&run, None)?;
@@ -95,11 +95,6 @@ pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
     draft.finish(&stem, Some(path))
 }
 
-fn user(error: &FormatError) -> CliError {
-    let hint = error.hint().map(str::to_owned);
-    CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
-}
-
 /// The runs' common keys, without the depth.
 #[derive(Debug)]
 struct Group {
@@ -129,7 +124,7 @@ impl Draft {
     fn take(&mut self, run: &BatchRun, batch: Option<&Path>) -> Result<(), CliError> {
         let command = &run.command;
         let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
-        let pools = command.pools(params.as_deref()).map_err(|error| user(&error))?;
+        let pools = command.pools(params.as_deref()).map_err(|error| CliError::from(&error))?;
         if *self.seconds.get_or_insert(command.seconds) != command.seconds {
             let error = CliError::user(format!(
                 "a run of -s{} among runs of -s{}: the runs of an experiment are equally long",
@@ -221,8 +216,5 @@ fn read_params(name: &str, batch: Option<&Path>) -> Result<Vec<ParamLine>, CliEr
     let path = [Some(here.clone()), beside].into_iter().flatten().find(|path| path.is_file()).unwrap_or(here);
     let bytes = std::fs::read(&path)
         .map_err(|error| CliError::user(format!("cannot read the parameter file {name}: {error}")))?;
-    parse_params(&formats::text::decode(&bytes)).map_err(|error| {
-        let error = user(&error);
-        CliError { message: format!("{}: {}", path.display(), error.message), ..error }
-    })
+    parse_params(&formats::text::decode(&bytes)).map_err(|error| in_file(&path, &error))
 }
