@@ -20,7 +20,7 @@ use model::{Case, Facts, Mark, MarkKind, Plan, RunRecord};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
-use crate::generator::FleetGenerator;
+use crate::generator::{FleetGenerator, each};
 use crate::inbox::Inbox;
 use crate::link::Link;
 use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, prefix};
@@ -186,18 +186,8 @@ impl Fleet {
     /// Every agent must be there and speak this version.
     fn greet(&self) -> Result<(), Failure> {
         let link = &self.shared.link;
-        let greeted: Vec<Result<Answer, Failure>> = thread::scope(|scope| {
-            let mut handles = Vec::new();
-            for agent in &self.shared.agents {
-                handles.push(scope.spawn(move || link.call(agent, &Ask::Renew { of: None })));
-            }
-            let joined = |handle: thread::ScopedJoinHandle<'_, _>| match handle.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            handles.into_iter().map(joined).collect()
-        });
-        greeted.into_iter().try_for_each(|answer| answer.map(|_| ()))
+        let agents: Vec<&String> = self.shared.agents.iter().collect();
+        each(&agents, |_, agent| link.call(agent, &Ask::Renew { of: None })).map(|_| ())
     }
 }
 

@@ -52,9 +52,9 @@ struct Began {
 }
 
 /// Runs for every member in parallel. Returns all results, or the first failure.
-fn each<T: Send>(
-    members: &[Member<'_>],
-    work: impl Fn(usize, &Member<'_>) -> Result<T, Failure> + Sync,
+pub(crate) fn each<M: Sync, T: Send>(
+    members: &[M],
+    work: impl Fn(usize, &M) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
     let results: Vec<Result<T, Failure>> = thread::scope(|scope| {
         let work = &work;
