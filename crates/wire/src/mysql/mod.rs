@@ -33,4 +33,4 @@ pub use ok_packet::{OkPacket, ServerStatus};
 pub use row::{BinaryRow, TextRow};
 pub use scanner::{Command, Event, Prepared, Reply, Rows, ScanOutcome, Scanner};
 pub use session::{Flavor, Session};
-pub use template::{Request, Template};
+pub use template::Template;

@@ -37,16 +37,6 @@ impl<'a> Encoded<'a> {
         if matches!(value, Value::Unsigned(_)) { 0x80 } else { 0 }
     }
 
-    /// The bytes without a length before them; `None` is `NULL`.
-    #[inline]
-    pub(crate) fn bytes(&self) -> Option<&[u8]> {
-        match &self.payload {
-            Payload::Null => None,
-            Payload::Fixed(bytes) => Some(bytes.as_slice()),
-            Payload::Bytes(bytes) => Some(bytes),
-        }
-    }
-
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         match &self.payload {

@@ -34,7 +34,7 @@ pub use row::{Fields, ParameterTypes, Row};
 pub use scanner::{Reply, Rows, ScanOutcome, Scanner};
 pub use scram::ScramCache;
 pub use session::{Authentication, Session};
-pub use template::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
+pub use template::{DescribePortal, Ending, Statement, Template, TemplateOptions};
 
 /// How a parameter is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

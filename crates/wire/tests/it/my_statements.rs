@@ -25,13 +25,12 @@ fn both_protocols_find_the_same_row_in_every_framing() {
         let prepared = client.prepare("SELECT abalance FROM accounts WHERE aid = ?");
         assert_eq!((prepared.parameters, prepared.columns), (1, 1));
         let template = Template::new(prepared.statement_id, 1);
-        let mut request = template.request();
-        for aid in [1, 7, 1000, 1, 2] {
-            let reply = client.run(Command::Execute, request.patch(&template, &[Value::Int(aid)]).unwrap()).unwrap();
-            assert_eq!((reply.rows, reply.results), (1, 1));
+        for (aid, rows) in [(1, 1), (7, 1), (1000, 1), (1, 1), (2, 1), (1001, 0)] {
+            let mut request = Vec::new();
+            template.encode(&[Value::Int(aid)], &mut request).unwrap();
+            let reply = client.run(Command::Execute, &request).unwrap();
+            assert_eq!((reply.rows, reply.results), (rows, 1));
         }
-        let nothing = client.run(Command::Execute, request.patch(&template, &[Value::Int(1001)]).unwrap()).unwrap();
-        assert_eq!((nothing.rows, nothing.results), (0, 1));
         let mut out = Vec::new();
         command::query("SELECT abalance FROM accounts WHERE aid < 8", &mut out).unwrap();
         assert_eq!(client.run(Command::Query, &out).unwrap().rows, 7);

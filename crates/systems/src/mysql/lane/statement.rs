@@ -1,5 +1,5 @@
 use wire::WireError;
-use wire::mysql::{Column, ColumnType, Prepared, Request, Template};
+use wire::mysql::{Column, ColumnType, Prepared, Template};
 
 use crate::server::dialogue::with_values;
 use load::datum::Datum;
@@ -32,7 +32,7 @@ pub(super) enum Form {
 /// Prepared on one connection.
 pub(super) struct Binary {
     template: Template,
-    request: Request,
+    request: Vec<u8>,
     /// MariaDB sends them on prepare, then only when they change.
     pub(super) columns: Columns,
 }
@@ -40,11 +40,13 @@ pub(super) struct Binary {
 impl Binary {
     pub(super) fn new(prepared: Prepared, columns: Columns) -> Binary {
         let template = Template::new(prepared.statement_id, prepared.parameters);
-        Binary { request: template.request(), template, columns }
+        Binary { request: Vec::new(), template, columns }
     }
 
     pub(super) fn request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
-        with_values(parameters, |values| self.request.patch(&self.template, values))
+        self.request.clear();
+        with_values(parameters, |values| self.template.encode(values, &mut self.request))?;
+        Ok(&self.request)
     }
 }
 

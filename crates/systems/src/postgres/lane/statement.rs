@@ -2,7 +2,7 @@
 
 use wire::WireError;
 use wire::postgres::oid::UNSPECIFIED;
-use wire::postgres::{DescribePortal, Ending, Request, Statement, Template, TemplateOptions};
+use wire::postgres::{DescribePortal, Ending, Statement, Template, TemplateOptions};
 
 use crate::server::dialogue::with_values;
 use families::transactions::{Flow, Rows};
@@ -40,7 +40,7 @@ pub(super) struct Encoded {
 
 struct Form {
     template: Template,
-    request: Request,
+    request: Vec<u8>,
 }
 
 impl Form {
@@ -51,9 +51,9 @@ impl Form {
         ending: Ending,
     ) -> Result<Form, WireError> {
         // Text columns, like psql and pgbench.
-        let options = TemplateOptions { describe, ending, ..TemplateOptions::default() };
+        let options = TemplateOptions { describe, ending };
         let template = Template::new(statement, types, options)?;
-        Ok(Form { request: template.request(), template })
+        Ok(Form { request: Vec::new(), template })
     }
 }
 
@@ -78,7 +78,9 @@ impl Encoded {
 
     pub(super) fn request(&mut self, shape: Shape, parameters: &[Datum]) -> Result<&[u8], WireError> {
         let Form { template, request } = &mut self.forms[shape as usize];
-        with_values(parameters, |values| request.patch(template, values))
+        request.clear();
+        with_values(parameters, |values| template.encode(values, request))?;
+        Ok(request)
     }
 }
 
