@@ -16,20 +16,17 @@ pub struct RunValue {
 pub struct Sample {
     runs: Vec<RunValue>,
     values: Vec<f64>,
-    not_finite: usize,
 }
 
 impl Sample {
-    /// Collects runs, keeping their order. Values that are infinite or NaN are left out and counted
-    /// ([`Sample::not_finite`]): a run without a figure is a failed run, not a data point.
+    /// Collects runs, keeping their order. Values that are infinite or NaN are left out: a run without a figure is a
+    /// failed run, not a data point.
     pub fn from_runs(runs: impl IntoIterator<Item = RunValue>) -> Sample {
         let mut sample = Sample::default();
         for run in runs {
             if run.value.is_finite() {
                 sample.runs.push(run);
                 sample.values.push(run.value);
-            } else {
-                sample.not_finite += 1;
             }
         }
         sample
@@ -45,11 +42,6 @@ impl Sample {
 
     pub fn runs(&self) -> &[RunValue] {
         &self.runs
-    }
-
-    /// How many runs were left out because their value was infinite or not a number.
-    pub fn not_finite(&self) -> usize {
-        self.not_finite
     }
 
     /// The sample with one value for each round: the geometric mean of those that share it.
@@ -86,6 +78,7 @@ pub struct Pair {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Pairs {
+    /// In ascending order of their rounds.
     pairs: Vec<Pair>,
     unpaired_a: usize,
     unpaired_b: usize,
@@ -94,11 +87,6 @@ pub struct Pairs {
 impl Pairs {
     pub fn n(&self) -> usize {
         self.pairs.len()
-    }
-
-    /// The pairs, in ascending order of their rounds.
-    pub fn as_slice(&self) -> &[Pair] {
-        &self.pairs
     }
 
     /// Rounds that only side A has; they take no part in a paired comparison.
@@ -164,12 +152,12 @@ pub(crate) mod tests {
         let run = |(round, value)| RunValue { round, value };
         let a = Sample::from_runs([(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)].map(run));
         let b = Sample::from_runs([(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)].map(run));
-        assert_eq!((a.n(), a.not_finite(), a.values()), (3, 1, &[30.0, 10.0, 20.0][..]));
+        assert_eq!((a.n(), a.values()), (3, &[30.0, 10.0, 20.0][..]));
         let pairs = paired(&a, &b);
         assert_eq!((pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()), (2, 1, 2));
-        assert_eq!(pairs.as_slice()[0].round, 2);
-        assert!((pairs.as_slice()[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
-        assert_eq!(pairs.as_slice()[1], Pair { round: 3, a: 30.0, b: 15.0 });
+        assert_eq!(pairs.pairs[0].round, 2);
+        assert!((pairs.pairs[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
+        assert_eq!(pairs.pairs[1], Pair { round: 3, a: 30.0, b: 15.0 });
         let rounds: Vec<u32> = b.by_rounds().runs().iter().map(|run| run.round).collect();
         assert_eq!((rounds, b.by_rounds().n()), (vec![0, 2, 3, 4], 4));
     }

@@ -25,11 +25,6 @@ impl SqlState {
         // `new` lets only ASCII in.
         std::str::from_utf8(&self.0).unwrap_or("HY000")
     }
-
-    /// The two characters of the class, such as `40` (transaction rollback) or `08` (connection).
-    pub fn class(&self) -> &str {
-        &self.as_str()[..2]
-    }
 }
 
 impl fmt::Display for SqlState {

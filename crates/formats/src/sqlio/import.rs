@@ -2,7 +2,7 @@
 
 use model::{Direction, Measurement, Reading, Role, Value};
 
-use super::{Op, Output, Pattern, Report, Run};
+use super::{Output, Pattern, Report, Run};
 use crate::imported::UNTOLD;
 use crate::{Imported, ImportedResult, Tool};
 
@@ -132,14 +132,4 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     let why = "SQLIO does not tell how much failed".to_owned();
     all.push(Measurement::failed_share(Reading::unavailable(why)));
     all
-}
-
-impl Report {
-    /// Whether it read or wrote, with the group's parts: what a heading shows.
-    pub fn title(&self) -> String {
-        let op = self.op.map_or("?", Op::as_str);
-        let pattern = self.pattern.map_or_else(|| "?".to_owned(), |pattern| pattern.to_string());
-        let kb = self.block_kb.map_or_else(|| "?".to_owned(), |kb| kb.to_string());
-        format!("{pattern} {op} {kb} KB")
-    }
 }

@@ -120,16 +120,6 @@ impl LatencyCounts {
         self.buckets[bucket] = self.buckets[bucket].saturating_add(ios);
     }
 
-    pub fn merge(&mut self, other: &LatencyCounts) {
-        self.count = self.count.saturating_add(other.count);
-        self.sum_ms += other.sum_ms;
-        self.min_ms = self.min_ms.min(other.min_ms);
-        self.max_ms = self.max_ms.max(other.max_ms);
-        for (ours, theirs) in self.buckets.iter_mut().zip(other.buckets) {
-            *ours = ours.saturating_add(theirs);
-        }
-    }
-
     pub fn latency_ms(&self) -> LatencyMs {
         match self.count {
             0 => LatencyMs::default(),
@@ -161,12 +151,6 @@ impl Report {
         self.mbs_per_s = Some(Hundredths(u64::try_from(mbs).unwrap_or(u64::MAX)));
         self.latency = measured.latency.as_ref().map(LatencyCounts::latency_ms);
         self.histogram = measured.latency.as_ref().map(LatencyCounts::histogram);
-    }
-
-    /// SQLIO truncates after the second decimal.
-    pub fn mbs_of(ios_per_s: Hundredths, block_kb: u32) -> Hundredths {
-        let mbs = u128::from(ios_per_s.0) * u128::from(block_kb) / 1024;
-        Hundredths(u64::try_from(mbs).unwrap_or(u64::MAX))
     }
 
     /// With LF; SQLIO on Windows writes CR LF.
@@ -387,8 +371,11 @@ mod tests {
             ("8145.77", 4, "31.81"),
             ("8142.30", 4, "31.80"),
         ] {
-            let ios = Hundredths::parse(ios).unwrap();
-            assert_eq!(Report::mbs_of(ios, kb).to_string(), mbs);
+            let measured =
+                Measured { ios: Hundredths::parse(ios).unwrap().0, elapsed_ns: 100_000_000_000, latency: None };
+            let mut report = Report { block_kb: Some(kb), ..Report::default() };
+            report.set_figures(&measured);
+            assert_eq!(report.mbs_per_s.unwrap().to_string(), mbs);
         }
     }
 

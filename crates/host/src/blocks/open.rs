@@ -62,8 +62,6 @@ pub struct Alignment {
     pub block_bytes: u32,
     /// Of buffers.
     pub memory_bytes: u32,
-    /// The device's physical block, as it reports. A smaller write makes it read first.
-    pub physical_bytes: Option<u32>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -129,17 +127,6 @@ impl BlockFile {
             return Err(OpenError::Unsupported(words));
         }
         Ok(())
-    }
-
-    /// If writes of this size make the device read first.
-    pub fn warning(&self, block_bytes: u64) -> Option<String> {
-        let physical_bytes = u64::from(self.alignment.as_ref().ok()?.physical_bytes?);
-        (!block_bytes.is_multiple_of(physical_bytes)).then(|| {
-            format!(
-                "the device under {} writes {physical_bytes} bytes at once: a write of {block_bytes} makes it read first",
-                self.path.display()
-            )
-        })
     }
 }
 
@@ -229,27 +216,20 @@ fn alignment_of(_file: &File, _path: &Path) -> Result<Alignment, String> {
 
 #[cfg(target_os = "linux")]
 fn alignment_of(file: &File, path: &Path) -> Result<Alignment, String> {
-    use rustix::fs::{AtFlags, StatxFlags, ioctl_blkpbszget, ioctl_blksszget, statx};
+    use rustix::fs::{AtFlags, StatxFlags, ioctl_blksszget, statx};
     // A device answers for itself; for a file its filesystem does since Linux 6.1, before that the device's folder.
     let is_file = file.metadata().is_ok_and(|data| data.is_file());
-    let (logical, physical) = match is_file {
-        false => (ioctl_blksszget(file).ok(), ioctl_blkpbszget(file).ok()),
-        true => {
-            let read = |name: &str| disk::queue_bytes(path, name).ok();
-            (read("logical_block_size"), read("physical_block_size"))
-        }
+    let logical = match is_file {
+        false => ioctl_blksszget(file).ok(),
+        true => disk::queue_bytes(path, "logical_block_size").ok(),
     };
     if let Ok(stat) = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
         && stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0
     {
-        return Ok(Alignment {
-            block_bytes: stat.stx_dio_offset_align,
-            memory_bytes: stat.stx_dio_mem_align,
-            physical_bytes: physical,
-        });
+        return Ok(Alignment { block_bytes: stat.stx_dio_offset_align, memory_bytes: stat.stx_dio_mem_align });
     }
     let logical = logical.ok_or("neither the filesystem nor a device under it tells")?;
-    Ok(Alignment { block_bytes: logical, memory_bytes: logical, physical_bytes: physical })
+    Ok(Alignment { block_bytes: logical, memory_bytes: logical })
 }
 
 #[cfg(test)]

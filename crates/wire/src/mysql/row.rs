@@ -30,11 +30,6 @@ impl<'a> TextRow<'a> {
         let mut reader = Reader::new(self.payload);
         (0..self.columns).map_while(move |_| reader.lenenc_bytes().ok())
     }
-
-    /// Counted from 0. The outer `None`: no such column.
-    pub fn get(&self, index: usize) -> Option<Option<&'a [u8]>> {
-        self.iter().nth(index)
-    }
 }
 
 /// A row of a prepared statement's result ("Binary Protocol Resultset Row"). Decoding needs the columns' types.

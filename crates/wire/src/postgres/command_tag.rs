@@ -14,10 +14,6 @@ impl<'a> CommandTag<'a> {
         }
     }
 
-    pub fn as_bytes(&self) -> &'a [u8] {
-        self.0
-    }
-
     /// How many rows the command returned or changed; 0 for commands that count none.
     pub fn rows(&self) -> u64 {
         let mut rows: u64 = 0;

@@ -33,11 +33,6 @@ impl<'a> Row<'a> {
         let mut reader = Reader::new(self.body);
         (0..self.columns).map_while(move |_| column(&mut reader).ok())
     }
-
-    /// Counted from 0. The outer `None`: no such column.
-    pub fn get(&self, index: usize) -> Option<Option<&'a [u8]>> {
-        self.iter().nth(index)
-    }
 }
 
 fn column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
@@ -127,8 +122,6 @@ mod tests {
     fn rows_give_their_columns() {
         let row = Row::parse(b"\0\x03\0\0\0\x01a\xff\xff\xff\xff\0\0\0\0").unwrap();
         assert_eq!(row.iter().collect::<Vec<_>>(), [Some(&b"a"[..]), None, Some(b"")]);
-        assert_eq!(row.get(1), Some(None));
-        assert_eq!(row.get(3), None);
     }
 
     #[test]

@@ -40,14 +40,6 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    pub fn len(&self) -> usize {
-        self.columns.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.columns.is_empty()
-    }
-
     pub fn cells(&self) -> Result<Vec<Cell>> {
         let mut cursor = Cursor::new(self.values);
         let cell = |(place, column): (usize, &Column)| match self.nulls {

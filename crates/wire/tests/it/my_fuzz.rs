@@ -131,7 +131,7 @@ fn events(capabilities: u64, chunks: &[&[u8]], rows: Rows) -> Vec<String> {
 
 fn touch(event: &Event<'_>) {
     match event {
-        Event::TextRow(row) => assert_eq!(row.get(usize::MAX), None),
+        Event::TextRow(row) => assert!(row.iter().count() < 1 << 16),
         Event::BinaryRow(row) => {
             for kind in [kind::LONG, kind::LONGLONG, kind::DATETIME, kind::VAR_STRING, kind::DOUBLE, 99] {
                 let types = [ColumnType { kind, flags: 0, charset: 63 }; 2];

@@ -126,7 +126,7 @@ impl Client {
         let mut values = Vec::new();
         self.events(&out, |event| match event {
             Event::Row(row) => {
-                values.push(row.get(0).unwrap().map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
+                values.push(row.iter().next().unwrap().map(|bytes| String::from_utf8_lossy(bytes).into_owned()));
             }
             Event::Error(error) => panic!("{error}"),
             _ => {}
