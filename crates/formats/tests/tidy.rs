@@ -32,6 +32,13 @@ fn a_table_is_read() {
 }
 
 #[test]
+fn a_reason_keeps_its_kind() {
+    let table = parse("system,metric,value\na,elapsed/S1,n/a: unsupported: no ST_IsValid\n").unwrap();
+    assert_eq!(table.rows[0].value, Reading::Unavailable(model::Absence::Unsupported.because("no ST_IsValid")));
+    assert!(write(&table).contains("n/a: unsupported: no ST_IsValid"), "{table:?}");
+}
+
+#[test]
 fn semicolons_tabs_and_other_orders_are_read() {
     for separator in [";", "\t"] {
         let text = ["value,metric,SYSTEM", "1.5,size,\"a;b\tc\""].join("\n").replace(',', separator);

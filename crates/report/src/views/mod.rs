@@ -1,5 +1,5 @@
 //! What a family tells, before anybody lays it out: tables, curves, bars and series of numbers with their units. Text,
-//! HTML, Markdown and JSON render each kind once.
+//! HTML and JSON render each kind once; Markdown has the comparisons alone.
 
 pub mod curves;
 pub mod hosts;
