@@ -1,12 +1,34 @@
 //! The engines and workloads of this build, and those that a test adds.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
-use model::{Catalog, SystemPlan};
+use model::backup::BackupMethod;
+use model::{Catalog, KeyKind, KeySpec, SystemPlan, WorkloadSpec};
 
 use families::system::{Engine, OpenRequest, System};
 use families::workload::Workload;
 use load::error::{Failure, FailureKind};
+
+/// The words by which this build's engines take backups.
+static METHODS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let of_engines = systems::ENGINES.iter().flat_map(|engine| engine.spec().backups).map(|method| method.0);
+    let mut words: Vec<&str> = [BackupMethod::NATIVE.0, BackupMethod::NONE.0].into_iter().chain(of_engines).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+});
+
+/// The keys of the workloads whose words engines add to.
+static KEYS: LazyLock<BTreeMap<&str, Vec<KeySpec>>> = LazyLock::new(|| {
+    let with_words = |key: &KeySpec| match key.kind {
+        KeyKind::OfEngines => KeySpec { kind: KeyKind::Choice(&METHODS), ..*key },
+        _ => *key,
+    };
+    let specs = families::WORKLOADS.iter().map(|workload| workload.spec());
+    specs.map(|spec| (spec.name, spec.keys.iter().map(with_words).collect())).collect()
+});
 
 #[derive(Clone)]
 pub struct Registry {
@@ -32,9 +54,13 @@ impl Registry {
     }
 
     pub fn catalog(&self) -> Catalog {
+        let with_words = |workload: &&dyn Workload| {
+            let spec = workload.spec();
+            WorkloadSpec { keys: KEYS.get(spec.name).map_or(spec.keys, Vec::as_slice), ..spec }
+        };
         Catalog {
             engines: self.engines.iter().map(|engine| engine.spec()).collect(),
-            workloads: self.workloads.iter().map(|workload| workload.spec()).collect(),
+            workloads: self.workloads.iter().map(with_words).collect(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! The registry of the engine room fills a [`Catalog`]; plan validation, the JSON Schema and `etalon list` read it. So
 //! a new workload or database appears in all three by its registry line alone.
 
+use crate::backup::BackupMethod;
 use crate::facts::{PUBLICATION, UNTRIED};
 use crate::value::{Point, Value};
 
@@ -45,6 +46,8 @@ pub enum KeyKind {
     Bool,
     /// One of a closed list of words.
     Choice(&'static [&'static str]),
+    /// One of the words that engines have for it: the registry, which knows them, makes a [`KeyKind::Choice`] of it.
+    OfEngines,
     /// One of a list of words, or the path of a file (anything with a `/`, a `\` or a `.`).
     ChoiceOrFile(&'static [&'static str]),
     /// Several of these with weights, as in `a@2, b`: each a word of a list or the path of a file, as
@@ -100,6 +103,8 @@ pub struct EngineSpec {
     /// The names of the private servers that étalon can start of it, as in `server = { engine = "…" }`: several where
     /// products of different names speak one protocol. Empty where it can start none.
     pub private_servers: &'static [&'static str],
+    /// Its ways to take a backup, its first choice first.
+    pub backups: &'static [BackupMethod],
     /// Whether it is shown to users; the simulator is not.
     pub visibility: Visibility,
     /// What a reader of its figures must know.

@@ -108,6 +108,7 @@ impl KeyKind {
             | KeyKind::Duration
             | KeyKind::DurationRange
             | KeyKind::Durations
+            | KeyKind::OfEngines
             | KeyKind::Text => value.as_text().is_some(),
         }
     }
@@ -165,6 +166,7 @@ pub mod shapes {
     pub const DURATION_RANGE: Shape<&'static str> = Shape::of(KeyKind::DurationRange);
     pub const DURATIONS: Shape<&'static str> = Shape::of(KeyKind::Durations);
     pub const TEXT: Shape<&'static str> = Shape::of(KeyKind::Text);
+    pub const OF_ENGINES: Shape<&'static str> = Shape::of(KeyKind::OfEngines);
 
     pub const fn int(within: RangeInclusive<i64>) -> Shape<i64> {
         Shape::of(KeyKind::Int { min: *within.start(), max: *within.end() })

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::Registry;
-use families::backup::backups::{BackupRequest, Compressor, Method, Scope};
+use families::backup::backups::{BackupRequest, Compressor, Scope};
 use families::backup::codec::Compression;
 use families::backup::meter::Meter;
 use families::step::{self, StepContext};
@@ -222,7 +222,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
     });
     let interrupt = AtomicBool::new(false);
     let request = BackupRequest {
-        method: Method::Native,
+        method: "native",
         compression: Compression::new("zstd", 0, 0).unwrap(),
         compressor: Compressor::Own,
         max_rate_bytes_s: None,

@@ -27,6 +27,7 @@ impl Engine for Toy {
             schemes: &["toy"],
             about: "Counts",
             private_servers: &[],
+            backups: &[],
             visibility: Visibility::Public,
             cautions: &[],
         }

@@ -1,5 +1,6 @@
 //! Backups: what a system implements, and the common work: compress, write, watch, read back.
 
+use model::backup::BackupMethod;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,65 +11,6 @@ use crate::session::Session;
 use host::process::Bounds;
 use load::error::{Failure, FailureKind};
 use model::Measurement;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// The engine's default.
-    Native,
-    Interface,
-    /// SQLite's `VACUUM INTO`.
-    VacuumInto,
-    /// PostgreSQL's `BASE_BACKUP`, implemented by étalon.
-    BaseBackup,
-    /// The program `pg_basebackup`.
-    PgBasebackup,
-    /// The program `mariadb-backup`: the server's files.
-    MariadbBackup,
-    /// The program `mariadb-dump`: SQL.
-    MariadbDump,
-    /// No backup: the load alone, for comparison.
-    None,
-}
-
-const METHODS: [(&str, Method); 8] = [
-    ("native", Method::Native),
-    ("backup-interface", Method::Interface),
-    ("vacuum-into", Method::VacuumInto),
-    ("base-backup", Method::BaseBackup),
-    ("pg_basebackup", Method::PgBasebackup),
-    ("mariadb-backup", Method::MariadbBackup),
-    ("mariadb-dump", Method::MariadbDump),
-    ("none", Method::None),
-];
-
-impl Method {
-    /// For plans.
-    pub const NAMES: [&'static str; METHODS.len()] = {
-        let mut names = [""; METHODS.len()];
-        let mut place = 0;
-        while place < names.len() {
-            names[place] = METHODS[place].0;
-            place += 1;
-        }
-        names
-    };
-
-    pub fn of_name(name: &str) -> Option<Method> {
-        METHODS.iter().find(|(known, _)| *known == name).map(|(_, method)| *method)
-    }
-
-    pub fn name(self) -> &'static str {
-        METHODS.iter().find(|(_, method)| *method == self).map_or("native", |(name, _)| name)
-    }
-
-    /// For a method of another engine.
-    fn unknown_to(self, engine: &str, known: &[Method]) -> Failure {
-        let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.name())).collect();
-        let tried = format!("take a backup by `method = \"{}\"`", self.name());
-        Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
-            .hint(format!("`native`, or one of {}", names.join(", ")))
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compressor {
@@ -162,7 +104,8 @@ pub enum Writer {
 
 #[derive(Clone, Copy, Debug)]
 pub struct BackupRequest<'a> {
-    pub method: Method,
+    /// As the plan has it.
+    pub method: &'a str,
     pub compression: Compression,
     pub compressor: Compressor,
     /// Source bytes per second of this backup or restore; `None` is no limit.
@@ -225,7 +168,7 @@ pub enum Layout {
 
 #[derive(Clone, Debug)]
 pub struct Taken {
-    pub method: Method,
+    pub method: BackupMethod,
     /// The restore begins with this file.
     pub file: PathBuf,
     pub compression: Compression,
@@ -275,19 +218,24 @@ pub trait Restored {
 /// A system's ability to back up and restore.
 pub trait Backups {
     /// What a person calls the engine, and its methods, its own choice first.
-    fn methods(&self) -> (&'static str, &'static [Method]);
+    fn methods(&self) -> (&'static str, &'static [BackupMethod]);
 
     /// The one that a request means.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: it is another engine's.
-    fn method(&self, wanted: Method) -> Result<Method, Failure> {
+    fn method(&self, wanted: &str) -> Result<BackupMethod, Failure> {
         let (engine, known) = self.methods();
-        match known {
-            [first, ..] if wanted == Method::Native => Ok(*first),
-            _ if known.contains(&wanted) => Ok(wanted),
-            _ => Err(wanted.unknown_to(engine, known)),
-        }
+        let found = match wanted == BackupMethod::NATIVE.0 {
+            true => known.first(),
+            false => known.iter().find(|method| method.0 == wanted),
+        };
+        found.copied().ok_or_else(|| {
+            let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.0)).collect();
+            let tried = format!("take a backup by `method = \"{wanted}\"`");
+            Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
+                .hint(format!("`native`, or one of {}", names.join(", ")))
+        })
     }
 
     /// Whether the backup is possible, before anything is done.
@@ -302,7 +250,7 @@ pub trait Backups {
     }
 
     /// With versions; empty if étalon does it itself, or they are missing.
-    fn programs(&self, method: Method) -> Vec<(String, String)> {
+    fn programs(&self, method: &str) -> Vec<(String, String)> {
         let _ = method;
         Vec::new()
     }

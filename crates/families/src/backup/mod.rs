@@ -14,10 +14,10 @@ pub mod tool;
 
 use std::path::Path;
 
-use model::backup::OF_THE_BACKUP;
+use model::backup::{BackupMethod, OF_THE_BACKUP};
 use model::{Point, Value, WorkloadSpec};
 
-use crate::backup::backups::{Compressor, Destination, Method, Preallocation, Scope, Sealing};
+use crate::backup::backups::{Compressor, Destination, Preallocation, Scope, Sealing};
 use crate::backup::codec::Compression;
 use crate::transactions::SCRIPTS;
 use crate::workload::{Action, Grants, Task, Workload};
@@ -36,7 +36,7 @@ model::keys! {
         data_seed: u64 = int(0..=i64::MAX).or(1),
         /// How the backup is taken; `native` is the engine's own first choice, and `none` is the load alone, without a
         /// backup
-        method: String = choice(&Method::NAMES).or("native"),
+        method: String = OF_ENGINES.or("native"),
         /// What compresses
         codec: String = choice(&codec::NAMES).or("zstd"),
         /// The codec's level; 0 is its usual one: gzip 6, lz4 1, zstd 3
@@ -98,7 +98,7 @@ pub struct Backup;
 /// The load alone is one point.
 fn idle(point: &Point) -> &'static [&'static str] {
     match point.get("method") {
-        Some(Value::Text(method)) if method == Method::None.name() => &OF_THE_BACKUP,
+        Some(Value::Text(method)) if method == BackupMethod::NONE.0 => &OF_THE_BACKUP,
         _ => &[],
     }
 }
@@ -119,14 +119,13 @@ impl Workload for Backup {
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
-        let method = Method::of_name(&keys.method).unwrap_or(Method::Native);
         let (rate, percent) = (keys.max_rate_mib_s, keys.server_cpu_percent);
         let share = |percent: Option<u64>, mib_s: Option<u64>| Share {
             cores: percent.map(|percent| percent as f64 / 100.0),
             io_bytes_s: mib_s.map(|mib| mib << 20),
         };
         let load = during::read(point, grants)?;
-        if method == Method::None && load.is_none() {
+        if keys.method == BackupMethod::NONE.0 && load.is_none() {
             let cause = "there would be neither a backup nor a load";
             return Err(Failure::new(FailureKind::Plan, "run `method = \"none\"`", cause)
                 .hint("set `load = { script = \"tpcb-like\" }`, too"));
@@ -139,7 +138,7 @@ impl Workload for Backup {
         let folder = folder.map(|folder| grants.permits.path(Path::new(folder))).transpose()?;
         let procedure = Procedure {
             material,
-            method,
+            method: keys.method,
             compression: Compression::new(&keys.codec, keys.level, keys.workers)?,
             compressor: match keys.place.as_str() {
                 "server" => Some(Compressor::Server),

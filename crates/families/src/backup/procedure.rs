@@ -1,5 +1,6 @@
 //! One run: back up, restore, verify; nothing is left behind.
 
+use model::backup::BackupMethod;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +13,7 @@ use super::during;
 use super::figures::{Cost, Figures, RestoredFigures, lacking};
 use crate::backup::archive;
 use crate::backup::backups::{
-    BackupRequest, Backups, Compressor, Destination, Method, Preallocation, Restored, Scope, Sealing, ServerSide,
-    Taken, Writer,
+    BackupRequest, Backups, Compressor, Destination, Preallocation, Restored, Scope, Sealing, ServerSide, Taken, Writer,
 };
 use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
@@ -31,7 +31,7 @@ const PARTS: usize = 4;
 
 pub(super) struct Procedure {
     pub(super) material: Material,
-    pub(super) method: Method,
+    pub(super) method: String,
     pub(super) compression: Compression,
     /// `None`: default.
     pub(super) compressor: Option<Compressor>,
@@ -74,7 +74,7 @@ fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
 impl crate::workload::Procedure for Procedure {
     fn facts(&self, system: &dyn System) -> Facts {
         let mut facts = Facts::default();
-        let programs = system.backups().map(|backups| backups.programs(self.method)).unwrap_or_default();
+        let programs = system.backups().map(|backups| backups.programs(&self.method)).unwrap_or_default();
         programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
         facts
     }
@@ -84,7 +84,7 @@ impl crate::workload::Procedure for Procedure {
     }
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        if let (Method::None, Some(load)) = (self.method, &self.load) {
+        if let Some(load) = self.load.as_ref().filter(|_| self.method == BackupMethod::NONE.0) {
             return during::alone(load, context);
         }
         let backups = context.system.backups()?;
@@ -168,7 +168,7 @@ impl Procedure {
             host::identity::close_to_others(private).map_err(|error| failed(tried, error))?;
         }
         let request = BackupRequest {
-            method: self.method,
+            method: &self.method,
             compression: self.compression,
             compressor: self.compressor(writer),
             max_rate_bytes_s: self.max_rate_bytes_s,

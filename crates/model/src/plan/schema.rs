@@ -355,6 +355,6 @@ fn scalar(kind: KeyKind) -> Json {
                 { "type": "array", "items": scalar(KeyKind::Duration), "minItems": 1 },
             ] })
         }
-        KeyKind::Text => json!({ "type": "string" }),
+        KeyKind::OfEngines | KeyKind::Text => json!({ "type": "string" }),
     }
 }

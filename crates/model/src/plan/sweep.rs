@@ -234,7 +234,7 @@ fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Proble
         (KeyKind::DurationRange, _) => text().filter(|t| duration::parse_range(t).is_ok()).map(Value::Text),
         (KeyKind::Durations, Data::List(items)) => durations(items, problems),
         (KeyKind::Durations, _) => text().filter(|t| duration::parse_list(t).is_ok()).map(Value::Text),
-        (KeyKind::Text, _) => text().map(Value::Text),
+        (KeyKind::OfEngines | KeyKind::Text, _) => text().map(Value::Text),
     };
     value.or_else(|| section.refuse(spec.name, node, &expected(spec.kind), hint(spec.kind, node), problems))
 }
@@ -300,7 +300,7 @@ fn expected(kind: KeyKind) -> String {
             "a length of time such as \"10s\", or a range of them such as \"50ms..249ms\"".to_owned()
         }
         KeyKind::Durations => "lengths of time such as [\"100ms\", \"1s\"]".to_owned(),
-        KeyKind::Text => "a string".to_owned(),
+        KeyKind::OfEngines | KeyKind::Text => "a string".to_owned(),
     }
 }
 

@@ -35,6 +35,7 @@ pub fn catalog() -> Catalog {
         schemes,
         about: "A database.",
         private_servers,
+        backups: &[],
         visibility,
         cautions: &[],
     };

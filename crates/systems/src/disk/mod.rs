@@ -41,6 +41,7 @@ impl Engine for Disk {
             about: "Files of blocks: `disk:DIR` is a folder in which étalon makes them, `disk:FILE` a file or a device; \
                     or a volume that étalon makes",
             private_servers: &[],
+            backups: &[],
             visibility: Visibility::Public,
             cautions: &[],
         }

@@ -9,13 +9,14 @@ use super::programs::Product;
 use super::url::{Address, Place};
 use super::{MySqlSystem, SCHEMA};
 use crate::server::restored;
-use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
+use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Restored, Taken};
 use families::backup::codec::{Codec, Decoder};
 use families::backup::meter::Meter;
 use families::backup::place::chown_tree;
 use families::backup::sink::{Sink, io_failure};
 use families::backup::tool::{self, Tool};
 use load::error::{Failure, FailureKind};
+use model::backup::BackupMethod;
 
 /// Installation hint.
 const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
@@ -23,6 +24,12 @@ const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `m
 const DUMP_HINT: &str = "`apt install mariadb-client`";
 
 type RestoredServer = restored::RestoredServer<super::MySqlServer>;
+
+/// The server's files, by the program of this name.
+const FILES: BackupMethod = BackupMethod("mariadb-backup");
+/// SQL, by the program of this name.
+const DUMP: BackupMethod = BackupMethod("mariadb-dump");
+pub(super) const METHODS: &[BackupMethod] = &[FILES, DUMP];
 
 pub(super) struct MySqlBackups<'a> {
     pub(super) system: &'a MySqlSystem,
@@ -60,15 +67,15 @@ impl MySqlBackups<'_> {
     }
 
     /// And why they are a fallback.
-    fn choose(&self, method: Method) -> Result<(Method, Programs, Option<String>), Failure> {
+    fn choose(&self, method: &str) -> Result<(BackupMethod, Programs, Option<String>), Failure> {
         match (self.method(method)?, self.files()) {
-            (Method::MariadbBackup, Ok(programs)) => Ok((Method::MariadbBackup, programs, None)),
-            (Method::MariadbBackup, Err(why)) if method == Method::Native => {
+            (FILES, Ok(programs)) => Ok((FILES, programs, None)),
+            (FILES, Err(why)) if method == BackupMethod::NATIVE.0 => {
                 let note = format!("second choice: {why}");
-                Ok((Method::MariadbDump, self.dump()?, Some(note)))
+                Ok((DUMP, self.dump()?, Some(note)))
             }
-            (Method::MariadbBackup, Err(why)) => Err(why),
-            _ => Ok((Method::MariadbDump, self.dump()?, None)),
+            (FILES, Err(why)) => Err(why),
+            _ => Ok((DUMP, self.dump()?, None)),
         }
     }
 
@@ -193,8 +200,8 @@ fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
 }
 
 impl Backups for MySqlBackups<'_> {
-    fn methods(&self) -> (&'static str, &'static [Method]) {
-        ("MariaDB", &[Method::MariadbBackup, Method::MariadbDump])
+    fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
+        ("MariaDB", METHODS)
     }
 
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
@@ -209,7 +216,7 @@ impl Backups for MySqlBackups<'_> {
         self.choose(request.method).map(|_| ())
     }
 
-    fn programs(&self, method: Method) -> Vec<(String, String)> {
+    fn programs(&self, method: &str) -> Vec<(String, String)> {
         let program = match self.choose(method) {
             Ok((_, Programs::Files { backup: program, .. } | Programs::Dump { dump: program, .. }, _)) => program,
             Err(_) => return Vec::new(),

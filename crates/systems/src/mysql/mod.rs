@@ -63,6 +63,7 @@ impl Engine for MySql {
                     étalon's sessions; `server = { engine = \"mariadb\" }`, or `\"mysql\"`, is one that étalon makes and \
                     removes, where they are the server's",
             private_servers: Product::WORDS,
+            backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[],
         }

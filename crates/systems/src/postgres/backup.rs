@@ -12,13 +12,14 @@ use super::programs::Programs;
 use crate::postgres::lane::CopyError;
 use crate::server::refusal::failure;
 use crate::server::restored;
-use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Scope, Taken};
+use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Restored, Scope, Taken};
 use families::backup::codec::{Codec, Compression, Decoder};
 use families::backup::meter::Meter;
 use families::backup::place::unpack_tar;
 use families::backup::sink::{Sink, io_failure};
 use families::backup::tool::{self, Tool};
 use load::error::{Failure, FailureKind};
+use model::backup::BackupMethod;
 
 /// Backup label at the server.
 const LABEL: &str = "etalon";
@@ -28,6 +29,12 @@ const FIRST_RELEASE: u32 = 150_000;
 const RATES_KB_S: std::ops::RangeInclusive<u64> = 32..=1_048_576;
 
 type RestoredServer = restored::RestoredServer<super::PostgresServer>;
+
+/// `BASE_BACKUP`, spoken by étalon.
+const BASE_BACKUP: BackupMethod = BackupMethod("base-backup");
+/// By the program of this name.
+const PG_BASEBACKUP: BackupMethod = BackupMethod("pg_basebackup");
+pub(super) const METHODS: &[BackupMethod] = &[BASE_BACKUP, PG_BASEBACKUP];
 
 pub(super) struct PostgresBackups<'a> {
     pub(super) system: &'a PostgresSystem,
@@ -126,7 +133,7 @@ impl PostgresBackups<'_> {
             _ => request.own_compression(),
         };
         Ok(Taken {
-            method: Method::BaseBackup,
+            method: BASE_BACKUP,
             file: written.path,
             compression,
             layout: Layout::Tar,
@@ -178,7 +185,7 @@ impl PostgresBackups<'_> {
         // These would lead it to another server.
         let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, Tool::without_env);
         let mut taken = Taken {
-            method: Method::PgBasebackup,
+            method: PG_BASEBACKUP,
             file: request.folder.join(format!("base.tar{}", compression.ending())),
             compression,
             layout: Layout::Tar,
@@ -253,8 +260,8 @@ impl<'a> Stream<'a> {
 }
 
 impl Backups for PostgresBackups<'_> {
-    fn methods(&self) -> (&'static str, &'static [Method]) {
-        ("PostgreSQL", &[Method::BaseBackup, Method::PgBasebackup])
+    fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
+        ("PostgreSQL", METHODS)
     }
 
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
@@ -262,11 +269,11 @@ impl Backups for PostgresBackups<'_> {
             return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
         }
         match self.method(request.method)? {
-            Method::PgBasebackup if request.bounds.cores.is_some() => {
+            PG_BASEBACKUP if request.bounds.cores.is_some() => {
                 let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
                 return Err(request.no_process_to_hold(why).hint("`method = \"base-backup\"`"));
             }
-            Method::PgBasebackup => {
+            PG_BASEBACKUP => {
                 self.program()?;
             }
             _ if request.compressor == Compressor::Client && request.compression.codec != Codec::None => {
@@ -279,14 +286,14 @@ impl Backups for PostgresBackups<'_> {
         self.check_server(request)
     }
 
-    fn programs(&self, method: Method) -> Vec<(String, String)> {
-        let found = (method == Method::PgBasebackup).then(|| self.program().ok()).flatten();
+    fn programs(&self, method: &str) -> Vec<(String, String)> {
+        let found = (method == PG_BASEBACKUP.0).then(|| self.program().ok()).flatten();
         found.map(|program| ("pg_basebackup".to_owned(), tool::version(&program))).into_iter().collect()
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
         match self.method(request.method)? {
-            Method::PgBasebackup => self.call(request, meter),
+            PG_BASEBACKUP => self.call(request, meter),
             _ => self.speak(request, meter),
         }
     }

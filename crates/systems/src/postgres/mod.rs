@@ -65,6 +65,7 @@ impl Engine for Postgres {
                     of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
                     where they are the server's",
             private_servers: WORDS,
+            backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[],
         }

@@ -27,6 +27,7 @@ impl Engine for Sim {
             schemes: &["sim"],
             about: "A queueing model on virtual time",
             private_servers: &[],
+            backups: &[],
             visibility: Visibility::Hidden,
             cautions: &[],
         }

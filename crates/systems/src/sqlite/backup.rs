@@ -11,12 +11,13 @@ use super::cipher::Cipher;
 use super::session::SqliteSession;
 use super::{SHAPE, SqliteSystem, confine, sql_failure};
 use crate::embedded::{companion, remove_files};
-use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Method, Restored, Taken};
+use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Restored, Taken};
 use families::backup::codec::{Codec, Decoder};
 use families::backup::meter::Meter;
 use families::backup::sink::{MORE_ROOM, Rate, Sink, io_failure};
 use families::session::{Session, SessionKind};
 use load::error::{Failure, FailureKind};
+use model::backup::BackupMethod;
 
 /// Per step of the backup interface; between steps rate and Ctrl-C are checked.
 const STEP_PAGES: i32 = 256;
@@ -26,20 +27,25 @@ const BUSY: Duration = Duration::from_millis(5);
 /// Restarts before giving up.
 const MOST_RESTARTS: u32 = 50;
 
+/// Page by page, by `sqlite3_backup_step`.
+const INTERFACE: BackupMethod = BackupMethod("backup-interface");
+const VACUUM_INTO: BackupMethod = BackupMethod("vacuum-into");
+pub(super) const METHODS: &[BackupMethod] = &[INTERFACE, VACUUM_INTO];
+
 pub(super) struct SqliteBackups<'a> {
     pub(super) system: &'a SqliteSystem,
 }
 
 /// Resolves `native`.
 impl SqliteBackups<'_> {
-    fn copy(&self, request: &BackupRequest<'_>, method: Method, copy: &Path) -> Result<(), Failure> {
+    fn copy(&self, request: &BackupRequest<'_>, method: BackupMethod, copy: &Path) -> Result<(), Failure> {
         let tried = format!("write the backup {}", copy.display());
         let failed = |error: rusqlite::Error| match sql_failure(&tried, &error) {
             full if full.kind == FailureKind::DiskFull => full.hint(MORE_ROOM),
             other => other,
         };
         let mut from = self.system.connect()?;
-        if method == Method::VacuumInto {
+        if method == VACUUM_INTO {
             confine::let_out(&mut from).map_err(failed)?;
             self.system.cipher.vacuum_into(&from, copy).map_err(failed)?;
         } else {
@@ -109,8 +115,8 @@ impl Restarts {
 }
 
 impl Backups for SqliteBackups<'_> {
-    fn methods(&self) -> (&'static str, &'static [Method]) {
-        ("SQLite", &[Method::Interface, Method::VacuumInto])
+    fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
+        ("SQLite", METHODS)
     }
 
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
@@ -121,7 +127,7 @@ impl Backups for SqliteBackups<'_> {
         if request.bounds.cores.is_some() {
             return Err(request.no_process_to_hold("SQLite works inside étalon"));
         }
-        if method == Method::VacuumInto && request.max_rate_bytes_s.is_some() {
+        if method == VACUUM_INTO && request.max_rate_bytes_s.is_some() {
             let cause = "`VACUUM INTO` is one statement, which cannot be slowed";
             return Err(Failure::new(FailureKind::Unsupported, "hold a backup to `max_rate`", cause)
                 .hint("`method = \"backup-interface\"` goes step by step"));

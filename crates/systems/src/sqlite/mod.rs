@@ -70,7 +70,15 @@ impl Engine for Sqlite {
                  key that étalon draws",
             ),
         };
-        EngineSpec { name, schemes, about, private_servers: &[], visibility: Visibility::Public, cautions: &[] }
+        EngineSpec {
+            name,
+            schemes,
+            about,
+            private_servers: &[],
+            backups: backup::METHODS,
+            visibility: Visibility::Public,
+            cautions: &[],
+        }
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {

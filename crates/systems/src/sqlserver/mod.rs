@@ -57,6 +57,7 @@ impl Engine for SqlServer {
             about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
                     étalon's sessions and options of the database that étalon makes",
             private_servers: &[],
+            backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[
                 Caution::Publication(

@@ -41,6 +41,7 @@ impl Engine for Example {
             schemes: &["example"],
             about: "The template of an engine inside étalon: `example:PATH` is a file that étalon makes and removes",
             private_servers: &[],
+            backups: &[],
             visibility: Visibility::Hidden,
             cautions: &[],
         }

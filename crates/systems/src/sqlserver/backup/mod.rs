@@ -23,14 +23,14 @@ use crate::sqlserver::session::Session;
 use crate::sqlserver::steps::SqlServerSession;
 use crate::sqlserver::watch::{Percent, Seen, Watch};
 use families::backup::backups::{
-    BackupRequest, Backups, Compressor, Destination, Layout, Method, Preallocation, Restored, Sealing, Served, Taken,
-    Writer,
+    BackupRequest, Backups, Compressor, Destination, Layout, Preallocation, Restored, Sealing, Served, Taken, Writer,
 };
 use families::backup::codec::{Codec, Compression};
 use families::backup::meter::{Meter, at_twentieths};
 use families::session::SessionKind;
 use families::system::{Consent, System as _};
 use load::error::{Failure, FailureKind};
+use model::backup::BackupMethod;
 use statements::BackupText;
 
 /// Name of the restored database.
@@ -56,6 +56,8 @@ const SESSION_CPU: &str = "SELECT cpu_time FROM sys.dm_exec_sessions WHERE sessi
 const BACKUP_FOLDER: &str = "SELECT CAST(SERVERPROPERTY('InstanceDefaultBackupPath') AS nvarchar(400))";
 const BACKUP_FOLDER_BEFORE: &str = "EXEC master.dbo.xp_instance_regread N'HKEY_LOCAL_MACHINE', \
                                     N'Software\\Microsoft\\MSSQLServer\\MSSQLServer', N'BackupDirectory'";
+
+pub(super) const METHODS: &[BackupMethod] = &[BackupMethod::NATIVE];
 
 pub(super) struct SqlServerBackups<'a> {
     system: &'a SqlServerSystem,
@@ -311,8 +313,8 @@ fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
 }
 
 impl Backups for SqlServerBackups<'_> {
-    fn methods(&self) -> (&'static str, &'static [Method]) {
-        ("SQL Server", &[Method::Native])
+    fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
+        ("SQL Server", METHODS)
     }
 
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
@@ -489,7 +491,7 @@ fn served(
         }
     }
     Ok(Taken {
-        method: Method::Native,
+        method: BackupMethod::NATIVE,
         file: std::path::PathBuf::new(),
         compression: Compression { ..request.compression },
         layout: Layout::Database,
