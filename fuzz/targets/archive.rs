@@ -4,24 +4,24 @@
 
 #![no_main]
 
-use families::backup::backups::Layout;
+use families::backup::backups::BackupLayout;
 use families::backup::archive;
 use etalon_fuzz::chosen;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
-    let layout = if choice & 1 == 0 { Layout::Tar } else { Layout::Xbstream };
+    let layout = if choice & 1 == 0 { BackupLayout::Tar } else { BackupLayout::Xbstream };
     // What headers begin with is no obstacle.
     let mut bytes = bytes.to_vec();
     if choice & 2 == 0 {
         match layout {
-            Layout::Tar => bytes.chunks_exact_mut(512).for_each(|round| round[257..262].copy_from_slice(b"ustar")),
+            BackupLayout::Tar => bytes.chunks_exact_mut(512).for_each(|round| round[257..262].copy_from_slice(b"ustar")),
             _ => bytes.splice(0..0, *b"XBSTCK01\0P").for_each(drop),
         }
     }
     let mut told = 0_u64;
-    let mut begin = |_: &mut (), entry: &archive::Entry| {
+    let mut begin = |_: &mut (), entry: &archive::ArchiveEntry| {
         let _ = format!("{entry:?}");
         Ok(())
     };

@@ -8,7 +8,7 @@
 use load::datum::Datum;
 use load::lane::KeptRow;
 use load::stream::{Next, Stream};
-use families::transactions::{Options, Protocol, Unset, compile_with, weighted};
+use families::transactions::{ScriptOptions, Protocol, Unset, compile_with, weighted};
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 
@@ -22,11 +22,11 @@ fuzz_target!(|data: &[u8]| {
         let _ = weighted(&text);
         return;
     }
-    let options = Options {
+    let options = ScriptOptions {
         protocol: [Protocol::Prepared, Protocol::Extended, Protocol::Simple][usize::from(choice % 3)],
         unset: if choice & 4 == 0 { Unset::Refused } else { Unset::Accepted },
         depth: if choice & 8 == 0 { 1 } else { 3 },
-        ..Options::default()
+        ..ScriptOptions::default()
     };
     let Ok(program) = compile_with(&text, &options) else { return };
     let row = KeptRow {

@@ -5,7 +5,7 @@
 #![no_main]
 
 use families::spatial::{Spatial, expected_of_shapes};
-use families::texts::Named;
+use families::texts::NamedTexts;
 use families::workload::{Grants, Workload};
 use families::texts::Texts;
 use etalon_fuzz::{chosen, text};
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = expected_of_shapes(&text);
         return;
     }
-    let named: Named = [("a.json".to_owned(), (*text).into())].into();
+    let named: NamedTexts = [("a.json".to_owned(), (*text).into())].into();
     let grants = Grants { texts: Texts::sent(named), ..Grants::default() };
     let defaults = Spatial.spec().keys.iter();
     let mut point: Point = defaults.filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();

@@ -6,10 +6,10 @@
 
 use load::stream::{Next, Stream};
 use families::smack::SuperSmack;
-use families::texts::Named;
+use families::texts::NamedTexts;
 use families::workload::{Action, Grants, Workload};
 use families::texts::Texts;
-use families::work::Work;
+use families::work::StreamWork;
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 use model::{Point, Value};
@@ -20,7 +20,7 @@ const MOST_ROWS: u64 = 20;
 fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let script = text(bytes);
-    let named: Named =
+    let named: NamedTexts =
         [("a.smack".to_owned(), (*script).into()), ("a.smack\nwords.dat".to_owned(), "one,two\nthree\\,four\n".into())]
             .into();
     let grants = Grants { texts: Texts::sent(named), ..Grants::default() };
@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     let Action::Stream(stream) = &task.action else { return };
-    let Work::Statements(program) = &stream.work else { return };
+    let StreamWork::Statements(program) = &stream.work else { return };
     let (mut client, mut op) = (program.client(1, 0), Default::default());
     for transaction in 0..20 {
         program.begin(&mut client, transaction);

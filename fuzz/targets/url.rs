@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use families::permits::Named;
+use families::permits::NamedPermits;
 use families::system::OpenRequest;
 use families::system::Consent;
 use families::permits::Permits;
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let text = text(bytes);
     if choice & 8 != 0 {
-        let _ = Named::default().allow(&text);
+        let _ = NamedPermits::default().allow(&text);
         let _ = Permits::Named(Arc::default()).path(Path::new(&*text));
         return;
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use load::observer::{Observer, Progress as HowFar, StepProgress, Tick};
+use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, Tick};
 use load::worker::TaskLog;
 use model::{Case, Facts, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState};
 

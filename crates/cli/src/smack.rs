@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::args::PlanSource;
 use crate::error::CliError;
-use families::smack::{BUILT_IN, Script};
+use families::smack::{BUILT_IN, SmackScript};
 
 /// A script with the values of its `$1`, `$2`, ….
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
             Some(path.map_or_else(|_| source.plan.clone(), |path| path.display().to_string()))
         }
     };
-    let script = Script::read(&source.plan).map_err(|failure| CliError::from(&failure))?;
+    let script = SmackScript::read(&source.plan).map_err(|failure| CliError::from(&failure))?;
     let invocation = script.invocation(&source.values).map_err(|failure| CliError::from(&failure))?;
     if source.system.is_empty() {
         return Err(CliError::user(format!("`{}` is to be run, and no system is named", source.plan)).hint(

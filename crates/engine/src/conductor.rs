@@ -17,14 +17,14 @@ use store::{Rest, Store};
 use crate::patience::within;
 use crate::registry::Registry;
 use crate::seed;
-use crate::site::{Here, Job, Places, Site};
+use crate::site::{Here, Places, Site, SiteJob};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest};
 use families::work::LoadKind;
-use families::work::{StreamTask, Work};
+use families::work::{StreamTask, StreamWork};
 use families::workload::{Action, Grants, Task};
 use load::error::{Failure, FailureKind};
-use load::observer::{Observer, Progress};
+use load::observer::{ExperimentProgress, Observer};
 
 /// For a server that went away.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -45,7 +45,7 @@ pub const CLIENT: &str = "client";
 pub const CLIENT_HOST: &str = "client ";
 
 #[derive(Clone)]
-pub struct Options {
+pub struct ExperimentOptions {
     pub consent: Consent,
     pub interrupt: Arc<AtomicBool>,
     /// Overrides where private servers live.
@@ -63,10 +63,10 @@ pub struct Options {
     pub rest: Rest,
 }
 
-impl Options {
+impl ExperimentOptions {
     /// Default permissions and the best reactor.
-    pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> Options {
-        Options {
+    pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> ExperimentOptions {
+        ExperimentOptions {
             consent,
             interrupt,
             scratch_base: None,
@@ -81,7 +81,7 @@ impl Options {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ExperimentEnd {
     /// Every run was run.
     Complete { failed: usize },
     /// By the user; resumable.
@@ -154,7 +154,7 @@ pub struct Conductor<'a> {
     registry: &'a Registry,
     plan: &'a Plan,
     store: &'a mut Store,
-    options: Options,
+    options: ExperimentOptions,
     /// Shared with threads that poll a system for its return.
     sites: BTreeMap<String, Arc<dyn Site>>,
     /// Systems that did not answer last: asking them again must not block for ever.
@@ -166,7 +166,12 @@ pub struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
-    pub fn new(registry: &'a Registry, plan: &'a Plan, store: &'a mut Store, options: Options) -> Conductor<'a> {
+    pub fn new(
+        registry: &'a Registry,
+        plan: &'a Plan,
+        store: &'a mut Store,
+        options: ExperimentOptions,
+    ) -> Conductor<'a> {
         let cases = plan.cases();
         Conductor {
             registry,
@@ -183,7 +188,7 @@ impl<'a> Conductor<'a> {
     }
 
     /// Runs pending runs, then removes what étalon made in the systems.
-    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
             self.plan_rest(observer)?;
@@ -193,7 +198,7 @@ impl<'a> Conductor<'a> {
             Err(ExperimentError::System { .. } | ExperimentError::Fleet(_))
                 if self.options.interrupt.load(Ordering::Relaxed) =>
             {
-                Ok(Ended::Interrupted)
+                Ok(ExperimentEnd::Interrupted)
             }
             ended => ended,
         };
@@ -222,7 +227,7 @@ impl<'a> Conductor<'a> {
             let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
             let benchmark = case.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
-            if let Action::Stream(StreamTask { work: Work::Statements(program), .. }) = &task.action {
+            if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
                 for note in program.notes.iter().filter(|note| !told.contains(*note)) {
                     observer.warning(note);
                 }
@@ -388,13 +393,13 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> Job<'j> {
+    fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
-        Job { case, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
+        SiteJob { case, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
     }
 
-    fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
+    fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
         let pending = self.store.pending()?;
         let planned = self.store.runs()?.iter().map(|run| run.planned.position + 1).max().unwrap_or_default();
         let already = planned as usize - pending.len();
@@ -402,13 +407,13 @@ impl<'a> Conductor<'a> {
         let (mut round, mut hopeless) = (None, Hopeless::default());
         for (index, run) in pending.iter().enumerate() {
             if self.options.interrupt.load(Ordering::Relaxed) {
-                return Ok(Ended::Interrupted);
+                return Ok(ExperimentEnd::Interrupted);
             }
             if round != Some(run.round) {
                 if let Some((run, failure)) = hopeless.verdict() {
                     let why = self.why(*run, failure);
                     let reason = format!("{why}; all runs of the round failed alike, and a further round would, too");
-                    return Ok(Ended::Stopped { reason, kind: failure.kind });
+                    return Ok(ExperimentEnd::Stopped { reason, kind: failure.kind });
                 }
                 if round.is_some() {
                     self.begin_round()?;
@@ -416,24 +421,24 @@ impl<'a> Conductor<'a> {
                 (round, hopeless) = (Some(run.round), Hopeless::default());
                 observer.round_started(run.round, self.plan.schedule.rounds);
             }
-            let progress = Progress {
+            let progress = ExperimentProgress {
                 done: already + index,
                 planned: planned as usize,
                 left: self.time_of_a_run() * (pending.len() - index) as u32,
             };
             match (self.run_patiently(*run, progress, observer)?, self.plan.schedule.on_error) {
                 (RunEnd::Measured, _) => hopeless.clear(),
-                (RunEnd::Aborted, _) => return Ok(Ended::Interrupted),
+                (RunEnd::Aborted, _) => return Ok(ExperimentEnd::Interrupted),
                 (RunEnd::Failed(failure), OnError::Continue) => {
                     failed += 1;
                     hopeless.take(*run, failure);
                 }
                 (RunEnd::Failed(failure), OnError::Stop) => {
-                    return Ok(Ended::Stopped { reason: self.why(*run, &failure), kind: failure.kind });
+                    return Ok(ExperimentEnd::Stopped { reason: self.why(*run, &failure), kind: failure.kind });
                 }
             }
         }
-        Ok(Ended::Complete { failed })
+        Ok(ExperimentEnd::Complete { failed })
     }
 
     fn begin_round(&self) -> Result<(), ExperimentError> {
@@ -464,7 +469,7 @@ impl<'a> Conductor<'a> {
     fn run_patiently(
         &mut self,
         run: PlannedRun,
-        progress: Progress,
+        progress: ExperimentProgress,
         observer: &mut dyn Observer,
     ) -> Result<RunEnd, ExperimentError> {
         for attempt in 1.. {
@@ -494,7 +499,7 @@ impl<'a> Conductor<'a> {
     fn run_unless_silent(
         &mut self,
         run: PlannedRun,
-        progress: Progress,
+        progress: ExperimentProgress,
         observer: &mut dyn Observer,
     ) -> Result<RunEnd, ExperimentError> {
         let system = self.cases[run.case as usize].system.clone();
@@ -538,7 +543,7 @@ impl<'a> Conductor<'a> {
     fn run_one(
         &mut self,
         run: PlannedRun,
-        progress: Progress,
+        progress: ExperimentProgress,
         observer: &mut dyn Observer,
     ) -> Result<RunEnd, ExperimentError> {
         let case = self.cases[run.case as usize].clone();

@@ -8,5 +8,5 @@ pub mod registry;
 mod seed;
 pub mod site;
 
-pub use conductor::{Conductor, Ended, ExperimentError};
+pub use conductor::{Conductor, ExperimentEnd, ExperimentError};
 pub use registry::Registry;

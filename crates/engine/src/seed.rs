@@ -2,7 +2,7 @@
 
 use model::{Case, Plan, PlannedRun, SystemPlan};
 
-use families::work::{StreamTask, Work};
+use families::work::{StreamTask, StreamWork};
 use families::workload::{Action, Task};
 use load::rng::Rng;
 
@@ -11,7 +11,9 @@ use load::rng::Rng;
 /// experiment.
 pub(crate) fn of_run(plan: &Plan, cases: &[Case], task: &Task, run: PlannedRun) -> u64 {
     let stream = match &task.action {
-        Action::Stream(StreamTask { work: Work::Blocks(_), .. }) => stream_of_blocks(&plan.systems, cases, run.case),
+        Action::Stream(StreamTask { work: StreamWork::Blocks(_), .. }) => {
+            stream_of_blocks(&plan.systems, cases, run.case)
+        }
         _ => 0,
     };
     Rng::of_transaction(plan.schedule.seed, run.round, stream).next_u64()

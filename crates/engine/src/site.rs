@@ -16,10 +16,10 @@ use families::workload::{Action, Task};
 use load::error::Failure;
 use load::generator::{LoadGenerator, LoadSpec, Local};
 use load::observer::Observer;
-use load::run::Run;
+use load::run::LoadRun;
 
 #[derive(Clone, Copy)]
-pub struct Job<'a> {
+pub struct SiteJob<'a> {
     /// Other hosts compile the task from it.
     pub case: &'a Case,
     pub task: &'a Task,
@@ -29,7 +29,7 @@ pub struct Job<'a> {
     pub interrupt: &'a Arc<AtomicBool>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> SiteJob<'a> {
     pub fn spec(&self, task: &'a StreamTask) -> LoadSpec<'a> {
         LoadSpec { shape: &task.shape, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
     }
@@ -46,12 +46,12 @@ pub trait Site: Send + Sync {
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
-    fn prepare(&self, job: &Job<'_>) -> Result<(), Failure>;
+    fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure>;
 
     /// Settles the system and makes the run. `generator` makes a stream's load; without one the system's host does.
     fn run(
         &self,
-        job: &Job<'_>,
+        job: &SiteJob<'_>,
         generator: Option<&dyn LoadGenerator>,
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure>;
@@ -77,7 +77,7 @@ pub trait Places: Send + Sync {
     /// `None` if the system's host makes the load.
     fn generator<'a>(
         &'a self,
-        job: &Job<'a>,
+        job: &SiteJob<'a>,
         site: &'a dyn Site,
     ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure>;
 
@@ -85,7 +85,7 @@ pub trait Places: Send + Sync {
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
     /// This run's record, if an earlier run measured it without storing it. Returned once.
-    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<RunRecord>;
+    fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord>;
 
     /// Everything so far is stored.
     fn committed(&self);
@@ -125,7 +125,7 @@ impl Site for Here {
         Ok(facts)
     }
 
-    fn prepare(&self, job: &Job<'_>) -> Result<(), Failure> {
+    fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
         match job.task.tables() {
             Tables::Own => self.system.prepare(&job.task.dataset),
             Tables::None => Ok(()),
@@ -134,7 +134,7 @@ impl Site for Here {
 
     fn run(
         &self,
-        job: &Job<'_>,
+        job: &SiteJob<'_>,
         generator: Option<&dyn LoadGenerator>,
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
@@ -145,7 +145,7 @@ impl Site for Here {
                 let here = stream.work.on(system);
                 let own = Local::new(&here);
                 let generator = generator.unwrap_or(&own);
-                Run { server: &SystemCounters(system), generator, account: &stream.work, spec: job.spec(stream) }
+                LoadRun { server: &SystemCounters(system), generator, account: &stream.work, spec: job.spec(stream) }
                     .run(observer)
             }
             Action::Step(procedure) => {

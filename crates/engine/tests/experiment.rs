@@ -15,10 +15,10 @@ mod toy;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::conductor::Options;
-use engine::{Conductor, Ended, ExperimentError, Registry};
+use engine::conductor::ExperimentOptions;
+use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::system::Consent;
-use load::observer::{Observer, Progress, Silent};
+use load::observer::{ExperimentProgress, Observer, Silent};
 use model::{Case, Plan, PlannedRun, RunRecord, RunState};
 use store::Store;
 use stored::create;
@@ -36,11 +36,11 @@ fn parse(text: &str) -> Plan {
         .0
 }
 
-fn options() -> Options {
-    Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)))
+fn options() -> ExperimentOptions {
+    ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)))
 }
 
-fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Result<Ended, ExperimentError> {
+fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
     Conductor::new(&registry(), plan, store, options()).run(observer)
 }
 
@@ -74,7 +74,7 @@ fn a_toy_database_and_a_toy_workload_run_through_the_whole_path() {
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "honest"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
-    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, &plan, "two", "throughput").len(), 4);
     assert_eq!(store.pending().unwrap(), []);
 }
@@ -85,7 +85,7 @@ fn a_single_step_gives_one_value_a_run() {
     let plan =
         parse("[systems.one]\nurl = \"toy:honest\"\n[[benchmarks]]\nworkload = \"ask-once\"\n[schedule]\nrounds = 3\n");
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
-    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, &plan, "one", "count"), [0.0, 0.0, 0.0]);
 }
 
@@ -94,7 +94,7 @@ fn a_server_that_has_not_seen_what_the_client_counted_fails_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "forgetful"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
-    let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
+    let ExperimentEnd::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
     assert_eq!(kind, load::error::FailureKind::Verification);
     assert!(reason.contains("the client counted"), "{reason}");
     let failed = store.runs().unwrap().into_iter().filter(|t| t.state == RunState::Failed).count();
@@ -106,7 +106,7 @@ fn an_engine_with_threads_of_its_own_is_charged_what_the_generator_s_have_not_us
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "threaded"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
-    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     // Other tests of this process may work meanwhile, too.
     let engine_us = values(&store, &plan, "two", "server_cpu_per_tx");
     assert!(engine_us.len() == 4 && engine_us.iter().all(|us| *us >= 950.0), "{engine_us:?}");
@@ -120,7 +120,7 @@ fn a_run_in_which_nothing_ended_is_repeated_and_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let plan = parse(&TOY.replace("WHICH", "drowsy"));
     let mut store = create(&folder.path().join("toy.etalon"), &plan);
-    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let runs = store.runs().unwrap();
     let failed: Vec<_> = runs.iter().filter(|run| run.state == RunState::Failed).collect();
     assert_eq!((runs.len(), failed.len()), (9, 1));
@@ -132,7 +132,7 @@ fn runs_in_which_nothing_ever_ends_stop_the_experiment_and_say_what_to_write() {
     let folder = tempfile::tempdir().unwrap();
     let plan = sim("", "stall_at_ms=0&stall_ms=5000", "rounds = 1\nduration = \"20ms\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
-    let Ended::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
+    let ExperimentEnd::Stopped { reason, kind } = conduct(&plan, &mut store, &mut Silent).unwrap() else { panic!() };
     assert_eq!(kind, load::error::FailureKind::NothingEnded);
     assert!(reason.contains("a longer `duration`"), "{reason}");
     let failed = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Failed).count();
@@ -193,7 +193,7 @@ struct Order {
 }
 
 impl Observer for Order {
-    fn run_started(&mut self, run: &PlannedRun, case: &Case, _progress: Progress) {
+    fn run_started(&mut self, run: &PlannedRun, case: &Case, _progress: ExperimentProgress) {
         self.started.push((run.round, case.system.clone()));
     }
     fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, record: &RunRecord) {
@@ -227,7 +227,7 @@ fn a_server_that_dies_in_mid_run_fails_that_run_and_loses_no_other() {
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let mut seen = Order::default();
     let ended = conduct(&plan, &mut store, &mut seen).unwrap();
-    assert_eq!(ended, Ended::Complete { failed: 3 });
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 3 });
     assert_eq!(values(&store, &plan, "a", "throughput").len(), 3);
     let reasons: Vec<String> = store.runs().unwrap().into_iter().filter_map(|t| t.reason).collect();
     // Each is tried three times, since the server answers again after each death.

@@ -11,7 +11,7 @@ use std::fs;
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-use families::transactions::{Options, Program, Protocol, Source, StatementOp, Unset, compile_mix, compile_with};
+use families::transactions::{Program, Protocol, ScriptOptions, Source, StatementOp, Unset, compile_mix, compile_with};
 use load::datum::Datum;
 use load::lane::KeptRow;
 use load::stream::{Next, Stream};
@@ -97,9 +97,9 @@ fn parameters(op: &StatementOp) -> String {
     op.parameters.iter().map(text).collect::<Vec<_>>().join("|")
 }
 
-fn options(protocol: Protocol, definitions: &[(&str, &str)], clients: u32) -> Options {
+fn options(protocol: Protocol, definitions: &[(&str, &str)], clients: u32) -> ScriptOptions {
     let definitions = definitions.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Options { protocol, definitions, clients, unset: Unset::Accepted, ..Options::default() }
+    ScriptOptions { protocol, definitions, clients, unset: Unset::Accepted, ..ScriptOptions::default() }
 }
 
 /// The value `v` of `INSERT … VALUES (:client_id, '…')`.
@@ -347,7 +347,7 @@ fn debug_shows_the_same_lines(server: &Pgbench) {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let theirs: Vec<&str> = text.lines().filter(|line| line.starts_with("debug(")).collect();
     let show: fn(&str) = |line| SHOWN.lock().unwrap().push(line.to_owned());
-    let program = compile_with(script, &Options { debug: Some(show), ..Options::default() }).unwrap();
+    let program = compile_with(script, &ScriptOptions { debug: Some(show), ..ScriptOptions::default() }).unwrap();
     let mut state = program.client(1, 0);
     program.begin(&mut state, 0);
     while program.next(&mut state, &mut StatementOp::default()) == Next::Op {}
@@ -399,7 +399,7 @@ fn names_and_structures_are_refused_alike(server: &Pgbench) {
 fn expressions_have_its_values(server: &Pgbench) {
     // The last one is no expression: a text that both must refuse.
     let (wrong, right) = VALUES.split_last().unwrap();
-    assert!(compile_with(&format!("\\set x {wrong}"), &Options::default()).is_err());
+    assert!(compile_with(&format!("\\set x {wrong}"), &ScriptOptions::default()).is_err());
     for some in right.chunks(40) {
         let script = script_of(some);
         let theirs = server.seen(&[(&script, 1)], &["--random-seed=77", "-c1", "-t1"]);

@@ -17,7 +17,7 @@ use engine::Registry;
 use families::dataset::{Dataset, Dialect};
 use families::session::{Session, SessionKind};
 use families::spatial::dialect::SpatialDialect;
-use families::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
+use families::spatial::{Country, Expected, ExpectedValue, PointSpread, Query, expected};
 use families::step::{self, StepContext};
 use families::system::System;
 use families::work::Load;
@@ -30,7 +30,7 @@ use load::worker::{LoadCounts, WorkerContext};
 use model::{Facts, Length, OnError, Order, Point, Reading, RunRecord, RunState, Schedule, Value};
 use systems::{mysql, postgres, sqlite, sqlserver};
 
-const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
+const COUNTRY: Country = Country { side: 6, seed: 1, spread: PointSpread::Uniform };
 
 static ANSWERS: LazyLock<Vec<(Query, Vec<Expected>)>> =
     LazyLock::new(|| expected(COUNTRY, &Query::all().collect::<Vec<_>>()));

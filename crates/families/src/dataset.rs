@@ -99,7 +99,7 @@ pub struct DataFile {
     /// `None`: an existing file of any size.
     pub size_bytes: Option<u64>,
     /// On its volume.
-    pub layout: Layout,
+    pub layout: FileLayout,
     /// Bytes from the beginning that are used at least.
     pub reach_bytes: u64,
     /// What is done to it.
@@ -108,7 +108,7 @@ pub struct DataFile {
 
 /// How a file lies on its volume.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
+pub enum FileLayout {
     /// Few extents, as the filesystem likes.
     #[default]
     Fresh,

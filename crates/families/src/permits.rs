@@ -21,11 +21,11 @@ pub enum Permits {
     #[default]
     All,
     /// Nothing else.
-    Named(Arc<Named>),
+    Named(Arc<NamedPermits>),
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Named {
+pub struct NamedPermits {
     addresses: Vec<Address>,
     servers: Vec<Server>,
     folders: Vec<PathBuf>,
@@ -68,7 +68,7 @@ fn refuse(tried: String, flag: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Permission, tried, cause).hint(format!("start the agent with `{flag}`"))
 }
 
-impl Named {
+impl NamedPermits {
     /// `HOST`, `HOST:PORT`, or the path of a Unix socket.
     pub fn allow(&mut self, written: &str) -> Result<(), String> {
         self.addresses.push(Address::read(written)?);
@@ -315,8 +315,8 @@ impl Permits {
 mod tests {
     use super::*;
 
-    fn permits(change: impl FnOnce(&mut Named)) -> Permits {
-        let mut named = Named::default();
+    fn permits(change: impl FnOnce(&mut NamedPermits)) -> Permits {
+        let mut named = NamedPermits::default();
         change(&mut named);
         Permits::Named(Arc::new(named))
     }
@@ -371,9 +371,9 @@ mod tests {
     #[test]
     fn what_is_no_address_cannot_be_allowed() {
         for wrong in ["", ":5432", "db:", "db:0", "db:70000", "db:x", "a,b:1", "a b", "[::1]5x", "postgres://db"] {
-            assert!(Named::default().allow(wrong).is_err(), "{wrong}");
+            assert!(NamedPermits::default().allow(wrong).is_err(), "{wrong}");
         }
-        assert!(Named::default().allow_folder(Path::new("/no/such/folder")).is_err());
+        assert!(NamedPermits::default().allow_folder(Path::new("/no/such/folder")).is_err());
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::spatial::dialect::SpatialDialect;
 use crate::work::{Load, LoadKind};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
-use load::generator::{Threads, shares};
+use load::generator::{ThreadLimit, shares};
 use load::worker::{LoadCounts, WorkerContext};
 
 /// The user's permission.
@@ -153,10 +153,10 @@ pub trait System: Send + Sync {
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
     /// One host's clients by thread. An embedded engine blocks its thread, so one per client is best.
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         match threads {
-            Threads::Best => clients.map(|client| client..client + 1).collect(),
-            Threads::AtMost(count) => shares(clients, count),
+            ThreadLimit::Best => clients.map(|client| client..client + 1).collect(),
+            ThreadLimit::AtMost(count) => shares(clients, count),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Keyed by the names a task uses, which are the same on every host.
-pub type Named = BTreeMap<String, Arc<str>>;
+pub type NamedTexts = BTreeMap<String, Arc<str>>;
 
 /// Where texts come from.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +15,12 @@ pub enum Texts {
     #[default]
     Files,
     /// This host's files; each read is noted.
-    Noting(Arc<Mutex<Named>>),
+    Noting(Arc<Mutex<NamedTexts>>),
     /// Sent by another host; no file of this host is read.
-    Sent(Arc<Named>),
+    Sent(Arc<NamedTexts>),
 }
 
-fn lock(noted: &Mutex<Named>) -> MutexGuard<'_, Named> {
+fn lock(noted: &Mutex<NamedTexts>) -> MutexGuard<'_, NamedTexts> {
     // A map is changed by single insertions.
     noted.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -35,14 +35,14 @@ impl Texts {
         Texts::Noting(Arc::default())
     }
 
-    pub fn sent(texts: Named) -> Texts {
+    pub fn sent(texts: NamedTexts) -> Texts {
         Texts::Sent(Arc::new(texts))
     }
 
-    pub fn noted(&self) -> Named {
+    pub fn noted(&self) -> NamedTexts {
         match self {
             Texts::Noting(noted) => lock(noted).clone(),
-            Texts::Files | Texts::Sent(_) => Named::new(),
+            Texts::Files | Texts::Sent(_) => NamedTexts::new(),
         }
     }
 

@@ -12,10 +12,10 @@ use crate::transactions::{Program, counted};
 use load::beside::Beside;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
-use load::generator::{Driver, LoadGenerator, LoadShape, LoadSpec, Local, Threads};
-use load::measure::{self, Evidence};
+use load::generator::{Driver, LoadGenerator, LoadShape, LoadSpec, Local, ThreadLimit};
+use load::measure::{self, LoadResult};
 use load::observer::Observer;
-use load::run::{Account, Run, ServerCounters};
+use load::run::{Account, LoadRun, ServerCounters};
 use load::worker::{LoadCounts, WorkerContext};
 
 /// A load for a system.
@@ -50,22 +50,22 @@ pub enum LoadKind {
 
 /// What a stream asks.
 #[derive(Debug)]
-pub enum Work {
+pub enum StreamWork {
     Statements(Program),
     Blocks(BlockLoad),
 }
 
-impl From<Program> for Work {
-    fn from(program: Program) -> Work {
-        Work::Statements(program)
+impl From<Program> for StreamWork {
+    fn from(program: Program) -> StreamWork {
+        StreamWork::Statements(program)
     }
 }
 
-impl Work {
+impl StreamWork {
     pub fn kind(&self) -> LoadKind {
         match self {
-            Work::Statements(_) => LoadKind::Statements,
-            Work::Blocks(_) => LoadKind::Blocks,
+            StreamWork::Statements(_) => LoadKind::Statements,
+            StreamWork::Blocks(_) => LoadKind::Blocks,
         }
     }
 
@@ -75,7 +75,7 @@ impl Work {
     }
 }
 
-impl Account for Work {
+impl Account for StreamWork {
     fn check(
         &self,
         server: &dyn ServerCounters,
@@ -83,15 +83,15 @@ impl Account for Work {
         counts: &LoadCounts,
     ) -> Result<(Counters, Vec<Mark>), Failure> {
         match self {
-            Work::Statements(program) => counted::check(program, server, before, counts),
-            Work::Blocks(_) => Ok((server.counters()?.since(before), Vec::new())),
+            StreamWork::Statements(program) => counted::check(program, server, before, counts),
+            StreamWork::Blocks(_) => Ok((server.counters()?.since(before), Vec::new())),
         }
     }
 
-    fn record(&self, evidence: Evidence<'_>, before: &Counters) -> RunRecord {
+    fn record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord {
         match self {
-            Work::Statements(_) => measure::record(evidence),
-            Work::Blocks(load) => disk::record(evidence, load, before.devices.as_ref()),
+            StreamWork::Statements(_) => measure::record(evidence),
+            StreamWork::Blocks(load) => disk::record(evidence, load, before.devices.as_ref()),
         }
     }
 }
@@ -99,20 +99,20 @@ impl Account for Work {
 /// A system with its work.
 pub struct WorkOn<'a> {
     system: &'a dyn System,
-    work: &'a Work,
+    work: &'a StreamWork,
     /// Progress shared by the run's threads.
     cursors: Cursors,
 }
 
 impl Driver for WorkOn<'_> {
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         self.system.workers(clients, threads)
     }
 
     fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let load = match self.work {
-            Work::Statements(program) => Load::Statements(program),
-            Work::Blocks(load) => Load::Blocks { load, cursors: &self.cursors },
+            StreamWork::Statements(program) => Load::Statements(program),
+            StreamWork::Blocks(load) => Load::Blocks { load, cursors: &self.cursors },
         };
         self.system.drive(load, context)
     }
@@ -120,7 +120,7 @@ impl Driver for WorkOn<'_> {
 
 #[derive(Debug)]
 pub struct StreamTask {
-    pub work: Work,
+    pub work: StreamWork,
     pub shape: LoadShape,
 }
 
@@ -147,7 +147,7 @@ impl RunTask<'_> {
     fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let RunTask { system, task, schedule, seed, interrupt } = *self;
         let spec = LoadSpec { shape: &task.shape, schedule, seed, interrupt };
-        Run { server: &SystemCounters(system), generator, account: &task.work, spec }.run(observer)
+        LoadRun { server: &SystemCounters(system), generator, account: &task.work, spec }.run(observer)
     }
 }
 

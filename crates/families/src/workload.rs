@@ -9,7 +9,7 @@ use crate::step::{StepContext, Stepped};
 use crate::system::System;
 use crate::texts::Texts;
 use crate::transactions::{Debug, Shell};
-use crate::work::{LoadKind, StreamTask, Work};
+use crate::work::{LoadKind, StreamTask, StreamWork};
 use load::error::Failure;
 
 pub trait Workload: Sync {
@@ -43,8 +43,8 @@ pub struct Task {
 impl Task {
     pub fn tables(&self) -> Tables {
         match &self.action {
-            Action::Stream(StreamTask { work: Work::Statements(program), .. }) => program.tables,
-            Action::Stream(StreamTask { work: Work::Blocks(_), .. }) | Action::Step(_) => Tables::Own,
+            Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) => program.tables,
+            Action::Stream(StreamTask { work: StreamWork::Blocks(_), .. }) | Action::Step(_) => Tables::Own,
         }
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::site::{Job, Places, Site};
+use engine::site::{Places, Site, SiteJob};
 use families::system::{OpenRequest, Part};
 use families::texts::Texts;
 use families::workload::{Action, Grants};
@@ -231,7 +231,7 @@ impl Places for Fleet {
 
     fn generator<'a>(
         &'a self,
-        job: &Job<'a>,
+        job: &SiteJob<'a>,
         site: &'a dyn Site,
     ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure> {
         let agents = clients_of(job.case);
@@ -251,7 +251,7 @@ impl Places for Fleet {
         self.clients.iter().map(of_agent).collect()
     }
 
-    fn left_over(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Option<RunRecord> {
+    fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord> {
         let agent = self.hosts.get(&job.case.system)?;
         let recorded = self.shared.inbox.left_over(agent, job.case, job.seed)?;
         let link = &self.shared.link;

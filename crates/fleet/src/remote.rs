@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::site::{Job, Site};
+use engine::site::{Site, SiteJob};
 use families::dataset::Tables;
 use families::system::Part;
 use families::work::LoadKind;
-use families::work::Work;
+use families::work::StreamWork;
 use families::workload::{Action, Task};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::generator::LoadGenerator;
 use load::observer::Observer;
-use load::run::{Run, ServerCounters};
+use load::run::{LoadRun, ServerCounters};
 use model::{Case, Facts, Reading, RunRecord, RunState, SystemPlan};
 
 use crate::fleet::Shared;
@@ -86,7 +86,7 @@ impl Remote {
         self.system.name.clone()
     }
 
-    fn run_whole(&self, job: &Job<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+    fn run_whole(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let link = &self.shared.link;
         let ask = Ask::Whole {
             system: self.name(),
@@ -150,22 +150,22 @@ impl Site for Remote {
         }
     }
 
-    fn prepare(&self, job: &Job<'_>) -> Result<(), Failure> {
+    fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
         self.reopen()?;
         self.simply(&Ask::Tables { system: self.name(), case: self.sent(job.case)? })
     }
 
     fn run(
         &self,
-        job: &Job<'_>,
+        job: &SiteJob<'_>,
         generator: Option<&dyn LoadGenerator>,
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
         match (generator, &job.task.action) {
-            (Some(generator), Action::Stream(stream)) if matches!(stream.work, Work::Statements(_)) => {
+            (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
                 self.simply(&Ask::Settle { system: self.name() })?;
                 let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
-                Run { server: &server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)
+                LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)
             }
             _ => self.run_whole(job, observer),
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use families::texts::Named;
+use families::texts::NamedTexts;
 use load::error::{Failure, FailureKind};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -74,7 +74,7 @@ impl Shelf {
     }
 
     /// Returns their ids by the scripts' names.
-    pub(crate) fn keep(&self, named: Named) -> BTreeMap<String, TextId> {
+    pub(crate) fn keep(&self, named: NamedTexts) -> BTreeMap<String, TextId> {
         let mut kept = self.lock();
         let entry = |(name, text): (String, Arc<str>)| {
             let id = TextId::of(&text);
@@ -90,7 +90,7 @@ impl Shelf {
     }
 
     /// By the scripts' names.
-    pub(crate) fn named(&self, ids: &BTreeMap<String, TextId>) -> Result<Named, Failure> {
+    pub(crate) fn named(&self, ids: &BTreeMap<String, TextId>) -> Result<NamedTexts, Failure> {
         let kept = self.lock();
         let text = |(name, id): (&String, &TextId)| kept.texts.get(id).map(|text| (name.clone(), Arc::clone(text)));
         ids.iter().map(text).collect::<Option<_>>().ok_or_else(|| {
@@ -161,7 +161,7 @@ mod tests {
     fn a_text_comes_whole_in_pieces_and_is_named_again() {
         let (here, there) = (Shelf::default(), Shelf::default());
         let text: Arc<str> = words().into();
-        let ids = here.keep(Named::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
+        let ids = here.keep(NamedTexts::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
         let wanted: Vec<TextId> = ids.values().cloned().collect();
         assert_eq!(there.lacking(&wanted), wanted);
         let pieces = here.pieces(&wanted[0], 24_000).unwrap();
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_text_that_is_not_what_it_was_announced_as_is_refused() {
         let (here, there) = (Shelf::default(), Shelf::default());
-        let ids = here.keep(Named::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
+        let ids = here.keep(NamedTexts::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
         let mut piece = here.pieces(&ids["a"], 100_000).unwrap().remove(0);
         piece.text = ids["b"].clone();
         let refused = there.take_in(&piece).unwrap_err();

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Failure, FailureKind};
 use crate::observer::Observer;
 use crate::series::Latencies;
-use crate::traffic::Traffic;
+use crate::traffic::NetworkTraffic;
 use crate::worker::{LoadCounts, Pace, TaskLog, WorkerContext};
 
 pub use local::{AtOnce, Local, Starter};
@@ -26,7 +26,7 @@ pub const LOCAL_HOST: &str = "local";
 
 /// Load threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Threads {
+pub enum ThreadLimit {
     #[default]
     Best,
     /// Limited by the clients.
@@ -47,8 +47,8 @@ pub struct LoadShape {
     /// Counted from 0 over all processes.
     pub clients: Range<u32>,
     pub pace: Pace,
-    pub threads: Threads,
-    pub traffic: Traffic,
+    pub threads: ThreadLimit,
+    pub traffic: NetworkTraffic,
 }
 
 impl LoadShape {
@@ -120,7 +120,7 @@ pub enum Loaded {
 /// A system with the work that is asked of it, as the load's threads use it.
 pub trait Driver: Sync {
     /// One host's clients by thread.
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>>;
+    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>>;
 
     /// Runs a worker's part of a run on this thread, by [`crate::worker::run`].
     fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
@@ -165,8 +165,8 @@ mod tests {
     use super::*;
 
     fn shape(clients: u32, processes: u32) -> LoadShape {
-        let traffic = Traffic { processes, ..Traffic::default() };
-        LoadShape { clients: 0..clients, pace: Pace::Closed, threads: Threads::Best, traffic }
+        let traffic = NetworkTraffic { processes, ..NetworkTraffic::default() };
+        LoadShape { clients: 0..clients, pace: Pace::Closed, threads: ThreadLimit::Best, traffic }
     }
 
     #[test]

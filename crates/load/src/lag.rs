@@ -10,14 +10,14 @@ const BUCKETS: usize = (64 - PART_BITS as usize + 1) * PARTS;
 /// In nanoseconds, within 12.5 %; the maximum is exact.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "Counted", try_from = "Counted")]
-pub struct Lag {
+pub struct LoopLag {
     counts: Box<[u64; BUCKETS]>,
     max_ns: u64,
 }
 
-impl Default for Lag {
-    fn default() -> Lag {
-        Lag { counts: Box::new([0; BUCKETS]), max_ns: 0 }
+impl Default for LoopLag {
+    fn default() -> LoopLag {
+        LoopLag { counts: Box::new([0; BUCKETS]), max_ns: 0 }
     }
 }
 
@@ -28,18 +28,18 @@ struct Counted {
     max_ns: u64,
 }
 
-impl From<Lag> for Counted {
-    fn from(lag: Lag) -> Counted {
+impl From<LoopLag> for Counted {
+    fn from(lag: LoopLag) -> Counted {
         let held = lag.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0);
         Counted { counts: held.collect(), max_ns: lag.max_ns }
     }
 }
 
-impl TryFrom<Counted> for Lag {
+impl TryFrom<Counted> for LoopLag {
     type Error = String;
 
-    fn try_from(counted: Counted) -> Result<Lag, String> {
-        let mut lag = Lag { max_ns: counted.max_ns, ..Lag::default() };
+    fn try_from(counted: Counted) -> Result<LoopLag, String> {
+        let mut lag = LoopLag { max_ns: counted.max_ns, ..LoopLag::default() };
         for (bucket, count) in counted.counts {
             let held = lag.counts.get_mut(bucket).ok_or_else(|| format!("a delay has no bucket {bucket}"))?;
             *held = held.saturating_add(count);
@@ -68,13 +68,13 @@ fn upper_end(bucket: usize) -> u64 {
     (((PARTS + part + 1) as u128 * width) - 1).min(u128::from(u64::MAX)) as u64
 }
 
-impl Lag {
+impl LoopLag {
     pub fn record(&mut self, ns: u64) {
         self.counts[bucket(ns)] += 1;
         self.max_ns = self.max_ns.max(ns);
     }
 
-    pub fn merge(&mut self, other: &Lag) {
+    pub fn merge(&mut self, other: &LoopLag) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine = mine.saturating_add(*theirs);
         }
@@ -123,16 +123,17 @@ mod tests {
 
     #[test]
     fn what_another_host_sends_is_a_lag_or_is_refused() {
-        let read = |text: &str| serde_json::from_str::<Lag>(text).map(|lag| lag.counts[1]).map_err(|e| e.to_string());
+        let read =
+            |text: &str| serde_json::from_str::<LoopLag>(text).map(|lag| lag.counts[1]).map_err(|e| e.to_string());
         assert_eq!(read(r#"{"counts": [[1, 18446744073709551615], [1, 2]], "max_ns": 1}"#), Ok(u64::MAX));
         assert!(read(r#"{"counts": [[1000000, 1]], "max_ns": 1}"#).unwrap_err().contains("no bucket 1000000"));
     }
 
     #[test]
     fn quantiles_are_those_of_the_values() {
-        let mut lag = Lag::default();
+        let mut lag = LoopLag::default();
         assert_eq!(lag.quantile_ns(0.5), None);
-        let mut other = Lag::default();
+        let mut other = LoopLag::default();
         (1..=500).for_each(|ns| lag.record(ns));
         (501..=1_000).for_each(|ns| other.record(ns));
         lag.merge(&other);

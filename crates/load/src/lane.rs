@@ -86,7 +86,7 @@ pub fn lost(cause: &(impl fmt::Display + ?Sized)) -> OpError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OpOutcome {
     Ok,
     Failed(OpError),
 }
@@ -95,7 +95,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub enum Submitted {
     /// It has ended already.
-    Done(Outcome),
+    Done(OpOutcome),
     /// [`Lane::reap`] completes it.
     Queued,
     /// No room: reap, then submit again.
@@ -107,7 +107,7 @@ pub enum Submitted {
 pub struct Completion {
     /// Index into the worker's clients.
     pub client: usize,
-    pub outcome: Outcome,
+    pub outcome: OpOutcome,
 }
 
 /// A point of a pipeline.
@@ -253,7 +253,7 @@ pub trait Lane {
     /// A point in a client's pipeline. Lanes without real pipelines ignore it. [`SyncPoint::End`] completes with the
     /// pipeline, with the first failure in it.
     fn sync(&mut self, _client: usize, _point: SyncPoint) -> Submitted {
-        Submitted::Done(Outcome::Ok)
+        Submitted::Done(OpOutcome::Ok)
     }
 
     /// Last rows of the results of the client's last operation, if requested. Valid until its next operation.
@@ -266,7 +266,7 @@ pub trait Lane {
 
     /// Begins to bring a client back after a failed operation, so that it can begin a transaction. `None`: in
     /// progress, completed by [`Lane::reap`]. Must not block. A failure means that the connection is unusable.
-    fn recover(&mut self, client: usize) -> Option<Outcome>;
+    fn recover(&mut self, client: usize) -> Option<OpOutcome>;
 
     /// Fails if the client's finished script left a transaction open.
     fn end_transaction(&mut self, _client: usize) -> Result<(), OpError> {
@@ -276,8 +276,8 @@ pub trait Lane {
     /// Begins to replace a client's connection, with its prepared statements. `None`: in progress, completed by
     /// [`Lane::reap`]. Must not block. A failure: the system refuses the client, or the lane has no connections. Only
     /// for a client without an operation in flight.
-    fn reconnect(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Failed(lost("this lane cannot make a connection anew")))
+    fn reconnect(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Failed(lost("this lane cannot make a connection anew")))
     }
 
     /// CPU time of the lane's own threads so far.

@@ -13,7 +13,7 @@ use crate::durations::Durations;
 use crate::generator::MachineShare;
 use crate::lane::ErrorClass;
 use crate::series::Latencies;
-use crate::traffic::Traffic;
+use crate::traffic::NetworkTraffic;
 use crate::worker::{LoadCounts, Pace};
 
 use steady::FEWEST_INTERVALS;
@@ -26,7 +26,7 @@ const RATE_MET: f64 = 0.98;
 /// Standard deviations of the in-flight count that are no sign of falling behind.
 const CHANCE: f64 = 2.0;
 
-pub struct Evidence<'a> {
+pub struct LoadResult<'a> {
     pub counts: LoadCounts,
     pub latencies: Latencies,
     pub workers: usize,
@@ -48,11 +48,11 @@ pub struct Evidence<'a> {
     pub start_time_ns: Option<u64>,
     pub pace: Pace,
     /// How their transactions came otherwise.
-    pub traffic: &'a Traffic,
+    pub traffic: &'a NetworkTraffic,
     pub marks: Vec<Mark>,
 }
 
-pub fn record(evidence: Evidence<'_>) -> RunRecord {
+pub fn record(evidence: LoadResult<'_>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
     let rate = evidence.counts.succeeded_in_window as f64 / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
@@ -118,13 +118,13 @@ pub fn latencies(
 }
 
 /// Percent of the measured part's operations that failed or were skipped as too late.
-pub fn failed_share(evidence: &Evidence<'_>) -> Measurement {
+pub fn failed_share(evidence: &LoadResult<'_>) -> Measurement {
     Measurement::failed_share(Reading::percent_failed(failed(evidence), evidence.latencies.response.succeeded()))
 }
 
 /// Failed or skipped in the measured part. What was due at its very end and not begun has not failed, nor what would
 /// have been retried.
-fn failed(evidence: &Evidence<'_>) -> u64 {
+fn failed(evidence: &LoadResult<'_>) -> u64 {
     evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
 }
 
@@ -143,7 +143,7 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
 }
 
 /// Server cost, and its counters.
-fn server_cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+fn server_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let transactions = evidence.counts.succeeded.max(1) as f64;
     let per_transaction = evidence.server_cpu_s.as_ref().map(|cpu_s| cpu_s * 1e6 / transactions).into();
     into.push(Measurement::new("server_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
@@ -170,7 +170,7 @@ pub fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
 /// Whether the load fell behind: compared with what the rate made due in the measured part, since that number is
 /// random. In-flight numbers at both ends differ randomly, too: independent arrivals by the root of twice their number
 /// (Little's law: rate times response time).
-pub fn rate_not_met(evidence: &Evidence<'_>, what: &str) -> Option<Mark> {
+pub fn rate_not_met(evidence: &LoadResult<'_>, what: &str) -> Option<Mark> {
     let Pace::Rate(_) = evidence.pace else { return None };
     let counts = &evidence.counts;
     let (due, ended) = (counts.due_in_window as f64, (counts.succeeded_in_window + counts.failed_in_window) as f64);
@@ -197,8 +197,8 @@ mod tests {
     use std::sync::LazyLock;
 
     /// One second of one thread: transactions of 1 ms, and CPU time.
-    fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> Evidence<'static> {
-        static TRAFFIC: LazyLock<Traffic> = LazyLock::new(Traffic::default);
+    fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> LoadResult<'static> {
+        static TRAFFIC: LazyLock<NetworkTraffic> = LazyLock::new(NetworkTraffic::default);
         let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
         collector.response.record(1_000_000, transactions);
         let counts = LoadCounts {
@@ -211,7 +211,7 @@ mod tests {
             due_in_window: if let Pace::Rate(rate) = pace { rate as u64 } else { 0 },
             ..LoadCounts::default()
         };
-        Evidence {
+        LoadResult {
             counts,
             latencies: collector.into_latencies("local", 1_000_000_000, 0),
             workers: 1,
@@ -324,8 +324,9 @@ mod tests {
         assert_eq!(reading(&plain, "over_5s"), Reading::Value(0.0));
         let has = |record: &RunRecord, id: &str| record.measurements.iter().any(|m| m.metric.id == id);
         assert!(!has(&plain, "late") && !has(&plain, "backlog_max") && !has(&plain, "pool_wait_p50"));
-        let traffic = Traffic { latency_limit_ns: Some(1), limits_ns: vec![1_500_000_000], ..Traffic::default() };
-        let mut limited = Evidence { traffic: &traffic, ..evidence(1_000, 0, Pace::Rate(1_000.0)) };
+        let traffic =
+            NetworkTraffic { latency_limit_ns: Some(1), limits_ns: vec![1_500_000_000], ..NetworkTraffic::default() };
+        let mut limited = LoadResult { traffic: &traffic, ..evidence(1_000, 0, Pace::Rate(1_000.0)) };
         limited.counts.over_limits = vec![7];
         (limited.counts.late, limited.counts.skipped, limited.counts.backlog_max) = (3, 2, 9);
         limited.counts.kernel_entries = Some(500);

@@ -22,7 +22,7 @@ pub struct Tick {
 
 /// How far the experiment has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ExperimentProgress {
     /// Finished runs.
     pub done: usize,
     pub planned: usize,
@@ -51,7 +51,7 @@ pub trait Observer {
     /// Before its first run.
     fn round_started(&mut self, _round: u32, _rounds: u32) {}
 
-    fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: Progress) {}
+    fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: ExperimentProgress) {}
 
     fn tick(&mut self, _tick: Tick) {}
 

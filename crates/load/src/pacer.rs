@@ -18,7 +18,7 @@ pub enum Pacer {
     /// A closed loop with pauses or a ramp.
     Eased(Eased),
     /// The next free client takes the next instant.
-    Rate(Schedule),
+    Rate(ArrivalSchedule),
 }
 
 /// A closed loop with ramp and think time.
@@ -66,17 +66,17 @@ pub struct ScheduleOptions {
 
 /// Instants of a rate, determined by the seed alone.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+pub struct ArrivalSchedule {
     /// Next instant to be taken.
     taken: Cursor,
     /// Next future instant, on the same sequence: counts due ones without storing them.
     due: Cursor,
 }
 
-impl Schedule {
-    pub fn new(options: ScheduleOptions) -> Schedule {
+impl ArrivalSchedule {
+    pub fn new(options: ScheduleOptions) -> ArrivalSchedule {
         let cursor = Cursor::new(options);
-        Schedule { taken: cursor.clone(), due: cursor }
+        ArrivalSchedule { taken: cursor.clone(), due: cursor }
     }
 
     pub fn take(&mut self) -> u64 {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn instants(options: ScheduleOptions, count: usize) -> Vec<u64> {
-        let mut schedule = Schedule::new(options);
+        let mut schedule = ArrivalSchedule::new(options);
         (0..count).map(|_| schedule.take()).collect()
     }
 
@@ -184,7 +184,7 @@ mod tests {
         ) {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
             let options = ScheduleOptions { seed, ..options(rate, arrivals) };
-            let mut asked_between = Schedule::new(options);
+            let mut asked_between = ArrivalSchedule::new(options);
             let mut last = 0;
             for (expected, now_ns) in instants(options, asked.len()).into_iter().zip(&asked) {
                 asked_between.backlog(*now_ns / 1_000);
@@ -218,7 +218,7 @@ mod tests {
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
             let ramp_ns = ramp_s * 1_000_000_000;
             let options = ScheduleOptions { start_ns: 0, ramp_ns, ..options(rate, arrivals) };
-            let mut schedule = Schedule::new(options);
+            let mut schedule = ArrivalSchedule::new(options);
             let half = schedule.backlog(ramp_ns / 2) as f64;
             let whole = schedule.backlog(ramp_ns) as f64;
             let twice = schedule.backlog(2 * ramp_ns) as f64;
@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn what_is_due_and_not_taken_is_the_backlog() {
-        let mut schedule = Schedule::new(ScheduleOptions { start_ns: 0, ..options(1_000.0, Arrivals::Constant) });
+        let mut schedule =
+            ArrivalSchedule::new(ScheduleOptions { start_ns: 0, ..options(1_000.0, Arrivals::Constant) });
         assert_eq!(schedule.backlog(5_500_000), 6);
         assert_eq!([schedule.take(), schedule.take()], [0, 1_000_000]);
         assert_eq!(schedule.backlog(5_500_000), 4);

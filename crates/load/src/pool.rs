@@ -5,24 +5,24 @@ use std::collections::VecDeque;
 use crate::traffic::PoolSize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct WaitingClient {
     pub client: usize,
     pub since_ns: u64,
 }
 
 #[derive(Debug)]
-pub struct Pool {
+pub struct ConnectionPool {
     /// Either this queue or the waiting one is empty.
     free: VecDeque<usize>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingClient>,
     /// By connection.
     holders: Vec<Option<usize>>,
     timeout_ns: Option<u64>,
 }
 
-impl Pool {
-    pub fn new(open: usize, size: PoolSize) -> Pool {
-        Pool {
+impl ConnectionPool {
+    pub fn new(open: usize, size: PoolSize) -> ConnectionPool {
+        ConnectionPool {
             free: (0..open).collect(),
             waiting: VecDeque::new(),
             holders: vec![None; open],
@@ -33,7 +33,7 @@ impl Pool {
     /// At once, or after waiting in line.
     pub fn acquire(&mut self, client: usize, now_ns: u64) -> Option<usize> {
         let Some(connection) = self.free.pop_front() else {
-            self.waiting.push_back(Waiting { client, since_ns: now_ns });
+            self.waiting.push_back(WaitingClient { client, since_ns: now_ns });
             return None;
         };
         self.holders[connection] = Some(client);
@@ -41,7 +41,7 @@ impl Pool {
     }
 
     /// It goes to the longest waiting client.
-    pub fn release(&mut self, connection: usize) -> Option<Waiting> {
+    pub fn release(&mut self, connection: usize) -> Option<WaitingClient> {
         let next = self.waiting.pop_front();
         self.holders[connection] = next.map(|waiting| waiting.client);
         if next.is_none() {
@@ -64,12 +64,12 @@ impl Pool {
     }
 
     /// A client that has waited too long.
-    pub fn give_up(&mut self, now_ns: u64) -> Option<Waiting> {
+    pub fn give_up(&mut self, now_ns: u64) -> Option<WaitingClient> {
         if self.deadline_ns()? <= now_ns { self.waiting.pop_front() } else { None }
     }
 
     /// Empties the queue.
-    pub fn dismiss(&mut self) -> impl Iterator<Item = Waiting> {
+    pub fn dismiss(&mut self) -> impl Iterator<Item = WaitingClient> {
         self.waiting.drain(..)
     }
 }
@@ -78,8 +78,8 @@ impl Pool {
 mod tests {
     use super::*;
 
-    fn pool(open: usize, acquire_timeout_ns: Option<u64>) -> Pool {
-        Pool::new(open, PoolSize { connections: open as u32, acquire_timeout_ns })
+    fn pool(open: usize, acquire_timeout_ns: Option<u64>) -> ConnectionPool {
+        ConnectionPool::new(open, PoolSize { connections: open as u32, acquire_timeout_ns })
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!((pool.acquire(10, 0), pool.acquire(11, 1)), (Some(0), Some(1)));
         assert_eq!((pool.acquire(12, 2), pool.acquire(13, 3)), (None, None));
         assert_eq!(pool.waiting(), 2);
-        assert_eq!(pool.release(1), Some(Waiting { client: 12, since_ns: 2 }));
+        assert_eq!(pool.release(1), Some(WaitingClient { client: 12, since_ns: 2 }));
         assert_eq!((pool.holder(0), pool.holder(1)), (Some(10), Some(12)));
         assert_eq!(pool.acquire(11, 4), None, "who comes back stands at the end");
         assert_eq!(pool.release(1).map(|next| next.client), Some(13));

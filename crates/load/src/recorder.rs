@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::durations::Durations;
 
 #[derive(Debug)]
-pub struct Interval {
+pub struct RecordedInterval {
     /// Where it returns to.
     pub worker: usize,
     /// From 0 at the start of the measured part.
@@ -74,13 +74,13 @@ pub enum Inside {
     Later,
 }
 
-impl Interval {
-    fn empty(worker: usize, number: u32, kind: Latencies) -> Interval {
-        Interval {
+impl RecordedInterval {
+    fn empty(worker: usize, number: u32, kind: LatencyKinds) -> RecordedInterval {
+        RecordedInterval {
             worker,
             number,
             response: Durations::default(),
-            service: (kind == Latencies::ResponseAndService).then(Durations::default),
+            service: (kind == LatencyKinds::ResponseAndService).then(Durations::default),
             backlog: 0,
             extent: Extent::Full,
         }
@@ -99,7 +99,7 @@ impl Interval {
 
 /// Which latencies can differ under a pacer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Latencies {
+pub enum LatencyKinds {
     /// A closed loop sends as intended: both are equal.
     ResponseOnly,
     /// Under a rate a transaction may be sent late.
@@ -108,8 +108,8 @@ pub enum Latencies {
 
 #[derive(Debug)]
 pub struct Recorder {
-    current: Interval,
-    spare: Option<Interval>,
+    current: RecordedInterval,
+    spare: Option<RecordedInterval>,
     start_ns: u64,
     interval_ns: u64,
     /// End of the interval: saves a division per transaction.
@@ -121,17 +121,17 @@ pub struct Recorder {
 #[derive(Debug)]
 pub struct Exchange {
     pub worker: usize,
-    pub full: Sender<Interval>,
-    pub emptied: Receiver<Interval>,
+    pub full: Sender<RecordedInterval>,
+    pub emptied: Receiver<RecordedInterval>,
 }
 
 impl Recorder {
     /// Intervals count from `start_ns`.
-    pub fn new(start_ns: u64, interval_ns: u64, kind: Latencies, exchange: Exchange) -> Recorder {
+    pub fn new(start_ns: u64, interval_ns: u64, kind: LatencyKinds, exchange: Exchange) -> Recorder {
         let interval_ns = interval_ns.max(1);
         Recorder {
-            current: Interval::empty(exchange.worker, 0, kind),
-            spare: Some(Interval::empty(exchange.worker, 0, kind)),
+            current: RecordedInterval::empty(exchange.worker, 0, kind),
+            spare: Some(RecordedInterval::empty(exchange.worker, 0, kind)),
             start_ns,
             interval_ns,
             turn_ns: start_ns + interval_ns,
@@ -178,8 +178,8 @@ impl Recorder {
 
     fn hand_over(&mut self, next_number: u32) {
         let kind = match self.current.service {
-            Some(_) => Latencies::ResponseAndService,
-            None => Latencies::ResponseOnly,
+            Some(_) => LatencyKinds::ResponseAndService,
+            None => LatencyKinds::ResponseOnly,
         };
         // The coordinator returns intervals within a second; only a starved one causes an allocation.
         let mut next = self
@@ -188,7 +188,7 @@ impl Recorder {
             .try_recv()
             .ok()
             .or_else(|| self.spare.take())
-            .unwrap_or_else(|| Interval::empty(self.exchange.worker, next_number, kind));
+            .unwrap_or_else(|| RecordedInterval::empty(self.exchange.worker, next_number, kind));
         next.clear(next_number);
         let full = std::mem::replace(&mut self.current, next);
         // Without the coordinator the run has failed already.
@@ -212,14 +212,14 @@ mod tests {
         let (full, intervals) = channel();
         let (_back, emptied) = channel();
         let mut recorder =
-            Recorder::new(1_000, 100, Latencies::ResponseAndService, Exchange { worker: 0, full, emptied });
+            Recorder::new(1_000, 100, LatencyKinds::ResponseAndService, Exchange { worker: 0, full, emptied });
         for i in 0..1_000u64 {
             let done = 1_000 + i;
             recorder.record(done - 50, done - 20, done);
         }
         recorder.record_failed(1, 2_050);
         recorder.finish();
-        let all: Vec<Interval> = intervals.iter().collect();
+        let all: Vec<RecordedInterval> = intervals.iter().collect();
         assert_eq!(all.iter().map(|i| i.response.succeeded()).sum::<u64>(), 1_000);
         assert_eq!(all.iter().map(|i| i.response.failed()).sum::<u64>(), 1);
         assert_eq!(all.iter().map(|i| i.number).collect::<Vec<_>>(), (0..=10).collect::<Vec<_>>());

@@ -8,7 +8,7 @@ use crate::counters::{Counters, Placement};
 use crate::error::{Failure, FailureKind};
 use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, MachineShare};
 use crate::lane::ErrorClass;
-use crate::measure::{Evidence, HostFigures};
+use crate::measure::{HostFigures, LoadResult};
 use crate::observer::Observer;
 use crate::series::Latencies;
 use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
@@ -36,17 +36,17 @@ pub trait Account: Sync {
         counts: &LoadCounts,
     ) -> Result<(Counters, Vec<Mark>), Failure>;
 
-    fn record(&self, evidence: Evidence<'_>, before: &Counters) -> RunRecord;
+    fn record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord;
 }
 
-pub struct Run<'a> {
+pub struct LoadRun<'a> {
     pub server: &'a dyn ServerCounters,
     pub generator: &'a dyn LoadGenerator,
     pub account: &'a dyn Account,
     pub spec: LoadSpec<'a>,
 }
 
-impl Run<'_> {
+impl LoadRun<'_> {
     pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let before = self.server.counters()?;
         let server_cpu_before = self.server.server_cpu_s();
@@ -68,7 +68,7 @@ impl Run<'_> {
         tell_tasks(&whole.counts.tasks, observer);
         refuse_broken(&whole.counts)?;
         let (counters, marks) = self.account.check(self.server, &before, &whole.counts)?;
-        let evidence = Evidence {
+        let evidence = LoadResult {
             counts: whole.counts,
             latencies: whole.latencies,
             workers: whole.workers,

@@ -4,7 +4,7 @@ use model::{Series, SeriesKind};
 use serde::{Deserialize, Serialize};
 
 use crate::durations::{Durations, histogram, serialise};
-use crate::recorder::{Extent, Interval};
+use crate::recorder::{Extent, RecordedInterval};
 
 #[derive(Debug)]
 pub struct Collector {
@@ -70,7 +70,7 @@ impl Collector {
     }
 
     /// Returns the intervals that it completes.
-    pub fn take(&mut self, interval: &Interval) -> &[Whole] {
+    pub fn take(&mut self, interval: &RecordedInterval) -> &[Whole] {
         let sum = self.open.entry(interval.number).or_default();
         if interval.extent == Extent::CutShort {
             sum.extent = Extent::CutShort;
@@ -211,11 +211,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn interval(worker: usize, number: u32, values: &[u64]) -> Interval {
+    fn interval(worker: usize, number: u32, values: &[u64]) -> RecordedInterval {
         let mut response = Durations::default();
         values.iter().for_each(|v| response.record(*v, 1));
         response.record_failed(1);
-        Interval { worker, number, response, service: None, backlog: u64::from(number), extent: Extent::Full }
+        RecordedInterval { worker, number, response, service: None, backlog: u64::from(number), extent: Extent::Full }
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
         let second = collector.take(&interval(1, 1, &[5]));
         assert_eq!((told(second, Some(1_500_000_000)), told(second, None)), (vec![None], vec![Some(2.0)]));
         // A worker may finish within an interval.
-        collector.take(&Interval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
+        collector.take(&RecordedInterval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
         assert_eq!(told(collector.take(&interval(1, 2, &[5])), None), [None]);
     }
 

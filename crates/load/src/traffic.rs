@@ -43,7 +43,7 @@ pub struct PoolSize {
 
 /// Apart from the [`Pace`](crate::worker::Pace). Default: one connection per client, no pauses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traffic {
+pub struct NetworkTraffic {
     pub arrivals: Arrivals,
     /// Clients and tasks begin one after the other, or a rate grows from zero.
     pub ramp_ns: u64,
@@ -69,9 +69,9 @@ pub struct Traffic {
     pub processes: u32,
 }
 
-impl Default for Traffic {
-    fn default() -> Traffic {
-        Traffic {
+impl Default for NetworkTraffic {
+    fn default() -> NetworkTraffic {
+        NetworkTraffic {
             arrivals: Arrivals::Constant,
             ramp_ns: 0,
             think: None,
@@ -88,7 +88,7 @@ impl Default for Traffic {
     }
 }
 
-impl Traffic {
+impl NetworkTraffic {
     /// A pool's queue is in order only on one thread, so a worker is a process.
     pub fn is_by_process(&self) -> bool {
         self.pool.is_some() || self.tasks.is_some() || self.processes > 1

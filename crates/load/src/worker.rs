@@ -13,13 +13,13 @@ use crate::clock::Clock;
 use crate::durations::Durations;
 use crate::error::Failure;
 use crate::gate::Gate;
-use crate::lag::Lag;
+use crate::lag::LoopLag;
 use crate::lane::{Instants, Lane, OpError, SessionCounts, SyncPoint};
-use crate::pacer::{Eased, Pacer, Schedule, ScheduleOptions};
-use crate::pool::Pool;
-use crate::recorder::{Exchange, KindCounts, Latencies, Recorder};
+use crate::pacer::{ArrivalSchedule, Eased, Pacer, ScheduleOptions};
+use crate::pool::ConnectionPool;
+use crate::recorder::{Exchange, KindCounts, LatencyKinds, Recorder};
 use crate::stream::Stream;
-use crate::traffic::Traffic;
+use crate::traffic::NetworkTraffic;
 
 pub use counts::{Connections, LoadCounts, TaskEnd, TaskLog};
 pub use opening::{LOGINS_AT_ONCE, shortfall};
@@ -51,7 +51,7 @@ pub struct WorkerContext<'a> {
     /// Of all workers.
     pub all_clients: u32,
     pub pace: Pace,
-    pub traffic: &'a Traffic,
+    pub traffic: &'a NetworkTraffic,
     /// Load before the measured part.
     pub warmup_ns: u64,
     pub length: RunLength,
@@ -115,7 +115,7 @@ impl Stage {
 enum Access {
     /// One each, with the client's index.
     Own,
-    Pool(Pool),
+    Pool(ConnectionPool),
 }
 
 /// Decided once per run.
@@ -191,7 +191,7 @@ fn make_pacer(context: &WorkerContext<'_>, start_ns: u64) -> Pacer {
             all_clients: context.all_clients,
             think: traffic.think,
         }),
-        Pace::Rate(rate_per_s) => Pacer::Rate(Schedule::new(ScheduleOptions {
+        Pace::Rate(rate_per_s) => Pacer::Rate(ArrivalSchedule::new(ScheduleOptions {
             seed: context.seed,
             number: context.clients.start,
             arrivals: traffic.arrivals,
@@ -257,7 +257,7 @@ struct Worker<'a, L, S: Stream, C> {
     /// Due and not ended.
     running: u32,
     counts: LoadCounts,
-    lag: Lag,
+    lag: LoopLag,
     now_ns: u64,
     /// Last completion.
     heard_ns: u64,
@@ -302,12 +302,12 @@ where
         let open = context.open_connections();
         let access = match traffic.pool {
             None => Access::Own,
-            Some(size) => Access::Pool(Pool::new(open, size)),
+            Some(size) => Access::Pool(ConnectionPool::new(open, size)),
         };
         // Otherwise a transaction waits for its instant, a pool connection, or a new one.
         let is_sent_at_once = context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
         let is_one = is_sent_at_once && L::INSTANTS == Instants::Worker;
-        let latencies = if is_one { Latencies::ResponseOnly } else { Latencies::ResponseAndService };
+        let latencies = if is_one { LatencyKinds::ResponseOnly } else { LatencyKinds::ResponseAndService };
         let states = stream.clients(context.seed, context.clients.clone());
         let slots: Vec<Slot<S>> =
             states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
@@ -344,7 +344,7 @@ where
             next_client: 0,
             running: 0,
             counts,
-            lag: Lag::default(),
+            lag: LoopLag::default(),
             now_ns: start_ns,
             heard_ns: start_ns,
             longest_ns: 0,

@@ -1,6 +1,6 @@
 //! Evidence that two systems do not differ by more than a margin, which a large p-value is not.
 
-use crate::paired::Ratio;
+use crate::paired::PairedRatio;
 use crate::special::student_t_cdf;
 
 /// The ratios that count as equal under a `margin` (0.03 for 3 %): [1 / (1 + margin), 1 + margin]. Symmetric for
@@ -12,14 +12,14 @@ pub fn margin_bounds(margin: f64) -> (f64, f64) {
 /// Whether the whole interval lies inside the margin, ends included. With a 95 % interval this is TOST at 2.5 % a side,
 /// stricter than the usual 5 %: one interval serves the figure, the difference and the equivalence, so that the reader
 /// can see every verdict in it.
-pub fn within_margin(ratio: &Ratio, margin: f64) -> bool {
+pub fn within_margin(ratio: &PairedRatio, margin: f64) -> bool {
     let (low, high) = margin_bounds(margin);
     low <= ratio.lo && ratio.hi <= high
 }
 
 /// The p of the two one-sided tests (TOST) of "the true ratio lies outside the margin": the larger of the two
 /// (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987). Small means equivalent.
-pub fn tost_p(ratio: &Ratio, margin: f64) -> f64 {
+pub fn tost_p(ratio: &PairedRatio, margin: f64) -> f64 {
     let inside = margin.ln_1p() - ratio.ratio.ln().abs();
     let error = ratio.log_sd / f64::from(ratio.pairs).sqrt();
     if error == 0.0 {

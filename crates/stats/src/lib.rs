@@ -2,7 +2,7 @@
 //!
 //! The unit of replication is the *run*, so a [`Sample`] is built from runs only and every test takes samples: a
 //! million correlated latencies have no way in. Two samples are [paired by block](paired()), their log ratios give a
-//! [`Ratio`] with its interval ([`paired_ratio`]), the p-values of a family are [adjusted](holm), and [`judge`] says
+//! [`PairedRatio`] with its interval ([`paired_ratio`]), the p-values of a family are [adjusted](holm), and [`judge`] says
 //! what may be concluded. Everything else guards that path: steady state, trend, two-mode samples, quantised clocks.
 //!
 //! Nothing here reads a clock, a file or a global: the same numbers in give the same numbers out, seeds included.
@@ -36,7 +36,7 @@ pub use equivalence::{margin_bounds, tost_p, within_margin};
 pub use estimate::{Direction, Estimator, Summary, UnknownEstimator, relative_half_width, summarise};
 pub use modality::{Clusters, clusters, two_clusters};
 pub use multiplicity::{benjamini_hochberg, holm};
-pub use paired::{NotComparable, Ratio, paired_ratio, sign_flip_p};
+pub use paired::{NotComparable, PairedRatio, paired_ratio, sign_flip_p};
 pub use power::minimum_detectable_effect;
 pub use quantisation::{clock_step, hardly_varies, rounding_step, smallest_gap};
 pub use ranks::{MannWhitney, mann_whitney};

@@ -46,7 +46,7 @@ impl std::error::Error for NotComparable {}
 
 /// The ratio B / A, with its interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ratio {
+pub struct PairedRatio {
     /// Geometric mean of B / A over the rounds.
     pub ratio: f64,
     pub lo: f64,
@@ -71,7 +71,7 @@ pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
 /// Systems Performance Analysis" (1991), 13.4.1; ratio with interval as the thing to report: Kalibera & Jones, ISMM 2013.
 ///
 /// Rounds that do not vary at all give a degenerate interval (`lo` = `ratio` = `hi`) with p 1 if the ratio is 1, else 0.
-pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<Ratio, NotComparable> {
+pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<PairedRatio, NotComparable> {
     check_level(level)?;
     let logs = pairs.log_ratios()?;
     let n = logs.len();
@@ -81,12 +81,12 @@ pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<Ratio, NotComparable> {
     if log_sd < ROUNDING {
         let (centre, p_t) = if centre.abs() < ROUNDING { (0.0, 1.0) } else { (centre, 0.0) };
         let ratio = centre.exp();
-        return Ok(Ratio { ratio, lo: ratio, hi: ratio, level, pairs: as_count, log_sd: 0.0, p_t });
+        return Ok(PairedRatio { ratio, lo: ratio, hi: ratio, level, pairs: as_count, log_sd: 0.0, p_t });
     }
     let df = (n - 1) as f64;
     let error = log_sd / (n as f64).sqrt();
     let half_width = student_t_quantile(f64::midpoint(1.0, level), df) * error;
-    Ok(Ratio {
+    Ok(PairedRatio {
         ratio: centre.exp(),
         lo: (centre - half_width).exp(),
         hi: (centre + half_width).exp(),

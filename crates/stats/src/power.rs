@@ -7,7 +7,7 @@ use crate::special::student_t_quantile;
 pub const POWER: f64 = 0.8;
 
 /// The smallest relative difference (0.02 is 2 %) that `n` rounds find with 80 % power at `level`, when the log ratio of
-/// one round has standard deviation `log_sd` (from [`crate::Ratio`], best of an A/A run): exp((t_(1-a/2) + t_0.8)
+/// one round has standard deviation `log_sd` (from [`crate::PairedRatio`], best of an A/A run): exp((t_(1-a/2) + t_0.8)
 /// `log_sd` / sqrt(n)) - 1, after Bloom, "Minimum detectable effects", Evaluation Review 19, 1995. Against the
 /// noncentral t the power is 79.5 % at 6 rounds and 79.9 % at 10. `None` below two rounds or for a level outside (0, 1).
 pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64> {

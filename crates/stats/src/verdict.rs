@@ -2,7 +2,7 @@
 
 use crate::equivalence::within_margin;
 use crate::estimate::Direction;
-use crate::paired::Ratio;
+use crate::paired::PairedRatio;
 use crate::special::student_t_quantile;
 use std::fmt;
 
@@ -67,7 +67,7 @@ pub struct Judgement {
 ///    too small to matter is reported as too small to matter: relevance beats significance;
 /// 3. `adjusted_p` <= 1 - level: faster or slower by `direction`; no verdict for [`Direction::Neither`];
 /// 4. otherwise inconclusive, with the number of rounds to add.
-pub fn judge(ratio: &Ratio, adjusted_p: f64, direction: Direction, margin: f64, min_rounds: u32) -> Judgement {
+pub fn judge(ratio: &PairedRatio, adjusted_p: f64, direction: Direction, margin: f64, min_rounds: u32) -> Judgement {
     let missing = min_rounds.saturating_sub(ratio.pairs);
     if missing > 0 {
         return Judgement { verdict: None, rounds_needed: Some(missing) };
@@ -81,7 +81,7 @@ pub fn judge(ratio: &Ratio, adjusted_p: f64, direction: Direction, margin: f64, 
     Judgement { verdict: Some(Verdict::Inconclusive), rounds_needed: rounds_to_settle(ratio, adjusted_p, margin) }
 }
 
-fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
+fn better_or_worse(ratio: &PairedRatio, direction: Direction) -> Option<Verdict> {
     match (direction, ratio.ratio > 1.0) {
         (Direction::Higher, true) | (Direction::Lower, false) => Some(Verdict::Faster),
         (Direction::Higher, false) | (Direction::Lower, true) => Some(Verdict::Slower),
@@ -92,7 +92,7 @@ fn better_or_worse(ratio: &Ratio, direction: Direction) -> Option<Verdict> {
 /// Rounds to add until the interval excludes 1 or fits in the margin, if estimate and noise stay: the smallest n whose
 /// half width t_(n-1) `log_sd` / sqrt(n) is narrow enough (Jain 1991, 13.9.1, with t for z). An even chance, not a
 /// promise. Holm's factor is applied to the future interval too.
-fn rounds_to_settle(ratio: &Ratio, adjusted_p: f64, margin: f64) -> Option<u32> {
+fn rounds_to_settle(ratio: &PairedRatio, adjusted_p: f64, margin: f64) -> Option<u32> {
     let effect = ratio.ratio.ln().abs();
     let bound = margin.ln_1p();
     let alpha = 1.0 - ratio.level;
@@ -123,7 +123,7 @@ mod tests {
     use crate::paired::paired_ratio;
     use crate::sample::tests::pairs_of_logs;
 
-    fn ratio_of(logs: &[f64]) -> Ratio {
+    fn ratio_of(logs: &[f64]) -> PairedRatio {
         paired_ratio(&pairs_of_logs(logs), 0.95).unwrap()
     }
 

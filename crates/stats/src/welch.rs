@@ -6,7 +6,7 @@ use crate::sample::Sample;
 use crate::special::{student_t_quantile, student_t_two_sided};
 
 /// Mean of B less mean of A.
-struct Difference {
+struct WelchDifference {
     difference: f64,
     lo: f64,
     hi: f64,
@@ -55,7 +55,7 @@ fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     sample.runs().iter().map(logarithm).collect()
 }
 
-fn welch(a: &[f64], b: &[f64], level: f64) -> Result<Difference, NotComparable> {
+fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotComparable> {
     check_level(level)?;
     let squared_error = |side: &[f64]| {
         let sd = standard_deviation(side).ok_or(NotComparable::TooFew { n: side.len() })?;
@@ -66,12 +66,12 @@ fn welch(a: &[f64], b: &[f64], level: f64) -> Result<Difference, NotComparable> 
     let error = (error_a + error_b).sqrt();
     if error <= ROUNDING * (mean(a).abs() + mean(b).abs()) {
         let p = if difference.abs() <= error { 1.0 } else { 0.0 };
-        return Ok(Difference { difference, lo: difference, hi: difference, df: f64::INFINITY, p });
+        return Ok(WelchDifference { difference, lo: difference, hi: difference, df: f64::INFINITY, p });
     }
     let share = |squared: f64, n: usize| squared * squared / (n - 1) as f64;
     let df = (error_a + error_b).powi(2) / (share(error_a, a.len()) + share(error_b, b.len()));
     let half_width = student_t_quantile(f64::midpoint(1.0, level), df) * error;
-    Ok(Difference {
+    Ok(WelchDifference {
         difference,
         lo: difference - half_width,
         hi: difference + half_width,

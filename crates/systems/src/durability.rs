@@ -12,14 +12,14 @@ pub(crate) enum Is {
 }
 
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub(crate) struct DurabilityRule {
     pub(crate) when: &'static [(&'static str, Is)],
     pub(crate) tier: DurabilityTier,
     /// Of durable rows the exception, if any.
     pub(crate) why: &'static str,
 }
 
-impl Rule {
+impl DurabilityRule {
     fn fits(&self, setting: &impl Fn(&str) -> Option<String>) -> bool {
         self.when.iter().all(|(name, is)| {
             let value = setting(name);
@@ -42,9 +42,10 @@ impl Rule {
 }
 
 /// First matching row; a table's last row matches everything.
-pub(crate) fn first_fit(table: &[Rule], setting: impl Fn(&str) -> Option<String>) -> &Rule {
+pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Option<String>) -> &DurabilityRule {
     /// Nothing is believed without a last row.
-    const NOTHING: &Rule = &Rule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
+    const NOTHING: &DurabilityRule =
+        &DurabilityRule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
     table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)
 }
 
@@ -60,29 +61,29 @@ pub(crate) mod tests {
 
     use super::*;
 
-    pub(crate) type Settings = BTreeMap<&'static str, &'static str>;
+    pub(crate) type DurabilitySettings = BTreeMap<&'static str, &'static str>;
 
     /// Every combination of a row's values; another value stands for "none of".
-    pub(crate) fn combinations(rule: &Rule) -> Vec<Settings> {
-        let mut all = vec![Settings::new()];
+    pub(crate) fn combinations(rule: &DurabilityRule) -> Vec<DurabilitySettings> {
+        let mut all = vec![DurabilitySettings::new()];
         for (name, is) in rule.when {
             let values: &[&str] = match is {
                 Is::OneOf(values) => values,
                 Is::NoneOf(_) => &["something-else"],
             };
             let with = |value: &&'static str| {
-                let add = move |mut settings: Settings| {
+                let add = move |mut settings: DurabilitySettings| {
                     settings.insert(name, value);
                     settings
                 };
-                all.clone().into_iter().map(add).collect::<Vec<Settings>>()
+                all.clone().into_iter().map(add).collect::<Vec<DurabilitySettings>>()
             };
             all = values.iter().flat_map(with).collect();
         }
         all
     }
 
-    fn shown(table: &[Rule]) -> String {
+    fn shown(table: &[DurabilityRule]) -> String {
         let mut text = String::from("| settings | a commit is | because, or except that |\n|---|---|---|\n");
         for rule in table {
             let value = |values: &[&str]| values.iter().map(|v| format!("`{v}`")).collect::<Vec<_>>().join(", ");
@@ -100,14 +101,14 @@ pub(crate) mod tests {
 
     /// The document shows the table, and every combination of a row's values leads to that row with all else at its
     /// best.
-    pub(crate) fn walk(table: &[Rule], best: &[(&'static str, &'static str)]) {
+    pub(crate) fn walk(table: &[DurabilityRule], best: &[(&'static str, &'static str)]) {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/durability.md");
         let shown = shown(table);
         let document = std::fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
         assert!(document.contains(&shown), "docs/durability.md does not show this table:\n\n{shown}");
         for rule in table {
             for settings in combinations(rule) {
-                let best = best.iter().copied().collect::<Settings>();
+                let best = best.iter().copied().collect::<DurabilitySettings>();
                 let setting = |name: &str| settings.get(name).or(best.get(name)).map(|value| (*value).to_owned());
                 let found = first_fit(table, setting);
                 assert!(std::ptr::eq(found, rule), "{settings:?} come to {found:?}, not to {rule:?}");

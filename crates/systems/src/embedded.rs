@@ -17,7 +17,7 @@ use families::dataset::{Dataset, Dialect, Table, Tables};
 use families::system::{OpenRequest, OsIo};
 use families::transactions::Program;
 use load::error::{Failure, FailureKind};
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 
 /// How a database of an engine lies on the disk.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +25,12 @@ pub struct FileShape {
     /// What the engine puts beside the file, under its name and these suffixes.
     pub companions: &'static [&'static str],
     /// How the file says that étalon made it.
-    pub marker: Marker,
+    pub marker: OwnershipMark,
 }
 
 /// How a database file says that étalon made it.
 #[derive(Clone, Copy, Debug)]
-pub enum Marker {
+pub enum OwnershipMark {
     /// In its first 100 bytes, which this function is given. The engine must write it before there is a companion.
     Within(fn(&[u8]) -> bool),
     /// In a file beside it, `NAME.etalon-made`, since its own has no room for one. It is written before the database and
@@ -216,7 +216,7 @@ impl EmbeddedFile {
     }
 
     fn marker_beside(&self, path: &Path) -> Option<PathBuf> {
-        matches!(self.shape.marker, Marker::Beside).then(|| companion(path, ".etalon-made"))
+        matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion(path, ".etalon-made"))
     }
 
     fn refuse_foreign(&self) -> Result<(), Failure> {
@@ -267,7 +267,7 @@ pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The plan asks for a pipeline or for connections that are made anew.
-pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &Traffic) -> Result<(), Failure> {
+pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &NetworkTraffic) -> Result<(), Failure> {
     let (key, value, cause, hint) = match (program.depth(), traffic.reconnect_every) {
         (2.., _) => {
             let cause = "answers within the call: there is nothing to be sent ahead";
@@ -339,8 +339,8 @@ fn refuse_foreign(path: &Path, shape: FileShape) -> Result<(), Failure> {
         Err(error) => return Err(Failure::io(tried(), &error)),
     };
     let is_ours = match shape.marker {
-        Marker::Within(says) => says(&bytes),
-        Marker::Beside => {
+        OwnershipMark::Within(says) => says(&bytes),
+        OwnershipMark::Beside => {
             fs::read(companion(path, ".etalon-made")).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
         }
     };

@@ -15,11 +15,11 @@ const RIVAL_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(300) } el
 const RIVAL_POLL: Duration = Duration::from_millis(200);
 
 /// A kept connection, replaced when lost.
-pub(crate) struct Kept<C>(Mutex<Option<C>>);
+pub(crate) struct KeptConnection<C>(Mutex<Option<C>>);
 
-impl<C> Kept<C> {
-    pub(crate) fn none() -> Kept<C> {
-        Kept(Mutex::new(None))
+impl<C> KeptConnection<C> {
+    pub(crate) fn none() -> KeptConnection<C> {
+        KeptConnection(Mutex::new(None))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<C>> {

@@ -10,7 +10,7 @@ pub(crate) const GIVEN: &str = "; the database itself was given";
 pub(crate) const MARKER_TABLE: &str = "etalon_marker";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum TableOwner {
     /// It does not exist.
     Nobody,
     Given,
@@ -21,18 +21,18 @@ pub(crate) enum Owner {
     SomebodyElse,
 }
 
-impl Owner {
-    pub(crate) fn of_marker(said: &str) -> Owner {
+impl TableOwner {
+    pub(crate) fn of_marker(said: &str) -> TableOwner {
         match said.starts_with(MARKER) {
-            true if said.ends_with(GIVEN) => Owner::Guest,
-            true => Owner::Etalon,
-            false => Owner::SomebodyElse,
+            true if said.ends_with(GIVEN) => TableOwner::Guest,
+            true => TableOwner::Etalon,
+            false => TableOwner::SomebodyElse,
         }
     }
 
     /// Refuses a foreign one unless the user agreed. `what` is its name, `hint` says how to spare it.
-    pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<Owner, Failure> {
-        if self == Owner::SomebodyElse && consent == Consent::OwnOnly {
+    pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<TableOwner, Failure> {
+        if self == TableOwner::SomebodyElse && consent == Consent::OwnOnly {
             let cause = "it exists already, and étalon did not make it";
             return Err(Failure::new(FailureKind::NotOurs, format!("use {what}"), cause).hint(hint));
         }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::Registry;
-use families::permits::{self, Logins, Named};
+use families::permits::{self, Logins, NamedPermits};
 use fleet::{Agent, AgentOptions, Listed, Server, protocol};
 use serde_json::json;
 
@@ -60,9 +60,9 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// What plans may reach.
-fn allowed(args: &AgentArgs) -> Result<Named, CliError> {
+fn allowed(args: &AgentArgs) -> Result<NamedPermits, CliError> {
     let wrong = |flag: &str, cause: String| CliError::user(format!("{flag}: {cause}"));
-    let mut named = Named::default();
+    let mut named = NamedPermits::default();
     for address in &args.allow {
         let is_folder = Path::new(address).is_dir();
         named

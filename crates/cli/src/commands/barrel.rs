@@ -1,6 +1,6 @@
 //! `--format super-smack`: the Query Barrel Report of each case, and the script's own `print` lines.
 
-use families::smack::{Script, Shown};
+use families::smack::{Shown, SmackScript};
 use report::Evidence;
 use report::barrel::{self, BarrelReport, Runs};
 
@@ -14,7 +14,7 @@ pub fn render(evidence: &Evidence, runs: Runs) -> String {
 
 /// For a script named on the command line, with its `print` lines.
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
-    let script = Script::read(&called.script).map_err(|failure| CliError::from(&failure))?;
+    let script = SmackScript::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
     for one in barrel::reports(evidence, Runs::Together) {
         let results = |_: &str, kind: Option<&str>, field: &str| result(&one, kind, field);

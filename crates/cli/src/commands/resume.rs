@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Parser as _;
 use engine::Registry;
-use engine::conductor::Options;
+use engine::conductor::ExperimentOptions;
 use model::plan::Unmasked;
 use model::{Order, RunState};
 use report::number::count;
@@ -33,13 +33,13 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     // Rounds that stopped half-way are repeated with their measured runs.
     let result = if store.pending()?.is_empty() {
         printer.note("nothing is pending: every run has been measured");
-        Ok(engine::Ended::Complete { failed: 0 })
+        Ok(engine::ExperimentEnd::Complete { failed: 0 })
     } else {
         printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "run")));
         // In sequential order a round's runs are far apart anyway.
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
-        let options = Options { rest, ..options(args.yes, &args.loading, printer) };
+        let options = ExperimentOptions { rest, ..options(args.yes, &args.loading, printer) };
         conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.format, printer)

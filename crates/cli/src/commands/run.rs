@@ -4,8 +4,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::conductor::Options;
-use engine::{Conductor, Ended, ExperimentError, Registry};
+use engine::conductor::ExperimentOptions;
+use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::system::Consent;
 use families::transactions::Shell;
 use families::workload::Grants;
@@ -53,14 +53,14 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
 }
 
 /// From the command line.
-pub fn options(yes: bool, loading: &Loading, printer: Printer) -> Options {
+pub fn options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOptions {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
-    Options {
+    ExperimentOptions {
         grants: Grants { shell, debug: printer.debug_sink(), ..Grants::default() },
         reactor: choice(loading.reactor),
         forfeited: loading.forfeit.clone(),
-        ..Options::new(consent, host::interrupt::flag(Exit::Interrupted.code()))
+        ..ExperimentOptions::new(consent, host::interrupt::flag(Exit::Interrupted.code()))
     }
 }
 
@@ -76,10 +76,10 @@ pub fn conduct(
     registry: &Registry,
     plan: &Plan,
     store: &mut Store,
-    options: Options,
+    options: ExperimentOptions,
     task_log: Option<&Path>,
     printer: Printer,
-) -> Result<Ended, ExperimentError> {
+) -> Result<ExperimentEnd, ExperimentError> {
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
     let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
@@ -93,7 +93,12 @@ pub fn conduct(
 const NATS_VARIABLE: &str = "NATS_URL";
 
 /// Adds the plan's agents.
-fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Options) -> Result<Options, Failure> {
+fn with_fleet(
+    registry: &Registry,
+    plan: &Plan,
+    header: &Header,
+    options: ExperimentOptions,
+) -> Result<ExperimentOptions, Failure> {
     let Some(named) = &plan.fleet else { return Ok(options) };
     // Secrets are not stored: whoever resumes gives the URL anew.
     let variable = match named.nats.contains(model::plan::MASK) {
@@ -120,12 +125,12 @@ fn with_fleet(registry: &Registry, plan: &Plan, header: &Header, options: Option
         interrupt: Arc::clone(&options.interrupt),
     };
     let fleet = Fleet::connect(plan, fleet_options, registry.clone())?;
-    Ok(Options { places: Some(Arc::new(fleet)), patience: named.patience, ..options })
+    Ok(ExperimentOptions { places: Some(Arc::new(fleet)), patience: named.patience, ..options })
 }
 
 /// Reports the end of the experiment and its results.
 pub fn finish(
-    result: Result<Ended, ExperimentError>,
+    result: Result<ExperimentEnd, ExperimentError>,
     store: Store,
     loaded: &Loaded,
     path: &Path,
@@ -139,17 +144,19 @@ pub fn finish(
     store.close()?;
     let resume = resume_command(path);
     match ended {
-        Ended::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done),
-        Ended::Complete { failed } => {
+        ExperimentEnd::Complete { failed: 0 } => {
+            conclude(path, format, loaded.called.as_ref(), printer).map(|()| Exit::Done)
+        }
+        ExperimentEnd::Complete { failed } => {
             conclude(path, format, loaded.called.as_ref(), printer)?;
             printer.warning(&format!("{failed} runs failed; `{resume}` repeats them"));
             Ok(Exit::BadAnswer)
         }
-        Ended::Interrupted => {
+        ExperimentEnd::Interrupted => {
             printer.note(&format!("interrupted: {}", go_on(path)));
             Ok(Exit::Interrupted)
         }
-        Ended::Stopped { reason, kind } => {
+        ExperimentEnd::Stopped { reason, kind } => {
             let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a run failed: {reason}")) };
             Err(error.hint(match kind {
                 // A resumed experiment keeps its plan.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use engine::Registry;
-use families::backup::backups::{BackupRequest, Compressor, Scope};
+use families::backup::backups::{BackupRequest, BackupScope, Compressor};
 use families::backup::codec::Compression;
 use families::backup::meter::Meter;
 use families::system::{Consent, OpenRequest, System};
@@ -30,7 +30,7 @@ fn once(system: &dyn System, base: &Path, method: &str, codec: &str) -> (f64, f6
         compressor: Compressor::Server,
         max_rate_bytes_s: None,
         bounds: &host::process::Bounds::default(),
-        scope: Scope::OwnDatabase,
+        scope: BackupScope::OwnDatabase,
         folder: &folder,
         work: &work,
         server_side: families::backup::backups::ServerSide::default(),

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::Registry;
-use families::backup::backups::{BackupRequest, Compressor, Scope};
+use families::backup::backups::{BackupRequest, BackupScope, Compressor};
 use families::backup::codec::Compression;
 use families::backup::meter::Meter;
 use families::step::{self, StepContext};
@@ -227,7 +227,7 @@ fn a_backup_that_is_damaged_is_not_taken_for_restored() {
         compressor: Compressor::Own,
         max_rate_bytes_s: None,
         bounds: &host::process::Bounds::default(),
-        scope: Scope::OwnDatabase,
+        scope: BackupScope::OwnDatabase,
         folder: &taken,
         work: &work,
         server_side: families::backup::backups::ServerSide::default(),

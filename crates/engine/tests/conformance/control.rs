@@ -3,7 +3,7 @@
 use families::session::SessionKind;
 use load::datum::Datum;
 use load::error::FailureKind;
-use load::generator::Threads;
+use load::generator::ThreadLimit;
 use model::{SystemPlan, Value};
 
 use super::subject::{Subject, is_refusal, rows};
@@ -31,7 +31,8 @@ fn facts_are_told_and_stay(subject: &Subject) {
 
 fn every_client_has_one_worker(subject: &Subject) {
     for clients in 1..=9 {
-        for (threads, most) in [(Threads::Best, u32::MAX), (Threads::AtMost(1), 1), (Threads::AtMost(4), 4)] {
+        for (threads, most) in [(ThreadLimit::Best, u32::MAX), (ThreadLimit::AtMost(1), 1), (ThreadLimit::AtMost(4), 4)]
+        {
             let shares = subject.system.workers(3..3 + clients, threads);
             let served: Vec<u32> = shares.iter().cloned().flatten().collect();
             assert_eq!(served, (3..3 + clients).collect::<Vec<u32>>(), "{threads:?}");

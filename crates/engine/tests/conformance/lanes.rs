@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use families::transactions::{OPEN_TRANSACTION, Options, Protocol, compile_with};
+use families::transactions::{OPEN_TRANSACTION, Protocol, ScriptOptions, compile_with};
 use families::work::StreamTask;
 use load::counters::Placement;
 use load::error::Failure;
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 use model::{Reading, RunRecord};
 
 use super::subject::{Subject, is_refusal, reading, run, stream, value};
@@ -156,7 +156,7 @@ fn a_conflict_is_told_from_a_failure(subject: &Subject) {
 
 fn a_pipeline_is_one_or_is_refused(subject: &Subject) {
     let at_depth = |depth, script| {
-        let program = compile_with(script, &Options { depth, ..Options::default() }).unwrap();
+        let program = compile_with(script, &ScriptOptions { depth, ..ScriptOptions::default() }).unwrap();
         let task = StreamTask { work: program.into(), ..stream("SELECT 1;", Protocol::Prepared, 1) };
         run(subject.prepared(), &task, 64)
     };
@@ -181,7 +181,7 @@ fn a_connection_is_made_anew_or_that_is_refused(subject: &Subject) {
     let name = if subject.is_named() { "#conformance" } else { "conformance_temporary" };
     let temporary = if subject.is_named() { "" } else { "TEMPORARY " };
     let script = format!("CREATE {temporary}TABLE {name} (a INT);");
-    let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
+    let traffic = NetworkTraffic { reconnect_every: 1, ..NetworkTraffic::default() };
     let mut task = stream(&script, Protocol::Simple, 1);
     task.shape.traffic = traffic;
     match run(subject.prepared(), &task, 5) {

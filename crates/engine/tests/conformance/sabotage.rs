@@ -15,8 +15,8 @@ use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use load::generator::Threads;
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted};
+use load::generator::ThreadLimit;
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, SessionCounts, Submitted};
 use load::worker::{self, LoadCounts, WorkerContext};
 use model::{EngineSpec, Facts, Reading, SystemPlan};
 use systems::embedded;
@@ -261,7 +261,7 @@ impl System for Sabotaged {
         if self.sabotage == Sabotage::Scalar { Ok(0) } else { self.system.scalar(sql) }
     }
 
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         let first = clients.start + u32::from(self.sabotage == Sabotage::Workers);
         self.system.workers(first..clients.end, threads)
     }
@@ -329,7 +329,7 @@ impl Lane for SabotagedLane {
         self.submitted += 1;
         let mut op = op.clone();
         match self.sabotage {
-            Sabotage::LostWork if self.submitted.is_multiple_of(10) => return Submitted::Done(Outcome::Ok),
+            Sabotage::LostWork if self.submitted.is_multiple_of(10) => return Submitted::Done(OpOutcome::Ok),
             Sabotage::DoubleWork => drop(self.lane.submit(client, &op)),
             Sabotage::Autocommit => {
                 let connection = &self.lane.clients[client].connection;
@@ -342,7 +342,7 @@ impl Lane for SabotagedLane {
                 // The script's last statement.
                 if self.submitted.is_multiple_of(6) {
                     connection.execute_batch("COMMIT").unwrap();
-                    return Submitted::Done(Outcome::Ok);
+                    return Submitted::Done(OpOutcome::Ok);
                 }
             }
             Sabotage::Nulls => {
@@ -356,12 +356,12 @@ impl Lane for SabotagedLane {
             _ => {}
         }
         match (self.lane.submit(client, &op), self.sabotage) {
-            (Submitted::Done(Outcome::Failed(_)), Sabotage::Failures) => Submitted::Done(Outcome::Ok),
-            (Submitted::Done(Outcome::Failed(error)), Sabotage::Conflicts) if error.class.is_contention() => {
-                Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::Statement, ..error }))
+            (Submitted::Done(OpOutcome::Failed(_)), Sabotage::Failures) => Submitted::Done(OpOutcome::Ok),
+            (Submitted::Done(OpOutcome::Failed(error)), Sabotage::Conflicts) if error.class.is_contention() => {
+                Submitted::Done(OpOutcome::Failed(OpError { class: ErrorClass::Statement, ..error }))
             }
-            (Submitted::Done(Outcome::Failed(error)), Sabotage::Constraints) => {
-                Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::Statement, ..error }))
+            (Submitted::Done(OpOutcome::Failed(error)), Sabotage::Constraints) => {
+                Submitted::Done(OpOutcome::Failed(OpError { class: ErrorClass::Statement, ..error }))
             }
             (submitted, _) => submitted,
         }
@@ -375,8 +375,8 @@ impl Lane for SabotagedLane {
         self.lane.reap(deadline_ns, into);
     }
 
-    fn recover(&mut self, client: usize) -> Option<Outcome> {
-        if self.sabotage == Sabotage::Recovery { Some(Outcome::Ok) } else { self.lane.recover(client) }
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
+        if self.sabotage == Sabotage::Recovery { Some(OpOutcome::Ok) } else { self.lane.recover(client) }
     }
 
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
@@ -386,8 +386,8 @@ impl Lane for SabotagedLane {
         }
     }
 
-    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
-        if self.sabotage == Sabotage::Reconnect { Some(Outcome::Ok) } else { self.lane.reconnect(client) }
+    fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
+        if self.sabotage == Sabotage::Reconnect { Some(OpOutcome::Ok) } else { self.lane.reconnect(client) }
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {

@@ -9,16 +9,16 @@ use engine::Registry;
 use families::dataset::{Column, ColumnKind, Dataset, Nulls, Table};
 use families::step::{self, StepContext};
 use families::system::{Consent, Engine, OpenRequest, System};
-use families::transactions::{Options, Protocol, compile_with};
+use families::transactions::{Protocol, ScriptOptions, compile_with};
 use families::work::LoadKind;
 use families::work::RunTask;
 use families::work::StreamTask;
 use families::workload::{Action, Grants};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use load::generator::{LoadShape, Threads};
+use load::generator::{LoadShape, ThreadLimit};
 use load::observer::Silent;
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 use load::worker::Pace;
 use model::plan::{Connect, PrivateServer};
 use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
@@ -182,15 +182,15 @@ impl Subject {
 
 /// A stream of a script's transactions.
 pub fn stream(text: &str, protocol: Protocol, clients: u32) -> StreamTask {
-    let options = Options { protocol, clients, ..Options::default() };
+    let options = ScriptOptions { protocol, clients, ..ScriptOptions::default() };
     let program = compile_with(text, &options).unwrap_or_else(|error| panic!("{error:?}"));
     StreamTask {
         work: program.into(),
         shape: LoadShape {
             clients: 0..clients,
             pace: Pace::Closed,
-            threads: Threads::Best,
-            traffic: Traffic::default(),
+            threads: ThreadLimit::Best,
+            traffic: NetworkTraffic::default(),
         },
     }
 }

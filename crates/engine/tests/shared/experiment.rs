@@ -6,8 +6,8 @@ mod stored;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::conductor::Options;
-use engine::{Conductor, Ended, Registry};
+use engine::conductor::ExperimentOptions;
+use engine::{Conductor, ExperimentEnd, Registry};
 use families::system::Consent;
 use load::observer::Silent;
 use model::plan::Changes;
@@ -22,22 +22,22 @@ pub struct Outcome {
 /// Runs a plan whose runs must all be measured.
 pub fn conduct(text: &str) -> Outcome {
     let (ended, outcome) = attempt(text);
-    assert_eq!(ended, Ended::Complete { failed: 0 });
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     outcome
 }
 
-pub fn attempt(text: &str) -> (Ended, Outcome) {
+pub fn attempt(text: &str) -> (ExperimentEnd, Outcome) {
     attempt_changed(text, &Changes::default())
 }
 
 /// Runs a plan with changes as from the command line.
-pub fn attempt_changed(text: &str, changes: &Changes) -> (Ended, Outcome) {
+pub fn attempt_changed(text: &str, changes: &Changes) -> (ExperimentEnd, Outcome) {
     let registry = Registry::built_in();
     let (plan, _) = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let folder = tempfile::tempdir().unwrap();
     let mut store = stored::create(&folder.path().join("x.etalon"), &plan);
-    let options = Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
+    let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
     let ended = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent);
     let ended = ended.unwrap_or_else(|error| panic!("{error}"));
     (ended, Outcome { store, _folder: folder })

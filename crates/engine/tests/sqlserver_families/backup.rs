@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::{Ended, Registry};
+use engine::{ExperimentEnd, Registry};
 use families::dataset::RowRule;
 use families::step::{self, StepContext};
 use families::system::{Consent, OpenRequest};
@@ -339,7 +339,7 @@ fn one_that_is_thrown_away_takes_no_sysadmin_and_is_not_restored() {
 
     let (server, _part) = Shared::serve(Vault { sysadmin: false, ..Vault::new() });
     let (ended, outcome) = attempt(&plan(&server, "", &keys("codec = \"none\"")));
-    assert!(matches!(ended, Ended::Stopped { kind: FailureKind::Permission, .. }), "{ended:?}");
+    assert!(matches!(ended, ExperimentEnd::Stopped { kind: FailureKind::Permission, .. }), "{ended:?}");
     assert!(reason(&outcome).contains("not remove them"));
     assert!(!server.batches().iter().any(|sql| sql.starts_with("BACKUP")));
 }
@@ -444,7 +444,7 @@ fn what_the_engine_cannot_be_asked_for_is_said_before_anything_is_made() {
     ] {
         let (server, _part) = Shared::serve(Vault::new());
         let (ended, outcome) = attempt(&plan(&server, "", &keys(more)));
-        assert!(matches!(ended, Ended::Stopped { kind: FailureKind::Unsupported, .. }), "{ended:?}");
+        assert!(matches!(ended, ExperimentEnd::Stopped { kind: FailureKind::Unsupported, .. }), "{ended:?}");
         assert!(reason(&outcome).contains(words), "{more}: {}", reason(&outcome));
         assert!(!server.batches().iter().any(|sql| sql.starts_with("BACKUP") || sql.contains("CREATE CERT")));
     }
@@ -456,7 +456,7 @@ fn what_the_engine_cannot_be_asked_for_is_said_before_anything_is_made() {
             folder.path().display()
         );
         let (ended, outcome) = attempt(&text);
-        assert!(matches!(ended, Ended::Stopped { kind: FailureKind::Unsupported, .. }), "{ended:?}");
+        assert!(matches!(ended, ExperimentEnd::Stopped { kind: FailureKind::Unsupported, .. }), "{ended:?}");
         assert!(reason(&outcome).contains(words), "{more}: {}", reason(&outcome));
     }
 }
@@ -487,7 +487,7 @@ fn a_master_key_and_a_certificate_of_somebody_else_s_are_left_alone() {
     let stranger = Some("of the firm".to_owned());
     let (server, part) = Shared::serve(Vault { certificate: stranger.clone(), ..Vault::new() });
     let (ended, outcome) = attempt(&plan(&server, "", &keys("codec = \"none\"\nencrypt_backup = true")));
-    assert!(matches!(ended, Ended::Stopped { kind: FailureKind::NotOurs, .. }), "{ended:?}");
+    assert!(matches!(ended, ExperimentEnd::Stopped { kind: FailureKind::NotOurs, .. }), "{ended:?}");
     assert!(reason(&outcome).contains("étalon did not make"));
     assert_eq!(part.look().certificate, stranger);
 }
@@ -512,7 +512,7 @@ fn the_resource_governor_limits_a_backup_and_is_left_as_it_was() {
     ] {
         let (server, _part) = Shared::serve(vault);
         let (ended, outcome) = attempt(&plan(&server, "", &keys("codec = \"none\"\nserver_cpu_percent = 50")));
-        assert!(matches!(ended, Ended::Stopped { kind: told, .. } if told == kind), "{ended:?}");
+        assert!(matches!(ended, ExperimentEnd::Stopped { kind: told, .. } if told == kind), "{ended:?}");
         assert!(reason(&outcome).contains(words), "{}", reason(&outcome));
         assert!(!server.batches().iter().any(|sql| sql.contains("CREATE RESOURCE POOL")));
     }
@@ -542,7 +542,7 @@ fn what_goes_wrong_is_one_message_and_nothing_is_left() {
     ] {
         let (server, part) = Shared::serve(Vault::with(fault));
         let (ended, outcome) = attempt(&plan(&server, "", &keys("codec = \"none\"")));
-        assert!(matches!(ended, Ended::Stopped { kind: told, .. } if told == kind), "{ended:?}");
+        assert!(matches!(ended, ExperimentEnd::Stopped { kind: told, .. } if told == kind), "{ended:?}");
         assert!(reason(&outcome).contains(words), "{}", reason(&outcome));
         let part = part.look();
         assert!(!part.copy && (part.files.is_empty() || fault == Fault::FileStays));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::Ended;
+use engine::ExperimentEnd;
 use model::plan::{Changes, Form, NamedSystem};
 use model::{Reading, RunState};
 
@@ -86,7 +86,7 @@ fn every_family_s_built_in_plan_runs_on_a_sql_server() {
         let (ended, outcome) = attempt_changed(text, &changes);
         let runs = outcome.store().runs().unwrap();
         let reasons: Vec<_> = runs.iter().filter_map(|run| run.reason.clone()).collect();
-        assert_eq!(ended, Ended::Complete { failed: 0 }, "{name}: {reasons:?}");
+        assert_eq!(ended, ExperimentEnd::Complete { failed: 0 }, "{name}: {reasons:?}");
         let measurements = outcome.store().measurements().unwrap();
         for run in &runs {
             assert_eq!(run.state, RunState::Measured, "{name}");

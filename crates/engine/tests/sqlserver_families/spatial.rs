@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use families::spatial::dialect::SpatialDialect as _;
-use families::spatial::{Country, Expected, ExpectedValue, Query, Spread, expected};
+use families::spatial::{Country, Expected, ExpectedValue, PointSpread, Query, expected};
 use systems::sqlserver::spatial::Spatial;
 
 use super::{Part, Shared, batches_with, plan, why_not};
 use crate::experiment::conduct;
 use crate::tds_server::{Reply, Server, error, info, result};
 
-const COUNTRY: Country = Country { side: 6, seed: 1, spread: Spread::Uniform };
+const COUNTRY: Country = Country { side: 6, seed: 1, spread: PointSpread::Uniform };
 
 /// Knows the answers, and reports 7 ms of CPU time after each statement.
 pub(super) struct Atlas {

@@ -11,7 +11,7 @@ use families::work::Load;
 use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::error::Failure;
-use load::lane::{Completion, Lane, Outcome, Submitted};
+use load::lane::{Completion, Lane, OpOutcome, Submitted};
 use load::worker::{self, LoadCounts, WorkerContext};
 use model::catalog::Visibility;
 use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
@@ -127,11 +127,11 @@ impl Lane for ToyLane<'_> {
             std::thread::spawn(work).join().unwrap();
         }
         self.count.fetch_add(1, Ordering::SeqCst);
-        Submitted::Done(Outcome::Ok)
+        Submitted::Done(OpOutcome::Ok)
     }
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
-    fn recover(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Ok)
+    fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Ok)
     }
     fn close(self) {}
 }

@@ -7,8 +7,8 @@ use families::work::StreamTask;
 use families::workload::{Action, Grants, Procedure, Task, Workload};
 use load::error::Failure;
 use load::error::FailureKind;
-use load::generator::{LoadShape, Threads};
-use load::traffic::Traffic;
+use load::generator::{LoadShape, ThreadLimit};
+use load::traffic::NetworkTraffic;
 use load::worker::Pace;
 use model::{Direction, Measurement, Point, Role, WorkloadSpec};
 
@@ -45,8 +45,8 @@ impl Workload for Increments {
                 shape: LoadShape {
                     clients: 0..clients,
                     pace: Pace::Closed,
-                    threads: Threads::Best,
-                    traffic: Traffic::default(),
+                    threads: ThreadLimit::Best,
+                    traffic: NetworkTraffic::default(),
                 },
             }),
         })

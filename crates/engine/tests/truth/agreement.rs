@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use host::cpu::CpuSample;
-use stats::{Ratio, Rng, RunValue, Sample, paired, paired_ratio, within_margin};
+use stats::{PairedRatio, Rng, RunValue, Sample, paired, paired_ratio, within_margin};
 
 use crate::experiment::conduct;
 use crate::server::{ROLE, Server, programs};
@@ -78,7 +78,7 @@ fn by_etalon(server: &Server, file: &str) -> Shown {
 }
 
 /// Étalon's figures over pgbench's.
-fn ratio(rounds: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> Ratio {
+fn ratio(rounds: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> PairedRatio {
     let sample = |side: fn(&(Shown, Shown)) -> &Shown| {
         let value = |(round, shown): (u32, &(Shown, Shown))| RunValue { round, value: figure(side(shown)) };
         Sample::from_runs((1..).zip(rounds).map(value))

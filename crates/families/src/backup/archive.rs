@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 
-use super::backups::Layout;
+use super::backups::BackupLayout;
 use super::codec::{Compression, Encoder};
 
 /// The unit of tar archives. <https://www.gnu.org/software/tar/manual/html_node/Standard.html>
@@ -12,7 +12,7 @@ const BLOCK: usize = 512;
 const CHUNK: usize = 1 << 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArchiveEntryKind {
     File {
         offset: u64,
     },
@@ -22,9 +22,9 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ArchiveEntry {
     pub path: String,
-    pub kind: Kind,
+    pub kind: ArchiveEntryKind,
     pub size: u64,
 }
 
@@ -34,18 +34,18 @@ fn broken(what: &str) -> io::Error {
 
 /// Hands each entry to `begin`, and its bytes, piece by piece, to `data`.
 pub fn read<C>(
-    layout: Layout,
+    layout: BackupLayout,
     from: &mut dyn Read,
     context: &mut C,
-    begin: &mut dyn FnMut(&mut C, &Entry) -> io::Result<()>,
+    begin: &mut dyn FnMut(&mut C, &ArchiveEntry) -> io::Result<()>,
     data: &mut dyn FnMut(&mut C, &[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
         let entry = match layout {
-            Layout::Tar => tar_entry(from)?,
-            Layout::Xbstream => xbstream_entry(from)?,
-            Layout::Database | Layout::Sql => return Err(broken("it is no archive")),
+            BackupLayout::Tar => tar_entry(from)?,
+            BackupLayout::Xbstream => xbstream_entry(from)?,
+            BackupLayout::Database | BackupLayout::Sql => return Err(broken("it is no archive")),
         };
         let Some(entry) = entry else { return Ok(()) };
         begin(context, &entry)?;
@@ -56,7 +56,7 @@ pub fn read<C>(
             data(context, &buffer[..now])?;
             left -= now as u64;
         }
-        if layout == Layout::Tar {
+        if layout == BackupLayout::Tar {
             let padding = (BLOCK - (entry.size % BLOCK as u64) as usize) % BLOCK;
             from.read_exact(&mut buffer[..padding])?;
         }
@@ -64,7 +64,7 @@ pub fn read<C>(
 }
 
 /// The next header of a tar archive; `None` at its end.
-fn tar_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
+fn tar_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
     let mut header = [0; BLOCK];
     if !read_all_or_nothing(from, &mut header)? {
         return Ok(None);
@@ -81,13 +81,13 @@ fn tar_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
     let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
     let size = number(&header[124..136])?;
     let kind = match header[156] {
-        b'0' | 0 => Kind::File { offset: 0 },
-        b'5' => Kind::Folder,
-        b'2' => Kind::Link(text(&header[157..257])),
+        b'0' | 0 => ArchiveEntryKind::File { offset: 0 },
+        b'5' => ArchiveEntryKind::Folder,
+        b'2' => ArchiveEntryKind::Link(text(&header[157..257])),
         _ => return Err(broken("the tar archive has an entry of a kind that PostgreSQL does not write")),
     };
-    let size = if matches!(kind, Kind::File { .. }) { size } else { 0 };
-    Ok(Some(Entry { path, kind, size }))
+    let size = if matches!(kind, ArchiveEntryKind::File { .. }) { size } else { 0 };
+    Ok(Some(ArchiveEntry { path, kind, size }))
 }
 
 fn text(field: &[u8]) -> String {
@@ -107,7 +107,7 @@ fn number(field: &[u8]) -> io::Result<u64> {
 
 /// A chunk header of MariaDB's stream (`extra/mariabackup/xbstream.h`): magic, flags, type, path; for a payload
 /// length, offset and CRC-32. `None` at the end.
-fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
+fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
     loop {
         let mut head = [0; 14];
         if !read_all_or_nothing(from, &mut head)? {
@@ -130,7 +130,7 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<Entry>> {
         from.read_exact(&mut payload)?;
         let word = |at: usize| payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte));
         let path = String::from_utf8_lossy(&path).into_owned();
-        return Ok(Some(Entry { path, kind: Kind::File { offset: word(8) }, size: word(0) }));
+        return Ok(Some(ArchiveEntry { path, kind: ArchiveEntryKind::File { offset: word(8) }, size: word(0) }));
     }
 }
 
@@ -162,32 +162,32 @@ impl Class {
     pub const ALL: [(Class, &'static str); 4] =
         [(Class::Data, "data"), (Class::Log, "log"), (Class::Undo, "undo"), (Class::Other, "other")];
 
-    fn of(layout: Layout, path: &str) -> Class {
+    fn of(layout: BackupLayout, path: &str) -> Class {
         let name = path.rsplit('/').next().unwrap_or(path);
         match layout {
-            Layout::Database | Layout::Sql => Class::Data,
-            Layout::Tar if path.trim_start_matches("./").starts_with("pg_wal") => Class::Log,
-            Layout::Tar if path.starts_with("base/") || path.starts_with("global/") => Class::Data,
-            Layout::Tar => Class::Other,
-            Layout::Xbstream if name.starts_with("ib_logfile") || name == "xtrabackup_logfile" => Class::Log,
-            Layout::Xbstream if name.starts_with("undo") || name.starts_with("ibdata") => Class::Undo,
-            Layout::Xbstream if name.ends_with(".ibd") => Class::Data,
-            Layout::Xbstream => Class::Other,
+            BackupLayout::Database | BackupLayout::Sql => Class::Data,
+            BackupLayout::Tar if path.trim_start_matches("./").starts_with("pg_wal") => Class::Log,
+            BackupLayout::Tar if path.starts_with("base/") || path.starts_with("global/") => Class::Data,
+            BackupLayout::Tar => Class::Other,
+            BackupLayout::Xbstream if name.starts_with("ib_logfile") || name == "xtrabackup_logfile" => Class::Log,
+            BackupLayout::Xbstream if name.starts_with("undo") || name.starts_with("ibdata") => Class::Undo,
+            BackupLayout::Xbstream if name.ends_with(".ibd") => Class::Data,
+            BackupLayout::Xbstream => Class::Other,
         }
     }
 
     /// Page size for counting zero pages.
-    fn page_bytes(layout: Layout) -> usize {
+    fn page_bytes(layout: BackupLayout) -> usize {
         match layout {
-            Layout::Database | Layout::Sql => 4096,
-            Layout::Tar => 8192,
-            Layout::Xbstream => 16384,
+            BackupLayout::Database | BackupLayout::Sql => 4096,
+            BackupLayout::Tar => 8192,
+            BackupLayout::Xbstream => 16384,
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct ClassSize {
     /// Bytes before compression.
     pub source_bytes: u64,
     /// Each class compressed separately.
@@ -215,7 +215,7 @@ impl Write for Count {
 
 /// A class during compression; zero pages go to a stream of their own.
 struct Part {
-    share: Share,
+    share: ClassSize,
     content: Encoder<Count>,
     zeros: Encoder<Count>,
 }
@@ -223,20 +223,20 @@ struct Part {
 impl Part {
     fn new(compression: Compression) -> io::Result<Part> {
         let encoder = || Encoder::new(compression, Count::default());
-        Ok(Part { share: Share::default(), content: encoder()?, zeros: encoder()? })
+        Ok(Part { share: ClassSize::default(), content: encoder()?, zeros: encoder()? })
     }
 
-    fn finish(self) -> io::Result<Share> {
+    fn finish(self) -> io::Result<ClassSize> {
         let stored_content_bytes = self.content.finish()?.0;
         // An unused stream's frame must not count.
         let zeros = if self.share.zero_bytes > 0 { self.zeros.finish()?.0 } else { 0 };
-        Ok(Share { stored_bytes: stored_content_bytes + zeros, stored_content_bytes, ..self.share })
+        Ok(ClassSize { stored_bytes: stored_content_bytes + zeros, stored_content_bytes, ..self.share })
     }
 }
 
 struct Split {
     compression: Compression,
-    layout: Layout,
+    layout: BackupLayout,
     parts: BTreeMap<Class, Part>,
     now: Class,
     page: Vec<u8>,
@@ -285,13 +285,17 @@ impl Split {
 
 /// Splits a backup by file class. Classes and their zero pages are compressed separately, so the sum may differ a
 /// little from the backup's size.
-pub fn split(layout: Layout, from: &mut dyn Read, compression: Compression) -> io::Result<BTreeMap<Class, Share>> {
+pub fn split(
+    layout: BackupLayout,
+    from: &mut dyn Read,
+    compression: Compression,
+) -> io::Result<BTreeMap<Class, ClassSize>> {
     let mut split = Split { compression, layout, parts: BTreeMap::new(), now: Class::Other, page: Vec::new() };
     match layout {
-        Layout::Tar | Layout::Xbstream => {
+        BackupLayout::Tar | BackupLayout::Xbstream => {
             read(layout, from, &mut split, &mut |split, entry| split.begin(&entry.path), &mut Split::data)?;
         }
-        Layout::Database | Layout::Sql => {
+        BackupLayout::Database | BackupLayout::Sql => {
             split.begin("")?;
             let mut buffer = vec![0; CHUNK];
             loop {
@@ -353,14 +357,14 @@ mod tests {
             ("pg_wal/1", b'0', &[1; 700]),
             ("PG_VERSION", b'0', b"15\n"),
         ]);
-        let shares = split(Layout::Tar, &mut &archive[..], Compression::NONE).unwrap();
+        let shares = split(BackupLayout::Tar, &mut &archive[..], Compression::NONE).unwrap();
         let expected =
-            Share { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384, stored_content_bytes: 8192 };
+            ClassSize { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384, stored_content_bytes: 8192 };
         assert_eq!(shares[&Class::Data], expected);
         assert_eq!(shares[&Class::Log].source_bytes, 700);
         assert_eq!(shares[&Class::Other].source_bytes, 3);
         let torn = &archive[..archive.len() / 2];
-        assert!(split(Layout::Tar, &mut &torn[..], Compression::NONE).is_err());
+        assert!(split(BackupLayout::Tar, &mut &torn[..], Compression::NONE).is_err());
     }
 
     proptest! {
@@ -370,7 +374,7 @@ mod tests {
             let mut stream = chunk("etalon/item.ibd", b'P', 0, &[1; 700]);
             stream.extend(chunk("etalon/item.ibd", b'E', 0, b""));
             let archive = tar(&[("base", b'5', b""), ("base/5/16384", b'0', &[1; 700]), ("PG_VERSION", b'0', b"15\n")]);
-            for (layout, mut bytes) in [(Layout::Tar, archive), (Layout::Xbstream, stream)] {
+            for (layout, mut bytes) in [(BackupLayout::Tar, archive), (BackupLayout::Xbstream, stream)] {
                 let at = at.min(bytes.len());
                 if cut {
                     bytes.truncate(at);
@@ -401,7 +405,7 @@ mod tests {
         let archive = tar(&[("pg_wal/1", b'0', &segment)]);
         for codec in ["gzip", "lz4", "zstd"] {
             let compression = Compression::new(codec, 0, 0).unwrap();
-            let share = split(Layout::Tar, &mut &archive[..], compression).unwrap()[&Class::Log];
+            let share = split(BackupLayout::Tar, &mut &archive[..], compression).unwrap()[&Class::Log];
             assert_eq!(share.source_bytes - share.zero_bytes, 16384, "{codec}");
             assert!((8000..9500).contains(&share.stored_content_bytes), "{codec}: {share:?}");
             assert!(share.stored_bytes > share.stored_content_bytes, "{codec}: {share:?}");
@@ -415,10 +419,10 @@ mod tests {
         stream.extend(chunk("etalon/item.ibd", b'P', 16384, &[9; 16384]));
         stream.extend(chunk("etalon/item.ibd", b'E', 0, b""));
         let zstd = Compression::new("zstd", 0, 0).unwrap();
-        let shares = split(Layout::Xbstream, &mut &stream[..], zstd).unwrap();
+        let shares = split(BackupLayout::Xbstream, &mut &stream[..], zstd).unwrap();
         assert_eq!((shares[&Class::Data].source_bytes, shares[&Class::Data].zero_bytes), (32768, 16384));
         assert!(shares[&Class::Data].stored_bytes < 100);
         assert_eq!(shares[&Class::Log].source_bytes, 100);
-        assert!(split(Layout::Xbstream, &mut &b"SELECT 1, and more than that"[..], zstd).is_err());
+        assert!(split(BackupLayout::Xbstream, &mut &b"SELECT 1, and more than that"[..], zstd).is_err());
     }
 }

@@ -21,7 +21,7 @@ pub enum Compressor {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum BackupScope {
     OwnDatabase,
     /// The plan says so: `whole_server = true`.
     WholeServer,
@@ -112,7 +112,7 @@ pub struct BackupRequest<'a> {
     pub max_rate_bytes_s: Option<u64>,
     /// Limits on the server's backup process, or on programs.
     pub bounds: &'a Bounds,
-    pub scope: Scope,
+    pub scope: BackupScope,
     /// Empty; for the backup's files.
     pub folder: &'a Path,
     /// For other files, such as programs' output.
@@ -157,7 +157,7 @@ pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum BackupLayout {
     Database,
     /// A tar archive of a PostgreSQL data folder.
     Tar,
@@ -167,13 +167,13 @@ pub enum Layout {
 }
 
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub struct TakenBackup {
     pub method: BackupMethod,
     /// The restore begins with this file.
     pub file: PathBuf,
     pub compression: Compression,
     /// What it is inside.
-    pub layout: Layout,
+    pub layout: BackupLayout,
     /// Of étalon's compression threads; 0 if none.
     pub compressor_cpu_s: f64,
     /// For readers, such as that a fallback was used.
@@ -265,13 +265,13 @@ pub trait Backups {
         Ok(())
     }
 
-    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure>;
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure>;
 
     /// Restores into a private place (SQLite's in `request.folder`), never over an existing database. Prerequisites
     /// such as an empty server come before the meter's first part.
     fn restore(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure>;

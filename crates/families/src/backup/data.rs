@@ -30,7 +30,7 @@ pub(super) struct Material {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct TableChecksum {
     pub(super) rows: u64,
     pub(super) checksum: u64,
 }
@@ -109,8 +109,8 @@ pub(super) fn ask(
     session: &mut dyn Session,
     dialect: &dyn Dialect,
     go_on: &dyn Fn() -> Result<(), Failure>,
-) -> Result<Answer, Failure> {
-    let mut answer = Answer { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
+) -> Result<TableChecksum, Failure> {
+    let mut answer = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
     let mut last = 0;
     loop {
         go_on()?;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord};
 
 use super::procedure::server_reading;
-use crate::backup::archive::{Class, Share};
-use crate::backup::backups::Taken;
+use crate::backup::archive::{Class, ClassSize};
+use crate::backup::backups::TakenBackup;
 use crate::backup::codec::{Codec, Compression};
 use crate::backup::meter::{Growth, Meter, at_twentieths};
 use crate::step::StepOutcome;
@@ -112,9 +112,9 @@ pub(super) struct Figures {
     pub(super) backup: Cost,
     pub(super) restored: Option<RestoredFigures>,
     pub(super) growth: Result<Growth, String>,
-    pub(super) classes: BTreeMap<Class, Share>,
+    pub(super) classes: BTreeMap<Class, ClassSize>,
     pub(super) compression: Compression,
-    pub(super) taken: Taken,
+    pub(super) taken: TakenBackup,
     /// Of the transactions meanwhile.
     pub(super) load: Option<RunRecord>,
 }

@@ -17,13 +17,13 @@ use std::path::Path;
 use model::backup::{BackupMethod, OF_THE_BACKUP};
 use model::{Point, Value, WorkloadSpec};
 
-use crate::backup::backups::{Compressor, Destination, Preallocation, Scope, Sealing};
+use crate::backup::backups::{BackupScope, Compressor, Destination, Preallocation, Sealing};
 use crate::backup::codec::Compression;
 use crate::transactions::SCRIPTS;
 use crate::workload::{Action, Grants, Task, Workload};
 use data::Material;
 use load::error::{Failure, FailureKind};
-use procedure::{Procedure, Share};
+use procedure::{BackupProcedure, ResourceLimits};
 
 model::keys! {
     struct Keys {
@@ -120,7 +120,7 @@ impl Workload for Backup {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
         let (rate, percent) = (keys.max_rate_mib_s, keys.server_cpu_percent);
-        let share = |percent: Option<u64>, mib_s: Option<u64>| Share {
+        let share = |percent: Option<u64>, mib_s: Option<u64>| ResourceLimits {
             cores: percent.map(|percent| percent as f64 / 100.0),
             io_bytes_s: mib_s.map(|mib| mib << 20),
         };
@@ -136,7 +136,7 @@ impl Workload for Backup {
         };
         let folder = Some(&keys.folder).filter(|folder| !folder.is_empty());
         let folder = folder.map(|folder| grants.permits.path(Path::new(folder))).transpose()?;
-        let procedure = Procedure {
+        let procedure = BackupProcedure {
             material,
             method: keys.method,
             compression: Compression::new(&keys.codec, keys.level, keys.workers)?,
@@ -152,7 +152,7 @@ impl Workload for Backup {
             backup: share(keys.backup_cpu_percent, keys.backup_io_mib_s),
             restore: share(keys.restore_cpu_percent, keys.restore_io_mib_s),
             load,
-            scope: if keys.whole_server { Scope::WholeServer } else { Scope::OwnDatabase },
+            scope: if keys.whole_server { BackupScope::WholeServer } else { BackupScope::OwnDatabase },
             folder,
             stripes: keys.stripes,
             transfer_kib: transfer_kib(keys.transfer_kib)?,

@@ -6,8 +6,8 @@ use std::path::{Component, Path};
 
 use host::process::User;
 
-use super::archive::{self, Entry, Kind};
-use super::backups::Layout;
+use super::archive::{self, ArchiveEntry, ArchiveEntryKind};
+use super::backups::BackupLayout;
 
 struct Unpacking<'a> {
     folder: &'a Path,
@@ -21,14 +21,14 @@ struct Unpacking<'a> {
 /// The archive is broken, leads out of the folder, holds a tablespace; the device is full.
 pub fn unpack_tar(from: &mut dyn Read, folder: &Path, user: Option<&User>) -> io::Result<()> {
     let mut unpacking = Unpacking { folder, user, file: None };
-    archive::read(Layout::Tar, from, &mut unpacking, &mut |it, entry| it.begin(entry), &mut |it, bytes| {
+    archive::read(BackupLayout::Tar, from, &mut unpacking, &mut |it, entry| it.begin(entry), &mut |it, bytes| {
         it.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
     })?;
     Ok(())
 }
 
 impl Unpacking<'_> {
-    fn begin(&mut self, entry: &Entry) -> io::Result<()> {
+    fn begin(&mut self, entry: &ArchiveEntry) -> io::Result<()> {
         self.file = None;
         let inside = Path::new(&entry.path);
         if inside.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
@@ -36,17 +36,17 @@ impl Unpacking<'_> {
         }
         let path = self.folder.join(inside);
         match entry.kind {
-            Kind::Folder => {
+            ArchiveEntryKind::Folder => {
                 fs::create_dir_all(&path)?;
                 host::identity::close_to_others(&path).map_err(io::Error::other)?;
             }
-            Kind::File { .. } => {
+            ArchiveEntryKind::File { .. } => {
                 if let Some(parent) = path.parent() {
                     fs::create_dir_all(parent)?;
                 }
                 self.file = Some(File::create_new(&path)?);
             }
-            Kind::Link(_) => {
+            ArchiveEntryKind::Link(_) => {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds a link out of the data folder"));
             }
         }

@@ -8,12 +8,13 @@ use host::process::{Bounds, Held, IoBound, Limit};
 use host::scratch::Scratch;
 use model::{Facts, Reading};
 
-use super::data::{self, Answer, Material};
+use super::data::{self, Material, TableChecksum};
 use super::during;
 use super::figures::{Cost, Figures, RestoredFigures, lacking};
 use crate::backup::archive;
 use crate::backup::backups::{
-    BackupRequest, Backups, Compressor, Destination, Preallocation, Restored, Scope, Sealing, ServerSide, Taken, Writer,
+    BackupRequest, BackupScope, Backups, Compressor, Destination, Preallocation, Restored, Sealing, ServerSide,
+    TakenBackup, Writer,
 };
 use crate::backup::codec::{Compression, Decoder};
 use crate::backup::meter::{Growth, Meter, watched};
@@ -29,7 +30,7 @@ use load::error::{Failure, FailureKind};
 /// For progress.
 const PARTS: usize = 4;
 
-pub(super) struct Procedure {
+pub(super) struct BackupProcedure {
     pub(super) material: Material,
     pub(super) method: String,
     pub(super) compression: Compression,
@@ -40,11 +41,11 @@ pub(super) struct Procedure {
     /// During the backup.
     pub(super) server_cores: Option<f64>,
     /// Of the backup process alone.
-    pub(super) backup: Share,
+    pub(super) backup: ResourceLimits,
     /// Of the whole restore.
-    pub(super) restore: Share,
+    pub(super) restore: ResourceLimits,
     pub(super) load: Option<StreamTask>,
-    pub(super) scope: Scope,
+    pub(super) scope: BackupScope,
     pub(super) folder: Option<PathBuf>,
     pub(super) stripes: u32,
     pub(super) transfer_kib: u32,
@@ -54,13 +55,13 @@ pub(super) struct Procedure {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Share {
+pub(super) struct ResourceLimits {
     pub(super) cores: Option<f64>,
     /// For reads and for writes.
     pub(super) io_bytes_s: Option<u64>,
 }
 
-impl Share {
+impl ResourceLimits {
     fn in_folder(self, folder: &Path) -> Bounds {
         let io = |bytes_s| IoBound { bytes_s, folders: vec![folder.to_owned()] };
         Bounds { cores: self.cores, io: self.io_bytes_s.map(io) }
@@ -71,7 +72,7 @@ fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
-impl crate::workload::Procedure for Procedure {
+impl crate::workload::Procedure for BackupProcedure {
     fn facts(&self, system: &dyn System) -> Facts {
         let mut facts = Facts::default();
         let programs = system.backups().map(|backups| backups.programs(&self.method)).unwrap_or_default();
@@ -102,7 +103,7 @@ impl crate::workload::Procedure for Procedure {
     }
 }
 
-impl Procedure {
+impl BackupProcedure {
     /// Refuses options that this kind of backup lacks.
     fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
         let asked = self.server_side().first_asked();
@@ -265,9 +266,9 @@ impl Procedure {
         &self,
         context: &mut StepContext<'_>,
         backups: &dyn Backups,
-        taken: &Taken,
+        taken: &TakenBackup,
         into: &BackupRequest<'_>,
-        original: Answer,
+        original: TableChecksum,
     ) -> Result<RestoredFigures, Failure> {
         let system = context.system;
         context.progress("restoring", 2, PARTS);
@@ -297,7 +298,7 @@ impl Procedure {
     }
 
     /// Must be what was loaded.
-    fn original(&self, system: &dyn System, request: &BackupRequest<'_>) -> Result<Answer, Failure> {
+    fn original(&self, system: &dyn System, request: &BackupRequest<'_>) -> Result<TableChecksum, Failure> {
         let mut session = system.session(crate::session::SessionKind::Plain)?;
         let answer = data::ask(&mut *session, system.dialect(), &|| request.go_on())?;
         let rows = self.material.rows();
@@ -309,7 +310,10 @@ impl Procedure {
     }
 
     /// Untimed.
-    fn split(&self, taken: &Taken) -> Result<std::collections::BTreeMap<archive::Class, archive::Share>, Failure> {
+    fn split(
+        &self,
+        taken: &TakenBackup,
+    ) -> Result<std::collections::BTreeMap<archive::Class, archive::ClassSize>, Failure> {
         if taken.served.is_some() {
             return Ok(std::collections::BTreeMap::new());
         }
@@ -324,7 +328,7 @@ fn back_up(
     system: &dyn System,
     backups: &dyn Backups,
     request: &BackupRequest<'_>,
-) -> Result<(Taken, Cost, Growth), Failure> {
+) -> Result<(TakenBackup, Cost, Growth), Failure> {
     let server_before = system.server_cpu_s();
     let mut meter = Meter::default();
     let own = Bounds { cores: None, io: request.bounds.io.clone() };
@@ -344,7 +348,7 @@ fn back_up(
 fn verify(
     restored: &dyn Restored,
     dialect: &dyn Dialect,
-    original: Answer,
+    original: TableChecksum,
     request: &BackupRequest<'_>,
 ) -> Result<(), Failure> {
     restored.check()?;
@@ -353,7 +357,7 @@ fn verify(
     if answer == original {
         return Ok(());
     }
-    let said = |answer: Answer| format!("{} rows with the checksum {:016x}", answer.rows, answer.checksum);
+    let said = |answer: TableChecksum| format!("{} rows with the checksum {:016x}", answer.rows, answer.checksum);
     let cause = format!("it answers {}, and the original {}", said(answer), said(original));
     Err(Failure::new(FailureKind::Verification, "trust the restored database", cause))
 }

@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// Queue length.
 const CHUNKS: usize = 8;
 
-pub struct Sink<'a> {
+pub struct BackupSink<'a> {
     request: &'a BackupRequest<'a>,
     path: PathBuf,
     inner: Inner,
@@ -37,7 +37,7 @@ struct Coded {
 }
 
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenBackup {
     pub path: PathBuf,
     /// Of the compressing thread, without its workers.
     pub compressor_cpu_s: f64,
@@ -53,8 +53,12 @@ pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
     if failure.kind == FailureKind::DiskFull { failure.hint(MORE_ROOM) } else { failure }
 }
 
-impl<'a> Sink<'a> {
-    pub fn new(request: &'a BackupRequest<'a>, name: &str, compression: Compression) -> Result<Sink<'a>, Failure> {
+impl<'a> BackupSink<'a> {
+    pub fn new(
+        request: &'a BackupRequest<'a>,
+        name: &str,
+        compression: Compression,
+    ) -> Result<BackupSink<'a>, Failure> {
         let path = request.folder.join(format!("{name}{}", compression.ending()));
         let tried = format!("write the backup {}", path.display());
         let file = File::create_new(&path).map_err(|error| io_failure(&tried, &error))?;
@@ -62,11 +66,11 @@ impl<'a> Sink<'a> {
             Codec::None => Inner::Plain(file),
             _ => Inner::Coded(Coded::start(compression, file).map_err(|error| io_failure(&tried, &error))?),
         };
-        Ok(Sink { request, path, inner, rate: None, bytes: 0 })
+        Ok(BackupSink { request, path, inner, rate: None, bytes: 0 })
     }
 
     #[must_use]
-    pub fn limited(mut self) -> Sink<'a> {
+    pub fn limited(mut self) -> BackupSink<'a> {
         self.rate = self.request.max_rate_bytes_s.map(Rate::new);
         self
     }
@@ -100,7 +104,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Waits until the file is on the device.
-    pub fn finish(self) -> Result<Written, Failure> {
+    pub fn finish(self) -> Result<WrittenBackup, Failure> {
         let tried = format!("write the backup {}", self.path.display());
         let ended = match self.inner {
             Inner::Plain(file) => Ok((file, Duration::ZERO)),
@@ -108,7 +112,7 @@ impl<'a> Sink<'a> {
         };
         let (file, cpu) = ended.map_err(|error| io_failure(&tried, &error))?;
         file.sync_all().map_err(|error| io_failure(&tried, &error))?;
-        Ok(Written { path: self.path, compressor_cpu_s: cpu.as_secs_f64() })
+        Ok(WrittenBackup { path: self.path, compressor_cpu_s: cpu.as_secs_f64() })
     }
 
     /// The codec's error, which is more precise than its channel's.

@@ -39,7 +39,7 @@ pub fn version(program: &Path) -> String {
     String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
 }
 
-pub struct Tool {
+pub struct ToolCall {
     program: PathBuf,
     args: Vec<OsString>,
     /// May hold a password, which must not be an argument.
@@ -49,10 +49,10 @@ pub struct Tool {
     bounds: Bounds,
 }
 
-impl Tool {
-    pub fn new(program: &Path, folder: &Path) -> Tool {
+impl ToolCall {
+    pub fn new(program: &Path, folder: &Path) -> ToolCall {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Tool {
+        ToolCall {
             program: program.to_owned(),
             args: Vec::new(),
             environment: Vec::new(),
@@ -63,26 +63,26 @@ impl Tool {
     }
 
     #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> Tool {
+    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ToolCall {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
     #[must_use]
-    pub fn env(mut self, name: &str, value: Option<&str>) -> Tool {
+    pub fn env(mut self, name: &str, value: Option<&str>) -> ToolCall {
         self.environment.extend(value.map(|value| (name.into(), value.into())));
         self
     }
 
     /// Removes a variable from the environment.
     #[must_use]
-    pub fn without_env(mut self, name: &'static str) -> Tool {
+    pub fn without_env(mut self, name: &'static str) -> ToolCall {
         self.without.push(name);
         self
     }
 
     #[must_use]
-    pub fn held(mut self, bounds: &Bounds) -> Tool {
+    pub fn held(mut self, bounds: &Bounds) -> ToolCall {
         self.bounds = bounds.clone();
         self
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use host::blocks::Cache;
 
 use crate::dataset::DataFile;
-use crate::work::Work;
+use crate::work::StreamWork;
 use load::rng::Rng;
 use load::stream::{Next, Stream};
 
@@ -13,7 +13,7 @@ use load::stream::{Next, Stream};
 const MIX_SALT: u64 = 0x6d69_7865_642d_696f;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum AccessPattern {
     /// Uniform over the span, with replacement.
     Random,
     /// The block after the file's last operation of any thread, wrapping around. SQLIO's `-fsequential`.
@@ -31,20 +31,20 @@ pub enum Pattern {
     },
 }
 
-impl Pattern {
+impl AccessPattern {
     pub fn as_str(self) -> &'static str {
         match self {
-            Pattern::Random => "random",
-            Pattern::Sequential => "sequential",
-            Pattern::SequentialOwn => "sequential-own",
-            Pattern::SequentialSplit => "sequential-split",
-            Pattern::Stride { .. } => "stride",
+            AccessPattern::Random => "random",
+            AccessPattern::Sequential => "sequential",
+            AccessPattern::SequentialOwn => "sequential-own",
+            AccessPattern::SequentialSplit => "sequential-split",
+            AccessPattern::Stride { .. } => "stride",
         }
     }
 
     /// Judged by bytes a second, like published tables; others by operations.
     pub fn is_sequential(self) -> bool {
-        matches!(self, Pattern::Sequential | Pattern::SequentialOwn | Pattern::SequentialSplit)
+        matches!(self, AccessPattern::Sequential | AccessPattern::SequentialOwn | AccessPattern::SequentialSplit)
     }
 }
 
@@ -57,7 +57,7 @@ pub enum Pools {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Affinity {
+pub enum ThreadAffinity {
     #[default]
     Free,
     /// Each to one processor of the process, in turn.
@@ -74,7 +74,7 @@ pub enum Affinity {
 pub struct BlockLoad {
     /// Of the operations.
     pub read_percent: u32,
-    pub pattern: Pattern,
+    pub pattern: AccessPattern,
     pub block_bytes: u32,
     /// Per thread and file.
     pub depth: u32,
@@ -87,7 +87,7 @@ pub struct BlockLoad {
     pub cache: Cache,
     /// Writes per thread and file before a sync, which the last one includes; 0 for never.
     pub fsync_every: u32,
-    pub affinity: Affinity,
+    pub affinity: ThreadAffinity,
 }
 
 impl BlockLoad {
@@ -164,20 +164,20 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    pub fn of(work: &Work) -> Cursors {
-        let Work::Blocks(load) = work else { return Cursors::default() };
+    pub fn of(work: &StreamWork) -> Cursors {
+        let StreamWork::Blocks(load) = work else { return Cursors::default() };
         let files = load.files.len();
         let threads = match load.pattern {
-            Pattern::Random => 0,
-            Pattern::Sequential => 1,
+            AccessPattern::Random => 0,
+            AccessPattern::Sequential => 1,
             _ => load.threads() as usize,
         };
         Cursors { files, all: (0..files * threads).map(|_| Cursor::default()).collect() }
     }
 
     /// The number of a thread's next operation in a file.
-    fn take(&self, pattern: Pattern, thread: u32, file: u32) -> u64 {
-        let thread = if pattern == Pattern::Sequential { 0 } else { thread as usize };
+    fn take(&self, pattern: AccessPattern, thread: u32, file: u32) -> u64 {
+        let thread = if pattern == AccessPattern::Sequential { 0 } else { thread as usize };
         let cursor = self.all.get(thread * self.files + file as usize);
         cursor.map_or(0, |cursor| cursor.0.fetch_add(1, Ordering::Relaxed))
     }
@@ -232,19 +232,19 @@ impl<'a> BlockStream<'a> {
     fn block(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
         let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);
         let pattern = self.load.pattern;
-        if pattern == Pattern::Random {
+        if pattern == AccessPattern::Random {
             // The bias of the multiplication is below all / 2^64.
             return ((u128::from(rng.next_u64()) * u128::from(all)) >> 64) as u64;
         }
         let number = self.cursors.take(pattern, client.thread, client.file);
         match pattern {
-            Pattern::SequentialSplit => {
+            AccessPattern::SequentialSplit => {
                 let (place, of) = client.among;
                 let begin = all * place / of.max(1);
                 let part = (all * (place + 1) / of.max(1)).saturating_sub(begin).max(1);
                 (begin + number % part).min(all - 1)
             }
-            Pattern::Stride { blocks, rows } => {
+            AccessPattern::Stride { blocks, rows } => {
                 let blocks = blocks.clamp(1, all);
                 let rows = rows.unwrap_or(u64::MAX).clamp(1, all.div_ceil(blocks));
                 let column = number / rows % blocks;

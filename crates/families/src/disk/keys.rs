@@ -1,7 +1,7 @@
 use host::blocks::{Access, Cache};
 
-use super::blocks::{Affinity, BlockLoad, Pattern, Pools};
-use crate::dataset::{DataFile, Layout};
+use super::blocks::{AccessPattern, BlockLoad, Pools, ThreadAffinity};
+use crate::dataset::{DataFile, FileLayout};
 use load::error::{Failure, FailureKind};
 
 const KIB: u64 = 1 << 10;
@@ -15,7 +15,7 @@ const DEFAULT_FRAGMENT_KB: u64 = 4;
 const MOST_CLIENTS: u64 = 65_536;
 
 model::keys! {
-    pub(super) struct Keys {
+    pub(super) struct DiskKeys {
         /// What is done; `mixed` takes the share of reads from `read_percent`
         op: String = choice(&["read", "write", "mixed"]).or("read"),
         /// Where it is done: `random`, any block of the span with the same chance; `sequential`, the block behind the
@@ -70,7 +70,7 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
 }
 
-pub(super) fn load(keys: &Keys) -> Result<BlockLoad, Failure> {
+pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
     let read_percent = reads(keys)?;
     let block_bytes = keys.block_kb * KIB;
     let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;
@@ -112,7 +112,7 @@ pub(super) fn load(keys: &Keys) -> Result<BlockLoad, Failure> {
 }
 
 /// In percent.
-fn reads(keys: &Keys) -> Result<u32, Failure> {
+fn reads(keys: &DiskKeys) -> Result<u32, Failure> {
     match (keys.op.as_str(), keys.read_percent) {
         ("mixed", Some(percent)) => Ok(percent),
         ("mixed", None) => Err(refuse("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
@@ -122,31 +122,31 @@ fn reads(keys: &Keys) -> Result<u32, Failure> {
     }
 }
 
-fn pattern(keys: &Keys) -> Result<Pattern, Failure> {
+fn pattern(keys: &DiskKeys) -> Result<AccessPattern, Failure> {
     let (blocks, rows) = (keys.stride_blocks, keys.stride_rows);
     if keys.pattern != "stride" && (blocks.is_some() || rows.is_some()) {
         return Err(refuse("`stride` is set, and `pattern` is not `stride`", "set `pattern = \"stride\"`"));
     }
     Ok(match keys.pattern.as_str() {
-        "sequential" => Pattern::Sequential,
-        "sequential-own" => Pattern::SequentialOwn,
-        "sequential-split" => Pattern::SequentialSplit,
-        "stride" => Pattern::Stride { blocks: blocks.unwrap_or(64), rows },
-        _ => Pattern::Random,
+        "sequential" => AccessPattern::Sequential,
+        "sequential-own" => AccessPattern::SequentialOwn,
+        "sequential-split" => AccessPattern::SequentialSplit,
+        "stride" => AccessPattern::Stride { blocks: blocks.unwrap_or(64), rows },
+        _ => AccessPattern::Random,
     })
 }
 
-fn layout(keys: &Keys) -> Result<Layout, Failure> {
+fn layout(keys: &DiskKeys) -> Result<FileLayout, Failure> {
     if keys.layout.as_deref() == Some("fragmented") {
         let kb = keys.fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
         if !kb.is_multiple_of(4) {
             return Err(refuse(format!("pieces of {kb} KiB cannot be had"), "write a multiple of 4"));
         }
-        return Ok(Layout::Fragmented { piece_bytes: kb * KIB });
+        return Ok(FileLayout::Fragmented { piece_bytes: kb * KIB });
     }
     match keys.fragment_kb {
         Some(_) => Err(refuse("`fragment_kb` is set, and the file is fresh", "set `layout = \"fragmented\"`")),
-        None => Ok(Layout::Fresh),
+        None => Ok(FileLayout::Fresh),
     }
 }
 
@@ -200,23 +200,24 @@ fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<
 }
 
 /// Decimal or hexadecimal masks like SQLIO's, or a word.
-fn affinity(written: Option<&str>, pools: &Pools) -> Result<Affinity, Failure> {
-    let Some(written) = written else { return Ok(Affinity::Free) };
+fn affinity(written: Option<&str>, pools: &Pools) -> Result<ThreadAffinity, Failure> {
+    let Some(written) = written else { return Ok(ThreadAffinity::Free) };
     let mask = |text: &str| mask(text.trim(), written);
     if let Some(rest) = written.trim().strip_prefix("spread") {
         return match rest.trim() {
-            "" => Ok(Affinity::Spread),
-            rest => mask(rest).map(|cores| if cores.is_empty() { Affinity::Spread } else { Affinity::InTurn(cores) }),
+            "" => Ok(ThreadAffinity::Spread),
+            rest => mask(rest)
+                .map(|cores| if cores.is_empty() { ThreadAffinity::Spread } else { ThreadAffinity::InTurn(cores) }),
         };
     }
     let mut masks = written.split(',').map(mask).collect::<Result<Vec<_>, _>>()?;
     match (masks.len(), pools) {
         (1, _) => match masks.swap_remove(0) {
             // SQLIO's "any processor".
-            cores if cores.is_empty() => Ok(Affinity::Free),
-            cores => Ok(Affinity::Among(cores)),
+            cores if cores.is_empty() => Ok(ThreadAffinity::Free),
+            cores => Ok(ThreadAffinity::Among(cores)),
         },
-        (count, Pools::ByFile(threads)) if count == threads.len() => Ok(Affinity::ByPool(masks)),
+        (count, Pools::ByFile(threads)) if count == threads.len() => Ok(ThreadAffinity::ByPool(masks)),
         (count, _) => {
             let cause =
                 format!("`affinity = \"{written}\"` holds {count} masks, and not as many files have own threads");

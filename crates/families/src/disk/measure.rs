@@ -8,7 +8,7 @@ use load::counters::Devices;
 use load::durations::Durations;
 use load::lane::{Helpers, Transfer};
 use load::measure::{
-    Evidence, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
+    LoadResult, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
 };
 use load::recorder::KindCounts;
 use load::worker::{LoadCounts, Pace};
@@ -22,7 +22,7 @@ const SOONEST_OF_FLASH_NS: u64 = 30_000;
 const WHAT: &str = "operations in the run";
 
 /// `before`: the devices at the start.
-pub fn record(evidence: Evidence<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
+pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
     let rate = evidence.counts.succeeded_in_window as f64 / window_s;
     let mut all = rates(load, rate);
@@ -94,7 +94,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     }
 }
 
-fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let operations = counts.succeeded_in_window.max(1) as f64;
     let unknown = |why: &str| Reading::unavailable(why);
@@ -126,7 +126,7 @@ fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// Device traffic compared with what was asked.
-fn reached(evidence: &Evidence<'_>, before: Option<&Devices>) -> Result<Reached, String> {
+fn reached(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result<Reached, String> {
     let missing = || "the devices were not asked".to_owned();
     let transfer = evidence.counts.transfer.as_ref().ok_or_else(missing)?;
     let then = before.ok_or_else(missing)?.layers.as_ref().map_err(Clone::clone)?;
@@ -136,7 +136,7 @@ fn reached(evidence: &Evidence<'_>, before: Option<&Devices>) -> Result<Reached,
 }
 
 fn of_devices(
-    evidence: &Evidence<'_>,
+    evidence: &LoadResult<'_>,
     before: Option<&Devices>,
     reached: Result<&Reached, &String>,
     into: &mut Vec<Measurement>,
@@ -208,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::disk::DiskWorkload;
-    use crate::work::Work;
+    use crate::work::StreamWork;
     use crate::workload::{Action, Grants, Workload as _};
 
     fn load(pairs: &[(&str, &str)]) -> BlockLoad {
@@ -220,7 +220,7 @@ mod tests {
         let Action::Stream(task) = DiskWorkload.task(&point, &Grants::default()).unwrap().action else {
             panic!("a stream")
         };
-        let Work::Blocks(load) = task.work else { panic!("of blocks") };
+        let StreamWork::Blocks(load) = task.work else { panic!("of blocks") };
         load
     }
 

@@ -9,15 +9,15 @@ mod tests;
 use model::{Point, WorkloadSpec};
 
 use crate::dataset::{DataFile, Dataset};
-use crate::work::{StreamTask, Work};
+use crate::work::{StreamTask, StreamWork};
 use crate::workload::{Action, Grants, Task, Workload};
 use load::error::Failure;
-use load::generator::{LoadShape, Threads};
-use load::traffic::Traffic;
+use load::generator::{LoadShape, ThreadLimit};
+use load::traffic::NetworkTraffic;
 use load::worker::Pace;
 
-pub use blocks::{Affinity, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pattern, Pools};
-use keys::Keys;
+pub use blocks::{AccessPattern, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pools, ThreadAffinity};
+use keys::DiskKeys;
 pub use keys::size_to_make;
 pub use keys::{TargetPart, target_parts};
 pub(crate) use measure::record;
@@ -31,13 +31,13 @@ impl Workload for DiskWorkload {
             family: "disk",
             about: "Reads and writes of a file's blocks by many threads, each with several under way",
             rate_unit: "io/s",
-            keys: Keys::SPECS,
+            keys: DiskKeys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
-        let keys = Keys::read(point)?;
+        let keys = DiskKeys::read(point)?;
         let load = keys::load(&keys)?;
         load.files.iter().filter_map(|file| file.name.as_deref()).try_for_each(|name| grants.permits.name(name))?;
         let name_of = |file: &DataFile| {
@@ -56,11 +56,11 @@ impl Workload for DiskWorkload {
             action: Action::Stream(StreamTask {
                 shape: LoadShape {
                     clients: 0..load.clients(),
-                    threads: Threads::AtMost(load.threads()),
+                    threads: ThreadLimit::AtMost(load.threads()),
                     pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
-                    traffic: Traffic { limits_ns: Vec::new(), ..Traffic::default() },
+                    traffic: NetworkTraffic { limits_ns: Vec::new(), ..NetworkTraffic::default() },
                 },
-                work: Work::Blocks(load),
+                work: StreamWork::Blocks(load),
             }),
         })
     }

@@ -4,12 +4,12 @@ use host::blocks::Access;
 use model::Value;
 
 use super::*;
-use crate::dataset::Layout;
+use crate::dataset::FileLayout;
 use load::stream::{Next, Stream};
 
 fn point(pairs: &[(&str, Value)]) -> Point {
     for (key, _) in pairs {
-        assert!(Keys::SPECS.iter().any(|spec| spec.name == *key), "{key}");
+        assert!(DiskKeys::SPECS.iter().any(|spec| spec.name == *key), "{key}");
     }
     pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
 }
@@ -19,20 +19,20 @@ fn text(text: &str) -> Value {
 }
 
 fn load(pairs: &[(&str, Value)]) -> BlockLoad {
-    keys::load(&Keys::read(&point(pairs)).unwrap()).unwrap()
+    keys::load(&DiskKeys::read(&point(pairs)).unwrap()).unwrap()
 }
 
 fn refused(pairs: &[(&str, Value)]) -> String {
-    keys::load(&Keys::read(&point(pairs)).unwrap()).unwrap_err().to_string()
+    keys::load(&DiskKeys::read(&point(pairs)).unwrap()).unwrap_err().to_string()
 }
 
 const BLOCK: u64 = 8 << 10;
 
 /// The blocks of the first operations of each client, in turn.
 fn blocks(load: BlockLoad, all: u64, rounds: u64) -> Vec<Vec<u64>> {
-    let work = Work::Blocks(load);
+    let work = StreamWork::Blocks(load);
     let cursors = Cursors::of(&work);
-    let Work::Blocks(load) = &work else { unreachable!("it is one of blocks") };
+    let StreamWork::Blocks(load) = &work else { unreachable!("it is one of blocks") };
     let sizes = vec![load.offset_bytes + all * BLOCK; load.files.len()];
     let stream = BlockStream::new(load, &cursors, &sizes).unwrap();
     let mut clients = stream.clients(7, 0..load.clients());
@@ -72,10 +72,10 @@ fn keys_become_a_load() {
         ("fsync_every", Value::Int(10)),
     ]);
     assert_eq!((full.clients(), full.clients_per_thread(), full.fsync_every), (24, 8, 10));
-    assert_eq!(full.affinity, Affinity::Among(vec![0, 2]));
+    assert_eq!(full.affinity, ThreadAffinity::Among(vec![0, 2]));
     let file = &full.files[1];
     assert_eq!((file.name.as_deref(), file.access), (Some("b.dat"), Access::ReadWrite));
-    assert_eq!((file.layout, file.reach_bytes), (Layout::Fragmented { piece_bytes: 4096 }, (64 << 10) + (2 << 20)));
+    assert_eq!((file.layout, file.reach_bytes), (FileLayout::Fragmented { piece_bytes: 4096 }, (64 << 10) + (2 << 20)));
     assert_eq!(load(&[("targets", text("a@4, b@1"))]).pools, Pools::ByFile(vec![4, 1]));
     let sizes = |targets: &str| {
         let load = load(&[("targets", text(targets)), ("size_mb", Value::Int(7))]);
@@ -85,11 +85,11 @@ fn keys_become_a_load() {
     assert_eq!(load(&[("targets", text("a@4:5000, b@1:9"))]).pools, Pools::ByFile(vec![4, 1]));
     assert_eq!(load(&[("targets", text("a@b:1"))]).files[0].name.as_deref(), Some("a@b:1"));
     let bound = |affinity: &str| load(&[("affinity", text(affinity)), ("targets", text("a@2, b@1"))]);
-    assert_eq!(bound("0").affinity, Affinity::Free);
-    assert_eq!(bound("spread").affinity, Affinity::Spread);
-    assert_eq!(bound("spread 0x6").affinity, Affinity::InTurn(vec![1, 2]));
+    assert_eq!(bound("0").affinity, ThreadAffinity::Free);
+    assert_eq!(bound("spread").affinity, ThreadAffinity::Spread);
+    assert_eq!(bound("spread 0x6").affinity, ThreadAffinity::InTurn(vec![1, 2]));
     let by_file = bound("0x3, 0");
-    assert_eq!(by_file.affinity, Affinity::ByPool(vec![vec![0, 1], Vec::new()]));
+    assert_eq!(by_file.affinity, ThreadAffinity::ByPool(vec![vec![0, 1], Vec::new()]));
     assert_eq!([0, 1, 2].map(|thread| by_file.pool(thread)), [0, 0, 1]);
 }
 

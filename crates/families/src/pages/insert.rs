@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::step::StepContext;
 use load::error::Failure;
 use load::observer::Tick;
-use load::recorder::{Exchange, Latencies, Recorder};
+use load::recorder::{Exchange, LatencyKinds, Recorder};
 use load::series::{Collector, Gauge};
 
 /// Length of the intervals of the series.
@@ -34,7 +34,7 @@ pub(super) fn insert(
     let mut collector = Collector::new(1, INTERVAL_NS, Gauge::Nothing);
     let start_ns = now_ns();
     let exchange = Exchange { worker: 0, full, emptied };
-    let mut recorder = Recorder::new(start_ns, INTERVAL_NS, Latencies::ResponseOnly, exchange);
+    let mut recorder = Recorder::new(start_ns, INTERVAL_NS, LatencyKinds::ResponseOnly, exchange);
     let mut sent_ns = start_ns;
     for done in 0..statements {
         if context.interrupted() {

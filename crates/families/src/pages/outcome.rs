@@ -4,7 +4,7 @@ use model::{Direction, Measurement, Reading, Role};
 
 use super::account::{Figure, FileClass, IoAccount, IoPlace};
 use super::dialect::WrittenBy;
-use super::procedure::Found;
+use super::procedure::PagesFound;
 use crate::step::StepOutcome;
 use crate::system::OsIo;
 
@@ -29,7 +29,7 @@ fn times(reading: Reading, factor: f64) -> Reading {
     }
 }
 
-pub(super) fn outcome(found: Found) -> StepOutcome {
+pub(super) fn outcome(found: PagesFound) -> StepOutcome {
     let insert_s = found.inserted.elapsed_ns as f64 / 1e9;
     let elapsed_s = both(&found.flush_s, &Reading::Value(insert_s), |flush, insert| Reading::Value(flush + insert));
     let mut all = headline(&found, insert_s, &elapsed_s);
@@ -59,7 +59,7 @@ pub(super) fn outcome(found: Found) -> StepOutcome {
     StepOutcome { elapsed_s, measurements: all, series, marks: found.marks }
 }
 
-fn headline(found: &Found, insert_s: f64, elapsed_s: &Reading) -> Vec<Measurement> {
+fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measurement> {
     use Direction::{Higher, Lower, Neither};
     let commits = found.statements as f64;
     let response = &found.inserted.collector.response;
@@ -141,7 +141,7 @@ fn details(place: &IoPlace, all: &mut Vec<Measurement>) {
     }
 }
 
-fn operating_system(found: &Found, all: &mut Vec<Measurement>) {
+fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
     let (before, after) = match &found.os {
         Ok(both) => both,
         Err(reason) => {
@@ -172,7 +172,7 @@ fn operating_system(found: &Found, all: &mut Vec<Measurement>) {
 }
 
 /// Share of the operating system's count that the engine does not count, and the share that is not explained either.
-fn shares(found: &Found, written: &Reading, all: &mut Vec<Measurement>) {
+fn shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>) {
     let mut seen = Reading::Value(0.0);
     for class in FileClass::ALL {
         // A class without a file has written nothing.

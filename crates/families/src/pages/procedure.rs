@@ -31,7 +31,7 @@ struct Snapshot {
     size_bytes: Result<f64, String>,
 }
 
-pub(super) struct Found {
+pub(super) struct PagesFound {
     pub(super) statements: u64,
     pub(super) rows: u64,
     pub(super) page_bytes: u64,
@@ -122,7 +122,7 @@ impl Procedure for PageInsert {
         let totals = (dialect.totals() == Totals::SinceOpened).then_some(after.engine);
         let os = before.os.and_then(|before| Ok((before, after.os?)));
         let (statements, rows) = (self.statements, self.rows);
-        Ok(Stepped::Done(outcome::outcome(Found {
+        Ok(Stepped::Done(outcome::outcome(PagesFound {
             statements,
             rows,
             page_bytes,

@@ -1,9 +1,9 @@
 //! The query barrel: queries as statements with words, and the round that clients run.
 
 use super::error::SmackError;
-use super::syntax::{File, Section, SectionKind, Written};
+use super::syntax::{SectionKind, SmackFile, SmackSection, SpottedText};
 use super::token::Spot;
-use crate::transactions::{Part, Piece, Turn, WordyStatement};
+use crate::transactions::{LiteralPart, StatementPiece, Turn, WordyStatement};
 
 const LONGEST_PAUSE_S: f64 = 86_400.0;
 const MOST_TURNS: usize = 100_000;
@@ -15,7 +15,7 @@ enum Shot {
 }
 
 /// Statements are numbered by the order of queries in the file.
-pub(super) fn turns(file: &File, barrel: &Written) -> Result<Vec<Turn>, SmackError> {
+pub(super) fn turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
     for shot in shots(barrel)? {
@@ -43,7 +43,7 @@ pub(super) fn turns(file: &File, barrel: &Written) -> Result<Vec<Turn>, SmackErr
     Ok(turns)
 }
 
-fn shots(barrel: &Written) -> Result<Vec<Shot>, SmackError> {
+fn shots(barrel: &SpottedText) -> Result<Vec<Shot>, SmackError> {
     let wrong = |message: String| {
         SmackError::new(barrel.spot, message)
             .hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
@@ -66,7 +66,11 @@ fn shots(barrel: &Written) -> Result<Vec<Shot>, SmackError> {
 }
 
 /// Dictionaries are numbered by their order in the file.
-pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>) -> Result<WordyStatement, SmackError> {
+pub(super) fn statement(
+    file: &SmackFile,
+    section: &SmackSection,
+    notes: &mut Vec<String>,
+) -> Result<WordyStatement, SmackError> {
     let query = section.need("query")?;
     let parsed = section.get("parsed").is_some_and(|parsed| parsed.text.starts_with(['y', 'Y']));
     let head = head(&query.text);
@@ -79,7 +83,7 @@ pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>)
         if let Some(word) = words.iter().find(|word| query.text.contains(&format!("${word}"))) {
             notes.push(format!("the query \"{name}\" is sent with `${word}` in it: it has no `parsed \"y\"`"));
         }
-        return Ok(WordyStatement { pieces: vec![Piece::Sql(query.text.clone())], head });
+        return Ok(WordyStatement { pieces: vec![StatementPiece::Sql(query.text.clone())], head });
     }
     let mut pieces = Pieces { file, query, done: Vec::new(), sql: String::new(), literal: None };
     let mut chars = query.text.chars().enumerate().peekable();
@@ -123,12 +127,12 @@ pub(super) fn statement(file: &File, section: &Section, notes: &mut Vec<String>)
 }
 
 struct Pieces<'f> {
-    file: &'f File,
-    query: &'f Written,
-    done: Vec<Piece>,
+    file: &'f SmackFile,
+    query: &'f SpottedText,
+    done: Vec<StatementPiece>,
     sql: String,
     /// The open literal: its quote, its parts so far, the text since.
-    literal: Option<(char, Vec<Part>, String)>,
+    literal: Option<(char, Vec<LiteralPart>, String)>,
 }
 
 impl Pieces<'_> {
@@ -155,16 +159,16 @@ impl Pieces<'_> {
     }
 
     /// A literal without words stays SQL.
-    fn close(&mut self, quote: char, mut parts: Vec<Part>, text: String) {
+    fn close(&mut self, quote: char, mut parts: Vec<LiteralPart>, text: String) {
         if parts.is_empty() {
             self.sql.extend([quote.to_string(), text, quote.to_string()]);
             return;
         }
         if !text.is_empty() {
-            parts.push(Part::Text(text));
+            parts.push(LiteralPart::Text(text));
         }
         self.flush();
-        self.done.push(Piece::Literal(quote, parts));
+        self.done.push(StatementPiece::Literal(quote, parts));
     }
 
     fn word(&mut self, name: &str, at: usize) -> Result<(), SmackError> {
@@ -178,13 +182,13 @@ impl Pieces<'_> {
         match &mut self.literal {
             Some((_, parts, text)) => {
                 if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(text)));
+                    parts.push(LiteralPart::Text(std::mem::take(text)));
                 }
-                parts.push(Part::Word(number));
+                parts.push(LiteralPart::Word(number));
             }
             None => {
                 self.flush();
-                self.done.push(Piece::Word(number));
+                self.done.push(StatementPiece::Word(number));
             }
         }
         Ok(())
@@ -203,20 +207,20 @@ impl Pieces<'_> {
 
     fn flush(&mut self) {
         if !self.sql.is_empty() {
-            self.done.push(Piece::Sql(std::mem::take(&mut self.sql)));
+            self.done.push(StatementPiece::Sql(std::mem::take(&mut self.sql)));
         }
     }
 
-    fn finish(mut self) -> Vec<Piece> {
+    fn finish(mut self) -> Vec<StatementPiece> {
         // What is wrong with an open literal is for the server to say.
         if let Some((quote, parts, text)) = self.literal.take() {
             self.sql.push(quote);
             for part in parts {
                 match part {
-                    Part::Text(text) => self.sql.push_str(&text),
-                    Part::Word(word) => {
+                    LiteralPart::Text(text) => self.sql.push_str(&text),
+                    LiteralPart::Word(word) => {
                         self.flush();
-                        self.done.push(Piece::Word(word));
+                        self.done.push(StatementPiece::Word(word));
                     }
                 }
             }

@@ -2,29 +2,29 @@ use std::sync::Arc;
 
 use super::error::SmackError;
 use super::source::Sources;
-use super::syntax::{Section, Written};
-use crate::transactions::{Dictionary, Digits, Fill, Numbering, WordList, Words};
+use super::syntax::{SmackSection, SpottedText};
+use crate::transactions::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
 
 /// No real file has wider numbers.
 const WIDEST: usize = 500;
 
 pub(super) fn dictionary(
-    section: &Section,
+    section: &SmackSection,
     sources: &Sources<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Dictionary, SmackError> {
     let name = section.name.text.clone();
     let kind = section.need("type")?;
     if kind.text == "unique" {
-        return Ok(Dictionary { name, words: Words::Unique(unique(section, notes)?) });
+        return Ok(Dictionary { name, words: WordSource::Unique(unique(section, notes)?) });
     }
     let list = match section.need("source_type")? {
-        Written { text, .. } if text == "file" => from_file(section, sources, notes)?,
-        Written { text, .. } if text == "list" => Arc::new(from_list(section, notes)?),
-        Written { text, spot } if text == "template" => {
+        SpottedText { text, .. } if text == "file" => from_file(section, sources, notes)?,
+        SpottedText { text, .. } if text == "list" => Arc::new(from_list(section, notes)?),
+        SpottedText { text, spot } if text == "template" => {
             return Err(SmackError::new(*spot, "only a dictionary of the type `unique` has a template"));
         }
-        Written { text, spot } => {
+        SpottedText { text, spot } => {
             let message = format!("there is no source type `{text}`");
             return Err(SmackError::new(*spot, message).suggest(text, ["file", "list", "template"]));
         }
@@ -34,8 +34,8 @@ pub(super) fn dictionary(
         return Err(SmackError::new(section.need("source")?.spot, message));
     }
     let words = match kind.text.as_str() {
-        "rand" => Words::AtRandom(list),
-        "seq" => Words::InOrder(list),
+        "rand" => WordSource::AtRandom(list),
+        "seq" => WordSource::InOrder(list),
         other => {
             let message = format!("there is no type of dictionary `{other}`");
             return Err(SmackError::new(kind.spot, message).suggest(other, ["rand", "seq", "unique"]));
@@ -44,7 +44,11 @@ pub(super) fn dictionary(
     Ok(Dictionary { name, words })
 }
 
-fn from_file(section: &Section, sources: &Sources<'_>, notes: &mut Vec<String>) -> Result<Arc<WordList>, SmackError> {
+fn from_file(
+    section: &SmackSection,
+    sources: &Sources<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Arc<WordList>, SmackError> {
     let lines = sources.lines(section.need("source")?)?;
     let step = match section.get("file_size_equiv") {
         None => 1,
@@ -72,7 +76,7 @@ fn from_file(section: &Section, sources: &Sources<'_>, notes: &mut Vec<String>) 
 }
 
 /// The entries between commas. A comma at the end ends the last one.
-fn from_list(section: &Section, notes: &mut Vec<String>) -> Result<WordList, SmackError> {
+fn from_list(section: &SmackSection, notes: &mut Vec<String>) -> Result<WordList, SmackError> {
     let source = &section.need("source")?.text;
     let (mut words, mut word) = (Vec::new(), String::new());
     let mut chars = source.chars();
@@ -99,7 +103,7 @@ fn from_list(section: &Section, notes: &mut Vec<String>) -> Result<WordList, Sma
     Ok(words.iter().map(String::as_str).collect())
 }
 
-fn unique(section: &Section, notes: &mut Vec<String>) -> Result<Numbering, SmackError> {
+fn unique(section: &SmackSection, notes: &mut Vec<String>) -> Result<Numbering, SmackError> {
     let name = &section.name.text;
     notes.push(format!(
         "the dictionary \"{name}\": no two clients draw the same word; in super-smack every client counts from 0"
@@ -118,7 +122,7 @@ fn number(before: String, after: String) -> Numbering {
 }
 
 /// A format of C's `printf` with one number in it.
-fn template(source: &Written) -> Result<Numbering, SmackError> {
+fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
     let wrong = |message: String| SmackError::new(source.spot, message).hint("write it as `user%d` or `user%08d`");
     let mut made: Option<Numbering> = None;
     let mut text = String::new();
@@ -164,7 +168,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Numbering, SmackError> {
-        template(&Written { text: text.to_owned(), ..Written::default() })
+        template(&SpottedText { text: text.to_owned(), ..SpottedText::default() })
     }
 
     #[test]

@@ -22,16 +22,19 @@ use model::{Point, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::texts::Texts;
-use crate::transactions::{Dictionary, Options, Part, Parts, Piece, Program, Protocol, Share, Words, WordyStatement};
+use crate::transactions::{
+    ClientGroup, Dictionary, LiteralPart, Parts, Program, Protocol, ScriptOptions, StatementPiece, WordSource,
+    WordyStatement,
+};
 use crate::work::StreamTask;
 use crate::workload::{Action, Grants, Task, Workload};
 use load::error::{Failure, FailureKind};
-use load::generator::{LoadShape, Threads};
-use load::traffic::Traffic;
+use load::generator::{LoadShape, ThreadLimit};
+use load::traffic::NetworkTraffic;
 use load::worker::Pace;
-use run::{Arguments, Run};
+use run::{Arguments, SmackRun};
 use source::Sources;
-use syntax::{File, Section, SectionKind};
+use syntax::{SectionKind, SmackFile, SmackSection};
 
 pub use error::SmackError;
 pub use gen_data::{GenData, GenDataError};
@@ -41,16 +44,16 @@ pub use token::Spot;
 const MOST_CLIENTS: u32 = 100_000;
 
 #[derive(Clone, Copy, Debug)]
-pub struct BuiltIn {
+pub struct BuiltInScript {
     pub name: &'static str,
     pub text: &'static str,
 }
 
-pub const BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { name: "select-key", text: include_str!("scripts/select-key.smack") },
-    BuiltIn { name: "select-key-fair", text: include_str!("scripts/select-key-fair.smack") },
-    BuiltIn { name: "update-select", text: include_str!("scripts/update-select.smack") },
-    BuiltIn { name: "update-select-fair", text: include_str!("scripts/update-select-fair.smack") },
+pub const BUILT_IN: &[BuiltInScript] = &[
+    BuiltInScript { name: "select-key", text: include_str!("scripts/select-key.smack") },
+    BuiltInScript { name: "select-key-fair", text: include_str!("scripts/select-key-fair.smack") },
+    BuiltInScript { name: "update-select", text: include_str!("scripts/update-select.smack") },
+    BuiltInScript { name: "update-select-fair", text: include_str!("scripts/update-select-fair.smack") },
 ];
 
 const SCRIPTS: &[&str] = &["select-key", "select-key-fair", "update-select", "update-select-fair"];
@@ -76,9 +79,9 @@ model::keys! {
 }
 
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct SmackScript {
     name: String,
-    file: File,
+    file: SmackFile,
     /// Where it and the files beside it are; none if it is built in.
     texts: Option<Texts>,
 }
@@ -95,32 +98,32 @@ pub struct Invocation {
 }
 
 /// The type that a query is reported by: its own name if it gives none.
-fn kind_of(section: &Section) -> &str {
+fn kind_of(section: &SmackSection) -> &str {
     section.get("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
 }
 
-impl Script {
+impl SmackScript {
     /// Reads a built-in script, or a file of this host.
-    pub fn read(named: &str) -> Result<Script, Failure> {
-        Script::read_from(named, &Texts::Files)
+    pub fn read(named: &str) -> Result<SmackScript, Failure> {
+        SmackScript::read_from(named, &Texts::Files)
     }
 
     /// From a file of this host or of another.
-    fn read_from(named: &str, texts: &Texts) -> Result<Script, Failure> {
+    fn read_from(named: &str, texts: &Texts) -> Result<SmackScript, Failure> {
         if let Some(script) = BUILT_IN.iter().find(|script| script.name == named) {
-            return Script::parse(named, script.text);
+            return SmackScript::parse(named, script.text);
         }
         let text = texts.read_lossily(named).map_err(|error| {
             Failure::new(FailureKind::Plan, format!("read the script `{named}`"), error)
                 .hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
         })?;
-        Ok(Script { texts: Some(texts.clone()), ..Script::parse(named, &text)? })
+        Ok(SmackScript { texts: Some(texts.clone()), ..SmackScript::parse(named, &text)? })
     }
 
     /// Parses text alone: files that it names cannot be found.
-    pub fn parse(name: &str, text: &str) -> Result<Script, Failure> {
+    pub fn parse(name: &str, text: &str) -> Result<SmackScript, Failure> {
         let file = syntax::parse(text).map_err(|error| failure(name, error))?;
-        Ok(Script { name: name.to_owned(), file, texts: None })
+        Ok(SmackScript { name: name.to_owned(), file, texts: None })
     }
 
     /// Evaluates the script with these values of `$1`, `$2`, ….
@@ -144,7 +147,8 @@ impl Script {
         let clients = total(&run);
         let alone = run::evaluate(&self.file, Arguments::Clients(clients));
         let same = alone.is_ok_and(|alone| {
-            let who = |run: &Run| run.unloads.iter().map(|one| (one.client.clone(), one.clients)).collect::<Vec<_>>();
+            let who =
+                |run: &SmackRun| run.unloads.iter().map(|one| (one.client.clone(), one.clients)).collect::<Vec<_>>();
             who(&alone) == who(&run) && alone.afterwards == run.afterwards
         });
         let names: Vec<&str> = run.unloads.iter().map(|unload| unload.client.as_str()).collect();
@@ -185,12 +189,12 @@ impl Script {
         for unload in &run.unloads {
             let client = file.need(SectionKind::Client, &unload.client, file.main_spot)?;
             let turns = barrel::turns(file, client.need("query_barrel")?)?;
-            parts.shares.push(Share { clients: first..first + unload.clients, turns });
+            parts.shares.push(ClientGroup { clients: first..first + unload.clients, turns });
             first += unload.clients;
         }
         drop_unused(&mut parts);
         let data = table::dataset(&sources, run.afterwards)?;
-        let options = Options { clients: first, protocol, ..Options::default() };
+        let options = ScriptOptions { clients: first, protocol, ..ScriptOptions::default() };
         Ok((data, Program::of_turns(parts, &options)))
     }
 }
@@ -209,7 +213,7 @@ fn drop_unused(parts: &mut Parts) {
 
 /// Engines read a backslash between quotes differently, and the text is put together without knowing the engine.
 fn refuse_backslashes(
-    section: &Section,
+    section: &SmackSection,
     statement: &WordyStatement,
     dictionaries: &[Dictionary],
     protocol: Protocol,
@@ -218,12 +222,13 @@ fn refuse_backslashes(
         return Ok(());
     }
     let literals = statement.pieces.iter().filter_map(|piece| match piece {
-        Piece::Literal(_, parts) => Some(parts),
+        StatementPiece::Literal(_, parts) => Some(parts),
         _ => None,
     });
     for part in literals.flatten() {
-        let Part::Word(number) = part else { continue };
-        let Some(Dictionary { name, words: Words::AtRandom(list) | Words::InOrder(list) }) = dictionaries.get(*number)
+        let LiteralPart::Word(number) = part else { continue };
+        let Some(Dictionary { name, words: WordSource::AtRandom(list) | WordSource::InOrder(list) }) =
+            dictionaries.get(*number)
         else {
             continue;
         };
@@ -237,7 +242,7 @@ fn refuse_backslashes(
     Ok(())
 }
 
-fn total(run: &Run) -> u32 {
+fn total(run: &SmackRun) -> u32 {
     run.unloads.iter().map(|unload| unload.clients).fold(0, u32::saturating_add)
 }
 
@@ -266,7 +271,7 @@ impl Workload for SuperSmack {
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let wrong = |tried: String, cause: &dyn Display| Failure::new(FailureKind::Plan, tried, cause);
         let Keys { script, clients, arguments, protocol, queries, rate } = Keys::read(point)?;
-        let script = Script::read_from(&script, &grants.texts)?;
+        let script = SmackScript::read_from(&script, &grants.texts)?;
         let given: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
         let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
         let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;
@@ -283,8 +288,8 @@ impl Workload for SuperSmack {
                 shape: LoadShape {
                     clients: 0..clients,
                     pace,
-                    threads: Threads::Best,
-                    traffic: Traffic { transactions: queries, ..Traffic::default() },
+                    threads: ThreadLimit::Best,
+                    traffic: NetworkTraffic { transactions: queries, ..NetworkTraffic::default() },
                 },
             }),
         })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::error::SmackError;
-use super::syntax::{Expression, File, Line, SectionKind, Simple, Written};
+use super::syntax::{Line, SectionKind, Simple, SmackExpression, SmackFile, SpottedText};
 use super::token::Spot;
 
 /// The methods of a client, with how many values each takes.
@@ -37,7 +37,7 @@ pub(super) struct Unload {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct SmackRun {
     pub(super) unloads: Vec<Unload>,
     /// Statements before the first barrel is unloaded.
     pub(super) afterwards: Vec<String>,
@@ -64,17 +64,17 @@ struct State {
 }
 
 struct Evaluation<'a> {
-    file: &'a File,
+    file: &'a SmackFile,
     arguments: Arguments<'a>,
     results: Option<Lookup<'a>>,
     variables: BTreeMap<&'a str, Option<String>>,
     clients: BTreeMap<&'a str, State>,
-    run: Run,
+    run: SmackRun,
     shown: Vec<Shown>,
 }
 
 /// Evaluates `main` before anything has run.
-pub(super) fn evaluate(file: &File, arguments: Arguments<'_>) -> Result<Run, SmackError> {
+pub(super) fn evaluate(file: &SmackFile, arguments: Arguments<'_>) -> Result<SmackRun, SmackError> {
     let evaluation = whole(file, arguments, None)?;
     if evaluation.run.unloads.is_empty() {
         return Err(SmackError::new(file.main_spot, "`main` unloads no query barrel")
@@ -84,17 +84,17 @@ pub(super) fn evaluate(file: &File, arguments: Arguments<'_>) -> Result<Run, Sma
 }
 
 /// What `main` shows, once there are results.
-pub(super) fn shown(file: &File, arguments: Arguments<'_>, results: Lookup<'_>) -> Result<Vec<Shown>, SmackError> {
+pub(super) fn shown(file: &SmackFile, arguments: Arguments<'_>, results: Lookup<'_>) -> Result<Vec<Shown>, SmackError> {
     Ok(whole(file, arguments, Some(results))?.shown)
 }
 
 fn whole<'a>(
-    file: &'a File,
+    file: &'a SmackFile,
     arguments: Arguments<'a>,
     results: Option<Lookup<'a>>,
 ) -> Result<Evaluation<'a>, SmackError> {
     let (variables, clients) = (BTreeMap::new(), BTreeMap::new());
-    let (run, shown) = (Run::default(), Vec::new());
+    let (run, shown) = (SmackRun::default(), Vec::new());
     let mut evaluation = Evaluation { file, arguments, results, variables, clients, run, shown };
     for line in &file.main {
         match line {
@@ -109,7 +109,7 @@ fn whole<'a>(
 }
 
 impl<'a> Evaluation<'a> {
-    fn value(&self, expression: &Expression) -> Result<Option<String>, SmackError> {
+    fn value(&self, expression: &SmackExpression) -> Result<Option<String>, SmackError> {
         let mut whole = Some(String::new());
         for (simple, spot) in expression {
             let part = match simple {
@@ -166,7 +166,12 @@ impl<'a> Evaluation<'a> {
         Ok(self.results.and_then(|results| results(client, kind, field)))
     }
 
-    fn call(&mut self, client: &'a Written, method: &Written, arguments: &[Expression]) -> Result<(), SmackError> {
+    fn call(
+        &mut self,
+        client: &'a SpottedText,
+        method: &SpottedText,
+        arguments: &[SmackExpression],
+    ) -> Result<(), SmackError> {
         self.file.need(SectionKind::Client, &client.text, client.spot)?;
         let unknown = || {
             let known = METHODS.iter().map(|(name, _)| *name);
@@ -194,7 +199,12 @@ impl<'a> Evaluation<'a> {
         self.perform(client, method, &values)
     }
 
-    fn perform(&mut self, client: &'a Written, method: &Written, values: &[Option<String>]) -> Result<(), SmackError> {
+    fn perform(
+        &mut self,
+        client: &'a SpottedText,
+        method: &SpottedText,
+        values: &[Option<String>],
+    ) -> Result<(), SmackError> {
         let first = values.first().cloned().flatten();
         let spot = method.spot;
         let state = self.clients.entry(&client.text).or_default();
@@ -227,7 +237,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    fn unload(&mut self, client: &Written, spot: Spot) -> Result<(), SmackError> {
+    fn unload(&mut self, client: &SpottedText, spot: Spot) -> Result<(), SmackError> {
         let state = self.clients.get(client.text.as_str()).cloned().unwrap_or_default();
         let section = self.file.need(SectionKind::Client, &client.text, client.spot)?;
         if section.get("query_barrel").is_none() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::error::SmackError;
 use super::gen_data::{GenData, MOST_BYTES};
-use super::syntax::{File, Section, SectionKind, Written};
+use super::syntax::{SectionKind, SmackFile, SmackSection, SpottedText};
 use crate::texts::Texts;
 use crate::texts::place_beside;
 use crate::transactions::WordList;
@@ -21,7 +21,7 @@ enum Origin {
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Lines {
+pub(super) struct SourceLines {
     text: String,
     /// End of each line, without its line feed.
     ends: Vec<u32>,
@@ -29,13 +29,13 @@ pub(super) struct Lines {
     pub(super) hash: u64,
 }
 
-impl Lines {
-    fn new(text: String) -> Lines {
+impl SourceLines {
+    fn new(text: String) -> SourceLines {
         let mut ends: Vec<u32> = text.match_indices('\n').map(|(at, _)| at as u32).collect();
         if !text.is_empty() && !text.ends_with('\n') {
             ends.push(text.len() as u32);
         }
-        Lines { hash: hash(text.as_bytes()), text, ends }
+        SourceLines { hash: hash(text.as_bytes()), text, ends }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -84,25 +84,25 @@ impl<K: PartialEq, V> Shared<K, V> {
     }
 }
 
-static LINES: Shared<Origin, Lines> = Shared::new();
+static LINES: Shared<Origin, SourceLines> = Shared::new();
 static WORDS: Shared<(u64, char, usize), WordList> = Shared::new();
 
 pub(super) struct Sources<'f> {
-    pub(super) file: &'f File,
+    pub(super) file: &'f SmackFile,
     /// The script's file and where to read beside it; none for a built-in script.
     pub(super) beside: Option<(&'f str, &'f Texts)>,
 }
 
 impl Sources<'_> {
     /// Reads the file itself if it exists, else makes it as its table says.
-    pub(super) fn lines(&self, name: &Written) -> Result<Arc<Lines>, SmackError> {
+    pub(super) fn lines(&self, name: &SpottedText) -> Result<Arc<SourceLines>, SmackError> {
         if let Some((script, texts)) = self.beside.filter(|(script, texts)| texts.is_beside(script, &name.text)) {
             return lines_beside(script, &name.text, texts).map_err(|cause| {
                 let place = place_beside(script, &name.text);
                 SmackError::new(name.spot, format!("cannot read {}: {cause}", place.display()))
             });
         }
-        let made_by = |table: &&Section| {
+        let made_by = |table: &&SmackSection| {
             table.get("data_file").is_some_and(|file| file.text == name.text) && table.get("gen_data_file").is_some()
         };
         let command = self.file.of_kind(SectionKind::Table).find(made_by).and_then(|table| table.get("gen_data_file"));
@@ -121,11 +121,11 @@ impl Sources<'_> {
                 .hint(format!("write the rows to {} yourself, comma between fields, a row a line", name.text))
         };
         let made = GenData::of_command(&command.text).map_err(|cause| wrong(&cause))?;
-        LINES.get(Origin::Made(made.clone()), || made.make().map(Lines::new)).map_err(|cause| wrong(&cause))
+        LINES.get(Origin::Made(made.clone()), || made.make().map(SourceLines::new)).map_err(|cause| wrong(&cause))
     }
 
     /// Every `step`-th line, each up to the delimiter.
-    pub(super) fn words(&self, lines: &Lines, delimiter: char, step: usize) -> Arc<WordList> {
+    pub(super) fn words(&self, lines: &SourceLines, delimiter: char, step: usize) -> Arc<WordList> {
         let picked = (1..=lines.len() / step.max(1)).map(|number| lines.get(number * step.max(1) - 1));
         let words = || picked.map(|line| line.split(delimiter).next().unwrap_or_default()).collect();
         let made: Result<_, std::convert::Infallible> = WORDS.get((lines.hash, delimiter, step), || Ok(words()));
@@ -136,7 +136,7 @@ impl Sources<'_> {
 }
 
 /// A file of this host is read once, unless reads are being noted.
-fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<Lines>, String> {
+fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
     let read = || texts.beside(script, name).map_err(|error| error.to_string());
     let place = Origin::File(place_beside(script, name));
     match texts {
@@ -152,11 +152,11 @@ fn lines_beside(script: &str, name: &str, texts: &Texts) -> Result<Arc<Lines>, S
     }
 }
 
-fn lines_of(bytes: Vec<u8>) -> Result<Lines, String> {
+fn lines_of(bytes: Vec<u8>) -> Result<SourceLines, String> {
     if bytes.len() > MOST_BYTES {
         return Err(format!("it is larger than {MOST_BYTES} bytes"));
     }
-    String::from_utf8(bytes).map(Lines::new).map_err(|error| {
+    String::from_utf8(bytes).map(SourceLines::new).map_err(|error| {
         let line = error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
         format!("line {} is not UTF-8: convert the file, for instance with `iconv -f LATIN1 -t UTF-8`", line + 1)
     })
@@ -202,7 +202,7 @@ mod tests {
         for (text, lines) in
             [("", vec![]), ("\n", vec![""]), ("a\r\n\nb", vec!["a", "", "b"]), ("a\nb\n", vec!["a", "b"])]
         {
-            let read = Lines::new(text.to_owned());
+            let read = SourceLines::new(text.to_owned());
             assert_eq!((0..read.len()).map(|line| read.get(line)).collect::<Vec<_>>(), lines, "{text:?}");
             assert_eq!(read.ends_in_midline(), text.ends_with('b'));
         }

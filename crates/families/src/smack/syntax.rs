@@ -1,10 +1,10 @@
 //! The grammar: sections, then `main`.
 
 use super::error::SmackError;
-use super::token::{Kind, Spot, Token, tokens};
+use super::token::{SmackToken, SmackTokenKind, Spot, tokens};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct SpottedText {
     pub(super) text: String,
     pub(super) spot: Spot,
 }
@@ -41,20 +41,20 @@ impl SectionKind {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct SmackSection {
     pub(super) kind: SectionKind,
-    pub(super) name: Written,
-    pub(super) values: Vec<(String, Written)>,
+    pub(super) name: SpottedText,
+    pub(super) values: Vec<(String, SpottedText)>,
 }
 
-impl Section {
+impl SmackSection {
     /// The last value wins if a key is repeated, as in the original.
-    pub(super) fn get(&self, key: &str) -> Option<&Written> {
+    pub(super) fn get(&self, key: &str) -> Option<&SpottedText> {
         self.values.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
     /// Error if the key is missing.
-    pub(super) fn need(&self, key: &str) -> Result<&Written, SmackError> {
+    pub(super) fn need(&self, key: &str) -> Result<&SpottedText, SmackError> {
         let what = self.kind.as_str();
         let missing = || SmackError::new(self.name.spot, format!("the {what} \"{}\" has no `{key}`", self.name.text));
         self.get(key).ok_or_else(missing)
@@ -76,27 +76,27 @@ pub(super) enum Simple {
 }
 
 /// Simple values that `.` puts one behind the other.
-pub(super) type Expression = Vec<(Simple, Spot)>;
+pub(super) type SmackExpression = Vec<(Simple, Spot)>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    Call { client: Written, method: Written, arguments: Vec<Expression> },
-    Assign { name: String, value: Expression },
+    Call { client: SpottedText, method: SpottedText, arguments: Vec<SmackExpression> },
+    Assign { name: String, value: SmackExpression },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct File {
-    pub(super) sections: Vec<Section>,
+pub(super) struct SmackFile {
+    pub(super) sections: Vec<SmackSection>,
     pub(super) main: Vec<Line>,
     pub(super) main_spot: Spot,
 }
 
-impl File {
-    pub(super) fn of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &Section> {
+impl SmackFile {
+    pub(super) fn of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &SmackSection> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
-    pub(super) fn find(&self, kind: SectionKind, name: &str) -> Option<&Section> {
+    pub(super) fn find(&self, kind: SectionKind, name: &str) -> Option<&SmackSection> {
         self.of_kind(kind).find(|section| section.name.text == name)
     }
 
@@ -105,7 +105,7 @@ impl File {
     }
 
     /// Error with suggestions if there is no such section.
-    pub(super) fn need(&self, kind: SectionKind, name: &str, spot: Spot) -> Result<&Section, SmackError> {
+    pub(super) fn need(&self, kind: SectionKind, name: &str, spot: Spot) -> Result<&SmackSection, SmackError> {
         let unknown = || {
             let message = format!("there is no {} \"{name}\"", kind.as_str());
             SmackError::new(spot, message).suggest(name, self.names(kind))
@@ -115,22 +115,22 @@ impl File {
 }
 
 struct Parser {
-    tokens: std::vec::IntoIter<Token>,
-    next: Token,
+    tokens: std::vec::IntoIter<SmackToken>,
+    next: SmackToken,
 }
 
-pub(super) fn parse(text: &str) -> Result<File, SmackError> {
+pub(super) fn parse(text: &str) -> Result<SmackFile, SmackError> {
     let mut tokens = tokens(text)?.into_iter();
-    let end = Token { kind: Kind::End, spot: Spot::default() };
+    let end = SmackToken { kind: SmackTokenKind::End, spot: Spot::default() };
     let next = tokens.next().unwrap_or(end);
     let mut parser = Parser { tokens, next };
-    let mut sections: Vec<Section> = Vec::new();
+    let mut sections: Vec<SmackSection> = Vec::new();
     loop {
         let (word, spot) = parser.word("a section (`query`, `dictionary`, `client`, `table`) or `main`")?;
         if word == "main" {
             let main = parser.main()?;
             parser.end()?;
-            return Ok(File { sections, main, main_spot: spot });
+            return Ok(SmackFile { sections, main, main_spot: spot });
         }
         let section = parser.section(&word, spot)?;
         let name = &section.name;
@@ -143,9 +143,9 @@ pub(super) fn parse(text: &str) -> Result<File, SmackError> {
 }
 
 impl Parser {
-    fn take(&mut self) -> Token {
+    fn take(&mut self) -> SmackToken {
         // After the end comes the end.
-        let following = self.tokens.next().unwrap_or(Token { kind: Kind::End, spot: self.next.spot });
+        let following = self.tokens.next().unwrap_or(SmackToken { kind: SmackTokenKind::End, spot: self.next.spot });
         std::mem::replace(&mut self.next, following)
     }
 
@@ -155,28 +155,30 @@ impl Parser {
 
     fn word(&mut self, wanted: &str) -> Result<(String, Spot), SmackError> {
         match &self.next.kind {
-            Kind::Word(word) => {
+            SmackTokenKind::Word(word) => {
                 let word = word.clone();
                 Ok((word, self.take().spot))
             }
-            Kind::End => Err(self.wrong(wanted).hint("a file ends with `main { … }`")),
+            SmackTokenKind::End => Err(self.wrong(wanted).hint("a file ends with `main { … }`")),
             _ => Err(self.wrong(wanted)),
         }
     }
 
-    fn text(&mut self, wanted: &str) -> Result<Written, SmackError> {
+    fn text(&mut self, wanted: &str) -> Result<SpottedText, SmackError> {
         match &self.next.kind {
-            Kind::Text(text) => {
+            SmackTokenKind::Text(text) => {
                 let text = text.clone();
-                Ok(Written { text, spot: self.take().spot })
+                Ok(SpottedText { text, spot: self.take().spot })
             }
-            Kind::Word(_) | Kind::Number(_) => Err(self.wrong(wanted).hint("put it in double quotes")),
+            SmackTokenKind::Word(_) | SmackTokenKind::Number(_) => {
+                Err(self.wrong(wanted).hint("put it in double quotes"))
+            }
             _ => Err(self.wrong(wanted)),
         }
     }
 
     fn is_sign(&self, sign: char) -> bool {
-        self.next.kind == Kind::Sign(sign)
+        self.next.kind == SmackTokenKind::Sign(sign)
     }
 
     fn sign(&mut self, sign: char) -> Result<Spot, SmackError> {
@@ -185,12 +187,12 @@ impl Parser {
 
     fn end(&mut self) -> Result<(), SmackError> {
         match self.next.kind {
-            Kind::End => Ok(()),
+            SmackTokenKind::End => Ok(()),
             _ => Err(self.wrong("the end of the file").hint("`main` is the last section")),
         }
     }
 
-    fn section(&mut self, word: &str, spot: Spot) -> Result<Section, SmackError> {
+    fn section(&mut self, word: &str, spot: Spot) -> Result<SmackSection, SmackError> {
         let kind = SectionKind::ALL.into_iter().find(|kind| kind.as_str() == word).ok_or_else(|| {
             let known = SectionKind::ALL.map(SectionKind::as_str).into_iter().chain(["main"]);
             SmackError::new(spot, format!("there is no section `{word}`")).suggest(word, known)
@@ -209,7 +211,7 @@ impl Parser {
             values.push((key, value));
         }
         self.sign('}')?;
-        Ok(Section { kind, name, values })
+        Ok(SmackSection { kind, name, values })
     }
 
     fn main(&mut self) -> Result<Vec<Line>, SmackError> {
@@ -233,10 +235,10 @@ impl Parser {
 
     fn call(&mut self) -> Result<Line, SmackError> {
         let (text, spot) = self.word("a client's name, `$` or `}`")?;
-        let client = Written { text, spot };
+        let client = SpottedText { text, spot };
         self.sign('.')?;
         let (text, spot) = self.word("a method")?;
-        let method = Written { text, spot };
+        let method = SpottedText { text, spot };
         self.sign('(')?;
         let mut arguments = Vec::new();
         while !self.is_sign(')') {
@@ -250,7 +252,7 @@ impl Parser {
         Ok(Line::Call { client, method, arguments })
     }
 
-    fn expression(&mut self) -> Result<Expression, SmackError> {
+    fn expression(&mut self) -> Result<SmackExpression, SmackError> {
         let mut parts = vec![self.simple()?];
         while self.is_sign('.') {
             self.take();
@@ -262,14 +264,14 @@ impl Parser {
     fn simple(&mut self) -> Result<(Simple, Spot), SmackError> {
         let spot = self.next.spot;
         let simple = match self.next.kind.clone() {
-            Kind::Number(text) | Kind::Text(text) => {
+            SmackTokenKind::Number(text) | SmackTokenKind::Text(text) => {
                 self.take();
                 Simple::Literal(text)
             }
-            Kind::Sign('$') => {
+            SmackTokenKind::Sign('$') => {
                 self.take();
                 match self.next.kind.clone() {
-                    Kind::Number(digits) => {
+                    SmackTokenKind::Number(digits) => {
                         let number = digits.parse().map_err(|_| self.wrong("the number of an argument"))?;
                         self.take();
                         Simple::Argument(number)
@@ -277,7 +279,7 @@ impl Parser {
                     _ => Simple::Variable(self.word("a number or a variable's name")?.0),
                 }
             }
-            Kind::Word(_) => self.result()?,
+            SmackTokenKind::Word(_) => self.result()?,
             _ => return Err(self.wrong("a number, a text, `$` or a result such as `client::type::q_per_s`")),
         };
         Ok((simple, spot))
@@ -286,7 +288,7 @@ impl Parser {
     fn result(&mut self) -> Result<Simple, SmackError> {
         let (client, _) = self.word("a client's name")?;
         let colons = |parser: &mut Parser| match parser.next.kind {
-            Kind::Colons => {
+            SmackTokenKind::Colons => {
                 parser.take();
                 Ok(())
             }
@@ -294,7 +296,7 @@ impl Parser {
         };
         colons(self)?;
         let (first, _) = self.word("a result's name")?;
-        if self.next.kind != Kind::Colons {
+        if self.next.kind != SmackTokenKind::Colons {
             return Ok(Simple::Result { client, kind: None, field: first });
         }
         colons(self)?;

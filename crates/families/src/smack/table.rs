@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::error::SmackError;
 use super::source::{Sources, fields, hash};
-use super::syntax::{Section, SectionKind, Written};
+use super::syntax::{SectionKind, SmackSection, SpottedText};
 use crate::dataset::{Dataset, Table};
 use load::datum::Datum;
 
@@ -55,7 +55,7 @@ pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<
 }
 
 /// Refuses a statement that is not the one that makes this table: it goes to the server as it is.
-fn makes(create: &Written, table: &Written) -> Result<(), SmackError> {
+fn makes(create: &SpottedText, table: &SpottedText) -> Result<(), SmackError> {
     let name = &table.text;
     let mut letters = name.chars();
     let first_is_fine = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
@@ -74,7 +74,7 @@ fn makes(create: &Written, table: &Written) -> Result<(), SmackError> {
     Err(SmackError::new(create.spot, message).hint("étalon makes the table in a place of its own and touches no other"))
 }
 
-fn enough(section: &Section, rows: usize) -> Result<(), SmackError> {
+fn enough(section: &SmackSection, rows: usize) -> Result<(), SmackError> {
     let Some(least) = section.get("min_rows") else { return Ok(()) };
     let wanted: usize =
         least.text.trim().parse().map_err(|_| {

@@ -10,7 +10,7 @@ pub struct Spot {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SmackTokenKind {
     /// A letter, then letters, digits and underscores.
     Word(String),
     Number(String),
@@ -22,21 +22,21 @@ pub(super) enum Kind {
     End,
 }
 
-impl Kind {
+impl SmackTokenKind {
     pub(super) fn shown(&self) -> String {
         match self {
-            Kind::Word(word) | Kind::Number(word) => format!("`{word}`"),
-            Kind::Text(_) => "a text in quotes".to_owned(),
-            Kind::Sign(sign) => format!("`{sign}`"),
-            Kind::Colons => "`::`".to_owned(),
-            Kind::End => "the end of the file".to_owned(),
+            SmackTokenKind::Word(word) | SmackTokenKind::Number(word) => format!("`{word}`"),
+            SmackTokenKind::Text(_) => "a text in quotes".to_owned(),
+            SmackTokenKind::Sign(sign) => format!("`{sign}`"),
+            SmackTokenKind::Colons => "`::`".to_owned(),
+            SmackTokenKind::End => "the end of the file".to_owned(),
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
+pub(super) struct SmackToken {
+    pub(super) kind: SmackTokenKind,
     pub(super) spot: Spot,
 }
 
@@ -95,8 +95,8 @@ impl Reader<'_> {
     }
 }
 
-/// The last token is [`Kind::End`].
-pub(super) fn tokens(file: &str) -> Result<Vec<Token>, SmackError> {
+/// The last token is [`SmackTokenKind::End`].
+pub(super) fn tokens(file: &str) -> Result<Vec<SmackToken>, SmackError> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = Reader { rest: file.chars().peekable(), spot: Spot { line: 1, column: 1 } };
     let mut tokens = Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn tokens(file: &str) -> Result<Vec<Token>, SmackError> {
         reader.take_while(char::is_whitespace);
         let spot = reader.spot;
         let Some(first) = reader.take() else {
-            tokens.push(Token { kind: Kind::End, spot });
+            tokens.push(SmackToken { kind: SmackTokenKind::End, spot });
             return Ok(tokens);
         };
         let kind = match (first, reader.peek()) {
@@ -114,23 +114,23 @@ pub(super) fn tokens(file: &str) -> Result<Vec<Token>, SmackError> {
             }
             (':', Some(':')) => {
                 reader.take();
-                Kind::Colons
+                SmackTokenKind::Colons
             }
-            ('"', _) => Kind::Text(reader.text(spot)?),
-            ('{' | '}' | '(' | ')' | ';' | '.' | ',' | '$' | '=', _) => Kind::Sign(first),
+            ('"', _) => SmackTokenKind::Text(reader.text(spot)?),
+            ('{' | '}' | '(' | ')' | ';' | '.' | ',' | '$' | '=', _) => SmackTokenKind::Sign(first),
             (c, _) if c.is_ascii_alphabetic() => {
                 let rest = reader.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
-                Kind::Word(format!("{c}{rest}"))
+                SmackTokenKind::Word(format!("{c}{rest}"))
             }
             (c, _) if c.is_ascii_digit() => {
                 let rest = reader.take_while(|c| c.is_ascii_digit());
-                Kind::Number(format!("{c}{rest}"))
+                SmackTokenKind::Number(format!("{c}{rest}"))
             }
             (c, _) => {
                 return Err(SmackError::new(spot, format!("`{}` means nothing here", c.escape_default()))
                     .hint("values are texts in double quotes; comments begin with `//` or `#`"));
             }
         };
-        tokens.push(Token { kind, spot });
+        tokens.push(SmackToken { kind, spot });
     }
 }

@@ -25,7 +25,7 @@ const BOW_TIES: u64 = 8;
 const DIRECTIONS: [(i64, i64); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
+pub enum PointSpread {
     Uniform,
     /// Nine in ten in clusters.
     Clustered,
@@ -37,7 +37,7 @@ pub struct Country {
     /// Cells along one side of the square.
     pub side: i64,
     pub seed: u64,
-    pub spread: Spread,
+    pub spread: PointSpread,
 }
 
 #[derive(Clone, Copy)]
@@ -206,7 +206,7 @@ impl Country {
     pub(super) fn point(&self, id: i64) -> Pt {
         let extent = self.extent();
         let even = |n| between(self.draw(Draw::Point, id, n), 1, extent - 1);
-        if self.spread == Spread::Uniform || self.draw(Draw::Point, id, 2).is_multiple_of(10) {
+        if self.spread == PointSpread::Uniform || self.draw(Draw::Point, id, 2).is_multiple_of(10) {
             return pt(even(0), even(1));
         }
         let clusters = (self.cells() / 16).max(1);
@@ -240,11 +240,11 @@ impl Country {
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::{Side, hull, is_simple, meet, segments, share_a_stretch, side_of, twice_area};
+    use super::super::exact::{PlaneSide, hull, is_simple, meet, segments, share_a_stretch, side_of, twice_area};
     use super::*;
 
     fn country(side: i64, seed: u64) -> Country {
-        Country { side, seed, spread: Spread::Uniform }
+        Country { side, seed, spread: PointSpread::Uniform }
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
                 let ring = country.cell(i, j);
                 assert!(is_simple(&ring), "seed {seed}, cell {i} {j}");
                 assert!(twice_area(&ring) > 0);
-                assert_eq!(side_of(&ring, pt(i * CELL + CELL / 2, j * CELL + CELL / 2)), Side::Inside);
+                assert_eq!(side_of(&ring, pt(i * CELL + CELL / 2, j * CELL + CELL / 2)), PlaneSide::Inside);
                 sum += twice_area(&ring);
             }
             assert_eq!(sum, 2 * i128::from(country.extent()).pow(2));
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn roads_stay_in_the_square_and_never_turn_straight_back() {
-        for spread in [Spread::Uniform, Spread::Clustered] {
+        for spread in [PointSpread::Uniform, PointSpread::Clustered] {
             let country = Country { side: 4, seed: 9, spread };
             let inside = |p: &Pt| (0..=country.extent()).contains(&p.x) && (0..=country.extent()).contains(&p.y);
             for id in 1..=2_000 {
@@ -343,8 +343,8 @@ mod tests {
             }
             counts.into_iter().max().unwrap_or(0)
         };
-        assert!(busiest(Spread::Uniform) < 40);
-        assert!(busiest(Spread::Clustered) > 80);
+        assert!(busiest(PointSpread::Uniform) < 40);
+        assert!(busiest(PointSpread::Clustered) > 80);
     }
 
     #[test]

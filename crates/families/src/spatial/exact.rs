@@ -92,18 +92,18 @@ pub(super) fn is_simple(path: &[Pt]) -> bool {
 
 /// Where a point is in relation to a polygon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum PlaneSide {
     Inside,
     Boundary,
     Outside,
 }
 
 /// Where a point is, by the parity of the crossings of a ray to the right.
-pub(super) fn side_of(ring: &[Pt], p: Pt) -> Side {
+pub(super) fn side_of(ring: &[Pt], p: Pt) -> PlaneSide {
     let mut inside = false;
     for (a, b) in segments(ring) {
         if is_on((a, b), p) {
-            return Side::Boundary;
+            return PlaneSide::Boundary;
         }
         if (a.y > p.y) != (b.y > p.y) {
             // The crossing is right of the point if the point is left of the segment as it rises.
@@ -113,7 +113,7 @@ pub(super) fn side_of(ring: &[Pt], p: Pt) -> Side {
             }
         }
     }
-    if inside { Side::Inside } else { Side::Outside }
+    if inside { PlaneSide::Inside } else { PlaneSide::Outside }
 }
 
 /// Twice the signed area of a ring, by the shoelace formula relative to its first point.
@@ -229,10 +229,10 @@ mod tests {
     fn a_square_is_a_square() {
         assert_eq!(twice_area(&SQUARE), 200);
         assert_eq!(length(&SQUARE), Fixed::whole(40));
-        assert_eq!(side_of(&SQUARE, pt(5, 5)), Side::Inside);
-        assert_eq!(side_of(&SQUARE, pt(10, 3)), Side::Boundary);
-        assert_eq!(side_of(&SQUARE, pt(0, 0)), Side::Boundary);
-        assert_eq!(side_of(&SQUARE, pt(11, 10)), Side::Outside);
+        assert_eq!(side_of(&SQUARE, pt(5, 5)), PlaneSide::Inside);
+        assert_eq!(side_of(&SQUARE, pt(10, 3)), PlaneSide::Boundary);
+        assert_eq!(side_of(&SQUARE, pt(0, 0)), PlaneSide::Boundary);
+        assert_eq!(side_of(&SQUARE, pt(11, 10)), PlaneSide::Outside);
         assert!(is_simple(&SQUARE));
         let bow_tie = [pt(0, 0), pt(10, 10), pt(10, 0), pt(0, 10), pt(0, 0)];
         assert!(!is_simple(&bow_tie));

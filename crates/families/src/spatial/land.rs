@@ -8,23 +8,23 @@ use super::oracle::Oracle;
 use super::query::{Expected, Query};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum LandTable {
     Cell,
     Road,
     Point,
     Shape,
 }
 
-impl Table {
+impl LandTable {
     /// In the order of loading.
-    pub(super) const ALL: [Table; 4] = [Table::Cell, Table::Road, Table::Point, Table::Shape];
+    pub(super) const ALL: [LandTable; 4] = [LandTable::Cell, LandTable::Road, LandTable::Point, LandTable::Shape];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Table::Cell => "cell",
-            Table::Road => "road",
-            Table::Point => "pt",
-            Table::Shape => "shape",
+            LandTable::Cell => "cell",
+            LandTable::Road => "road",
+            LandTable::Point => "pt",
+            LandTable::Shape => "shape",
         }
     }
 }
@@ -43,13 +43,13 @@ pub(super) trait Land: Send + Sync {
     fn extent(&self) -> i64;
 
     /// How many rows a table has; their numbers begin with 1.
-    fn rows(&self, table: Table) -> i64;
+    fn rows(&self, table: LandTable) -> i64;
 
     /// The column between number and geometry, in tables that have one: a cell's department, a road's class.
-    fn group(&self, table: Table, id: i64) -> Option<i64>;
+    fn group(&self, table: LandTable, id: i64) -> Option<i64>;
 
     /// Writes the geometry of a row in Well-Known Text.
-    fn write(&self, table: Table, id: i64, text: &mut String);
+    fn write(&self, table: LandTable, id: i64, text: &mut String);
 
     fn answers(&self, queries: &[Query]) -> Answers;
 
@@ -64,29 +64,29 @@ impl Land for Country {
         Country::extent(self)
     }
 
-    fn rows(&self, table: Table) -> i64 {
+    fn rows(&self, table: LandTable) -> i64 {
         match table {
-            Table::Cell => self.cells(),
-            Table::Road => self.roads(),
-            Table::Point => self.points(),
-            Table::Shape => self.shapes(),
+            LandTable::Cell => self.cells(),
+            LandTable::Road => self.roads(),
+            LandTable::Point => self.points(),
+            LandTable::Shape => self.shapes(),
         }
     }
 
-    fn group(&self, table: Table, id: i64) -> Option<i64> {
+    fn group(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
-            Table::Cell => Some(self.department((id - 1) % self.side, (id - 1) / self.side)),
-            Table::Road => Some(self.class(id)),
-            Table::Point | Table::Shape => None,
+            LandTable::Cell => Some(self.department((id - 1) % self.side, (id - 1) / self.side)),
+            LandTable::Road => Some(self.class(id)),
+            LandTable::Point | LandTable::Shape => None,
         }
     }
 
-    fn write(&self, table: Table, id: i64, text: &mut String) {
+    fn write(&self, table: LandTable, id: i64, text: &mut String) {
         match table {
-            Table::Cell => dialect::polygon(&[self.cell((id - 1) % self.side, (id - 1) / self.side)], text),
-            Table::Road => dialect::line(&self.road(id), text),
-            Table::Point => dialect::point(self.point(id), text),
-            Table::Shape => dialect::polygon(&[self.shape(id)], text),
+            LandTable::Cell => dialect::polygon(&[self.cell((id - 1) % self.side, (id - 1) / self.side)], text),
+            LandTable::Road => dialect::line(&self.road(id), text),
+            LandTable::Point => dialect::point(self.point(id), text),
+            LandTable::Shape => dialect::polygon(&[self.shape(id)], text),
         }
     }
 

@@ -26,8 +26,8 @@ use load::error::{Failure, FailureKind};
 use shapes::Shapes;
 use suite::Suite;
 
-pub use data::{Country, Spread};
-pub use query::{Expected, Query, Rounding, Value as ExpectedValue, judge};
+pub use data::{Country, PointSpread};
+pub use query::{Expected, ExpectedValue, Query, Rounding, judge};
 pub use suite::Cold;
 
 /// Exact answers to every query, for tests of engines.
@@ -38,7 +38,7 @@ pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected
 
 /// Exact answers on the shapes of a file's text, for the queries where they can be known; for tests of the reader.
 pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
-    let drawn = Country { side: 2, seed: 1, spread: Spread::Uniform };
+    let drawn = Country { side: 2, seed: 1, spread: PointSpread::Uniform };
     let shapes = Shapes::read("shapes", text, None, &drawn)?;
     let queries: Vec<Query> = Query::all().filter(|query| query.is_known_of_shapes()).collect();
     let answers = shapes.answers(&queries);
@@ -84,7 +84,7 @@ impl Workload for Spatial {
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
-        let spread = if keys.points == "clustered" { Spread::Clustered } else { Spread::Uniform };
+        let spread = if keys.points == "clustered" { PointSpread::Clustered } else { PointSpread::Uniform };
         let country = Country { side: keys.side, seed: keys.data_seed, spread };
         let queries = queries(&keys.queries, keys.shapes.is_some())?;
         let cold = if keys.cold { Cold::Measured } else { Cold::Skipped };

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::buffer;
 use super::data::{CELL, CLASSES, Country};
 use super::exact::{
-    Fixed, Pt, Segment, Side, cross, distance_squared, hull, is_simple, length, meet, segments, side_of, twice_area,
+    Fixed, PlaneSide, Pt, Segment, cross, distance_squared, hull, is_simple, length, meet, segments, side_of,
+    twice_area,
 };
 use super::query::{Expected, Query};
 
@@ -123,7 +124,7 @@ impl Oracle {
         let mut used = vec![false; self.cells.len()];
         for (p, id) in self.points.iter().zip(1_i64..) {
             for place in around(p.x / CELL, p.y / CELL, side) {
-                if side_of(&self.cells[place], *p) == Side::Inside {
+                if side_of(&self.cells[place], *p) == PlaneSide::Inside {
                     found.push((place as i64 + 1, id));
                     used[place] = true;
                 }
@@ -166,7 +167,8 @@ impl Oracle {
             near.dedup();
             let common = |place: &usize| {
                 let cell = &self.cells[*place];
-                side_of(cell, road[0]) != Side::Outside || segments(road).any(|s| segments(cell).any(|t| meet(s, t)))
+                side_of(cell, road[0]) != PlaneSide::Outside
+                    || segments(road).any(|s| segments(cell).any(|t| meet(s, t)))
             };
             found.extend(near.into_iter().filter(common).map(|place| (id, place as i64 + 1)));
         }

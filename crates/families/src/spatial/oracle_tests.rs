@@ -1,15 +1,15 @@
 //! The oracle against plainer ways to the same answers: every pair looked at, no grid trusted.
 
-use super::super::data::Spread;
+use super::super::data::PointSpread;
 use super::super::exact::pt;
-use super::super::query::Value;
+use super::super::query::ExpectedValue;
 use super::*;
 
 fn oracles() -> impl Iterator<Item = Oracle> {
     let country = |seed| Country {
         side: 3 + seed as i64 % 3,
         seed,
-        spread: if seed % 2 == 0 { Spread::Uniform } else { Spread::Clustered },
+        spread: if seed % 2 == 0 { PointSpread::Uniform } else { PointSpread::Clustered },
     };
     (0..12).map(move |seed| Oracle::new(country(seed)))
 }
@@ -27,11 +27,11 @@ fn every_pair<'a, A, B>(a: &'a [A], b: &'a [B], is: impl Fn(&A, &B) -> bool + 'a
 #[test]
 fn joins_find_what_a_look_at_every_pair_finds() {
     for oracle in oracles() {
-        let inside = every_pair(&oracle.cells, &oracle.points, |cell, p| side_of(cell, *p) == Side::Inside);
+        let inside = every_pair(&oracle.cells, &oracle.points, |cell, p| side_of(cell, *p) == PlaneSide::Inside);
         assert_eq!(oracle.points_in_cells()[..2], pairs(inside.into_iter())[..]);
         let common = |a: &Vec<Pt>, b: &Vec<Pt>| segments(a).any(|s| segments(b).any(|t| meet(s, t)));
         let crossed = every_pair(&oracle.roads, &oracle.cells, |road, cell| {
-            common(road, cell) || side_of(cell, road[0]) == Side::Inside
+            common(road, cell) || side_of(cell, road[0]) == PlaneSide::Inside
         });
         assert_eq!(pairs(oracle.crossed_cells().into_iter()), pairs(crossed.into_iter()));
         let few = &oracle.roads[..oracle.roads.len().min(100)];
@@ -58,7 +58,7 @@ fn the_nearest_is_the_nearest_of_all() {
 
 #[test]
 fn borders_of_departments_are_the_edges_that_no_two_of_their_cells_share() {
-    let oracle = Oracle::new(Country { side: 17, seed: 4, spread: Spread::Uniform });
+    let oracle = Oracle::new(Country { side: 17, seed: 4, spread: PointSpread::Uniform });
     let mut edges: HashMap<(i64, Pt, Pt), i32> = HashMap::new();
     for ((i, j), cell) in grid(&oracle.country).zip(&oracle.cells) {
         for (a, b) in segments(cell) {
@@ -72,7 +72,7 @@ fn borders_of_departments_are_the_edges_that_no_two_of_their_cells_share() {
         .sum();
     let answer = oracle.departments();
     assert_eq!(answer[0], Expected::exact("departments", 9));
-    let Value::Near(borders) = answer[2].value else { panic!("{answer:?}") };
+    let ExpectedValue::Near(borders) = answer[2].value else { panic!("{answer:?}") };
     assert!((borders - outer.to_f64()).abs() < 1e-9 * borders);
 }
 
@@ -91,7 +91,7 @@ fn a_road_along_a_border_is_clipped_by_both_cells() {
     // Edges that run in one of the eight directions are rare: some seed has one.
     let (oracle, segment) = (0..)
         .find_map(|seed| {
-            let oracle = Oracle::new(Country { side: 4, seed, spread: Spread::Uniform });
+            let oracle = Oracle::new(Country { side: 4, seed, spread: PointSpread::Uniform });
             let along = oracle.inner_edges().into_iter().find(|segment| line_of(*segment).is_some());
             along.map(|segment| (oracle, segment))
         })
@@ -122,15 +122,15 @@ fn centroids_and_nearness_are_those_of_simple_figures() {
 /// Pinned: the answers on the default data. PostGIS 3.3.2 and SpatiaLite 5.0.1 give the same.
 #[test]
 fn the_answers_on_the_default_data_never_change() {
-    let oracle = Oracle::new(Country { side: 40, seed: 1, spread: Spread::Uniform });
+    let oracle = Oracle::new(Country { side: 40, seed: 1, spread: PointSpread::Uniform });
     let shown: Vec<String> = Query::all()
         .map(|query| {
             let values: Vec<String> = oracle
                 .answer(query)
                 .iter()
                 .map(|expected| match expected.value {
-                    Value::Exact(value) => value.to_string(),
-                    Value::Near(value) | Value::Rounded { with_8: value, .. } => format!("{value:.3}"),
+                    ExpectedValue::Exact(value) => value.to_string(),
+                    ExpectedValue::Near(value) | ExpectedValue::Rounded { with_8: value, .. } => format!("{value:.3}"),
                 })
                 .collect();
             format!("{} {}", query.number(), values.join(" "))

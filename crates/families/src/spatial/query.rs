@@ -108,11 +108,11 @@ impl Query {
 pub struct Expected {
     /// What it is, for messages.
     pub name: &'static str,
-    pub value: Value,
+    pub value: ExpectedValue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum ExpectedValue {
     Exact(i128),
     /// This, up to the rounding of floating point.
     Near(f64),
@@ -126,7 +126,7 @@ pub enum Value {
 
 impl Expected {
     pub(super) fn exact(name: &'static str, value: i128) -> Expected {
-        Expected { name, value: Value::Exact(value) }
+        Expected { name, value: ExpectedValue::Exact(value) }
     }
 
     pub(super) fn near(name: &'static str, value: Fixed) -> Expected {
@@ -134,11 +134,11 @@ impl Expected {
     }
 
     pub(super) fn near_real(name: &'static str, value: f64) -> Expected {
-        Expected { name, value: Value::Near(value) }
+        Expected { name, value: ExpectedValue::Near(value) }
     }
 
     pub(super) fn approximated(name: &'static str, with_8: f64, most: f64) -> Expected {
-        Expected { name, value: Value::Rounded { with_8, most } }
+        Expected { name, value: ExpectedValue::Rounded { with_8, most } }
     }
 }
 
@@ -164,26 +164,25 @@ pub fn judge(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> 
     Ok(())
 }
 
-fn agrees(expected: Value, got: &Datum, rounding: Rounding) -> bool {
+fn agrees(expected: ExpectedValue, got: &Datum, rounding: Rounding) -> bool {
     let near = |value: f64| real(got).is_some_and(|got| (got - value).abs() <= TOLERANCE * value.abs());
     match expected {
-        Value::Exact(value) => whole(got) == Some(value),
-        Value::Near(value) => near(value),
-        Value::Rounded { with_8, most } => match rounding {
+        ExpectedValue::Exact(value) => whole(got) == Some(value),
+        ExpectedValue::Near(value) => near(value),
+        ExpectedValue::Rounded { with_8, most } => match rounding {
             Rounding::EightSegments => near(with_8),
             Rounding::Finer => real(got).is_some_and(|got| (with_8 * (1.0 - TOLERANCE)..=most).contains(&got)),
         },
     }
 }
 
-impl Value {
+impl ExpectedValue {
     fn shown(self, rounding: Rounding) -> String {
         match (self, rounding) {
-            (Value::Exact(value), _) => value.to_string(),
-            (Value::Near(value), _) | (Value::Rounded { with_8: value, .. }, Rounding::EightSegments) => {
-                value.to_string()
-            }
-            (Value::Rounded { with_8, most }, Rounding::Finer) => format!("{with_8} to {most}"),
+            (ExpectedValue::Exact(value), _) => value.to_string(),
+            (ExpectedValue::Near(value), _)
+            | (ExpectedValue::Rounded { with_8: value, .. }, Rounding::EightSegments) => value.to_string(),
+            (ExpectedValue::Rounded { with_8, most }, Rounding::Finer) => format!("{with_8} to {most}"),
         }
     }
 }
@@ -240,7 +239,7 @@ mod tests {
         assert!(Query::parse_list("").is_err());
     }
 
-    fn one(value: Value, got: Datum, rounding: Rounding) -> Result<(), String> {
+    fn one(value: ExpectedValue, got: Datum, rounding: Rounding) -> Result<(), String> {
         judge(&[Expected { name: "area", value }], &[vec![got]], rounding)
     }
 
@@ -248,21 +247,25 @@ mod tests {
     fn numbers_agree_however_an_engine_writes_them() {
         let text = |text: &'static str| Datum::Text(Cow::Borrowed(text));
         for got in [Datum::Int(42), Datum::Double(42.0), text("42"), text("42.0000")] {
-            assert_eq!(one(Value::Exact(42), got, Rounding::EightSegments), Ok(()));
+            assert_eq!(one(ExpectedValue::Exact(42), got, Rounding::EightSegments), Ok(()));
         }
         for got in [Datum::Int(43), Datum::Double(42.5), text("42.5"), text("x"), Datum::Null] {
-            assert!(one(Value::Exact(42), got, Rounding::EightSegments).is_err());
+            assert!(one(ExpectedValue::Exact(42), got, Rounding::EightSegments).is_err());
         }
         for (got, good) in [(1e6, true), (1e6 + 9e-4, true), (1e6 + 2e-3, false), (f64::NAN, false)] {
-            assert_eq!(one(Value::Near(1e6), Datum::Double(got), Rounding::EightSegments).is_ok(), good, "{got}");
+            assert_eq!(
+                one(ExpectedValue::Near(1e6), Datum::Double(got), Rounding::EightSegments).is_ok(),
+                good,
+                "{got}"
+            );
         }
-        let evidence = one(Value::Near(2.5), text("3"), Rounding::EightSegments).unwrap_err();
+        let evidence = one(ExpectedValue::Near(2.5), text("3"), Rounding::EightSegments).unwrap_err();
         assert_eq!(evidence, "area: expected 2.5, got 3");
     }
 
     #[test]
     fn a_finer_buffer_is_larger_but_not_larger_than_the_circle() {
-        let value = Value::Rounded { with_8: 100.0, most: 101.0 };
+        let value = ExpectedValue::Rounded { with_8: 100.0, most: 101.0 };
         assert!(one(value, Datum::Double(100.5), Rounding::EightSegments).is_err());
         for (got, good) in [(99.0, false), (100.0, true), (100.5, true), (101.5, false)] {
             assert_eq!(one(value, Datum::Double(got), Rounding::Finer).is_ok(), good, "{got}");
@@ -271,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_missing_or_extra_row_is_wrong() {
-        let expected = [Expected { name: "n", value: Value::Exact(1) }];
+        let expected = [Expected { name: "n", value: ExpectedValue::Exact(1) }];
         assert!(judge(&expected, &[], Rounding::Finer).is_err());
         assert!(judge(&expected, &[vec![Datum::Int(1)], vec![Datum::Int(1)]], Rounding::Finer).is_err());
     }

@@ -8,7 +8,7 @@ use super::dialect::SpatialDialect;
 use super::land::{Answers, Land};
 use super::query::{Query, judge};
 use super::tables;
-use super::timing::{Question, Run};
+use super::timing::{QueryText, TimedQuery};
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, StepOutcome, Stepped, Stopwatch};
 use crate::system::System;
@@ -164,7 +164,7 @@ impl Round<'_> {
     }
 
     /// The worst verdict on the answers of a run.
-    fn judge_run(&self, run: &Run) -> Result<Standing, Failure> {
+    fn judge_run(&self, run: &TimedQuery) -> Result<Standing, Failure> {
         for answer in &run.answers {
             let standing = self.judge(answer)?;
             if standing.is_err() {
@@ -193,7 +193,7 @@ impl Round<'_> {
                 return Ok(Some(asked));
             }
         };
-        let question = Question { sql: &sql, around: self.dialect.around_query() };
+        let question = QueryText { sql: &sql, around: self.dialect.around_query() };
         // A single client first: what it cannot answer, many need not try.
         let (one, _) = sessions.split_at_mut(1);
         asked.standing = self.judge_run(&question.run(one))?;
@@ -240,7 +240,7 @@ impl Round<'_> {
             Err(failure) => return Err(failure),
         }
         let mut session = [context.system.session(SessionKind::Spatial)?];
-        let run = Question { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
+        let run = QueryText { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
         asked.standing = self.judge_run(&run)?;
         asked.cold_s = Reading::Value(run.elapsed_s);
         Ok(())
@@ -262,7 +262,7 @@ impl Suite {
         StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
     }
 
-    fn outcome(&self, loaded: &tables::Loaded, asked: &[Asked]) -> StepOutcome {
+    fn outcome(&self, loaded: &tables::LoadCost, asked: &[Asked]) -> StepOutcome {
         type Read = fn(&Asked) -> Reading;
         let mut kinds: Vec<(&str, Role, Read)> = vec![
             ("elapsed", Role::Primary, Asked::elapsed_s),
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn every_round_has_an_order_of_its_own_that_its_systems_share() {
-        let country = super::super::Country { side: 2, seed: 1, spread: super::super::Spread::Uniform };
+        let country = super::super::Country { side: 2, seed: 1, spread: super::super::PointSpread::Uniform };
         let suite = Suite::new(Box::new(country), Query::all().collect(), 1, 1, Cold::Skipped);
         assert_eq!(suite.order(5), suite.order(5));
         assert_ne!(suite.order(5), suite.order(6));

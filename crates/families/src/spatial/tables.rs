@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use model::Reading;
 
 use super::dialect::SpatialDialect;
-use super::land::{Land, Table};
+use super::land::{Land, LandTable};
 use crate::session::Session;
 use crate::step::{Spent, Stopwatch};
 use crate::system::System;
@@ -17,7 +17,7 @@ const ROWS: usize = 500;
 /// Bytes of one statement, about: far below every engine's limit.
 const STATEMENT_BYTES: usize = 256 * 1024;
 
-pub(super) struct Loaded {
+pub(super) struct LoadCost {
     /// Inserting the rows, in one transaction, from its first statement to the end of its commit.
     pub(super) load: Spent,
     /// Building the spatial indexes and bringing the planner's statistics up to date.
@@ -30,7 +30,7 @@ pub(super) fn load(
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
     land: &dyn Land,
-) -> Result<Loaded, Failure> {
+) -> Result<LoadCost, Failure> {
     for statement in dialect.tables() {
         session.execute(&statement)?;
     }
@@ -39,7 +39,7 @@ pub(super) fn load(
     for statement in dialect.indexes(land.extent()) {
         session.execute(&statement)?;
     }
-    Ok(Loaded { load, index: watch.read(system) })
+    Ok(LoadCost { load, index: watch.read(system) })
 }
 
 /// The time étalon takes to write the statements is not counted.
@@ -60,7 +60,7 @@ fn insert_all(
     };
     let mut writing: Result<Duration, String> = Ok(Duration::ZERO);
     send(begin)?;
-    for table in Table::ALL {
+    for table in LandTable::ALL {
         let mut id = 1;
         while id <= land.rows(table) {
             let before = host::cpu::thread_cpu();
@@ -82,7 +82,7 @@ fn insert_all(
 }
 
 /// One insert statement, and the number of the first row after it.
-fn statement_of(land: &dyn Land, table: Table, first: i64, (before, after): (&str, &str)) -> (String, i64) {
+fn statement_of(land: &dyn Land, table: LandTable, first: i64, (before, after): (&str, &str)) -> (String, i64) {
     let mut text = format!("INSERT INTO {} VALUES ", table.name());
     let end = land.rows(table).min(first + ROWS as i64 - 1);
     let mut id = first;
@@ -106,13 +106,13 @@ fn statement_of(land: &dyn Land, table: Table, first: i64, (before, after): (&st
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::{Country, Spread};
+    use super::super::data::{Country, PointSpread};
     use super::*;
 
     #[test]
     fn every_row_is_in_exactly_one_statement() {
-        let country = Country { side: 12, seed: 1, spread: Spread::Uniform };
-        for table in Table::ALL {
+        let country = Country { side: 12, seed: 1, spread: PointSpread::Uniform };
+        for table in LandTable::ALL {
             let mut next = 1;
             let mut rows = 0;
             while next <= country.rows(table) {
@@ -124,7 +124,7 @@ mod tests {
             }
             assert_eq!(rows, country.rows(table));
         }
-        let (text, _) = statement_of(&country, Table::Point, country.points(), ("f('", "')"));
+        let (text, _) = statement_of(&country, LandTable::Point, country.points(), ("f('", "')"));
         let p = country.point(country.points());
         assert_eq!(text, format!("INSERT INTO pt VALUES ({},f('POINT({} {})'))", country.points(), p.x, p.y));
     }

@@ -8,14 +8,14 @@ use crate::session::Session;
 use load::datum::Datum;
 use load::error::Failure;
 
-pub(super) struct Run {
+pub(super) struct TimedQuery {
     /// From the first client's question to the last one's answer, in seconds.
     pub(super) elapsed_s: f64,
     pub(super) answers: Vec<Result<Vec<Vec<Datum>>, Failure>>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Question<'a> {
+pub(super) struct QueryText<'a> {
     pub(super) sql: &'a str,
     pub(super) around: (&'a str, &'a str),
 }
@@ -27,9 +27,9 @@ struct Answer {
     to: Instant,
 }
 
-impl Question<'_> {
+impl QueryText<'_> {
     /// Asks it once by every session at the same time.
-    pub(super) fn run(self, sessions: &mut [Box<dyn Session>]) -> Run {
+    pub(super) fn run(self, sessions: &mut [Box<dyn Session>]) -> TimedQuery {
         let answers: Vec<Answer> = match sessions {
             [one] => vec![self.ask(&mut **one, || ())],
             several => {
@@ -52,7 +52,10 @@ impl Question<'_> {
         let from = answers.iter().map(|answer| answer.from).min();
         let to = answers.iter().map(|answer| answer.to).max();
         let elapsed = from.zip(to).map(|(from, to)| to - from).unwrap_or_default();
-        Run { elapsed_s: elapsed.as_secs_f64(), answers: answers.into_iter().map(|answer| answer.rows).collect() }
+        TimedQuery {
+            elapsed_s: elapsed.as_secs_f64(),
+            answers: answers.into_iter().map(|answer| answer.rows).collect(),
+        }
     }
 
     /// Asks it by one session; `wait` stands between the preparation and the clock.

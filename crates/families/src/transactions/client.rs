@@ -9,15 +9,15 @@
 
 use std::ops::Range;
 
-use super::dictionary::Place;
-use super::expression::{Expression, Scope};
-use super::program::{Automatic, Command, DefaultSeedSlot, Keep, Program, Protocol, ShellWord, Step};
+use super::dictionary::ClientIndex;
+use super::expression::{ScriptExpression, ScriptVariables};
+use super::program::{Automatic, DefaultSeedSlot, Keep, Program, Protocol, ScriptCommand, ShellWord, Step};
 use super::random::{DefaultSeed, Generator, Seeds};
 use super::shell;
-use super::slots::Slot;
+use super::slots::VariableSlot;
 use super::tokens::{continues_name, is_name};
-use super::turns::{Draw, Form, Part};
-use super::value::{Fault, Value};
+use super::turns::{Draw, LiteralPart, TextForm};
+use super::value::{Fault, ScriptValue};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 use load::stream::{Asked, Next, Retry, Stream};
@@ -76,12 +76,12 @@ pub struct ScriptClient {
     work: Asked,
     /// Under `pipeline`: whether what was sent must be committed separately.
     sync_due: bool,
-    slots: Vec<Slot>,
-    stack: Vec<Value>,
+    slots: Vec<VariableSlot>,
+    stack: Vec<ScriptValue>,
     /// The statement whose rows are wanted.
     asked: Option<usize>,
     failure: Option<OpError>,
-    place: Place,
+    place: ClientIndex,
     /// Draws from each dictionary.
     drawn: Vec<u64>,
     /// Draws from each dictionary when the current transaction began.
@@ -91,23 +91,23 @@ pub struct ScriptClient {
 
 struct Variables<'a> {
     program: &'a Program,
-    slots: &'a [Slot],
+    slots: &'a [VariableSlot],
     script: usize,
     number: usize,
 }
 
-impl Scope for Variables<'_> {
-    fn load(&self, slot: usize) -> Result<Value, Fault> {
+impl ScriptVariables for Variables<'_> {
+    fn load(&self, slot: usize) -> Result<ScriptValue, Fault> {
         match &self.slots[slot] {
-            Slot::Value(value) => Ok(*value),
+            VariableSlot::Value(value) => Ok(*value),
             other => other.value(&self.program.names[slot]),
         }
     }
 
-    fn debug(&self, value: Value) {
+    fn debug(&self, value: ScriptValue) {
         if let Some(show) = self.program.debug {
             let kind = value.type_name();
-            let text = if value == Value::Null { String::new() } else { format!(" {value}") };
+            let text = if value == ScriptValue::Null { String::new() } else { format!(" {value}") };
             show(&format!("debug(script={},command={}): {kind}{text}", self.script, self.number));
         }
     }
@@ -119,7 +119,12 @@ enum Went {
 }
 
 impl Program {
-    fn evaluate(&self, client: &mut ScriptClient, step: &Step, expression: &Expression) -> Result<Value, OpError> {
+    fn evaluate(
+        &self,
+        client: &mut ScriptClient,
+        step: &Step,
+        expression: &ScriptExpression,
+    ) -> Result<ScriptValue, OpError> {
         let scope = Variables { program: self, slots: &client.slots, script: client.script, number: step.number };
         let value = expression.value(&scope, &mut client.random, &mut client.stack);
         value.map_err(|fault| script_error(step, fault))
@@ -137,7 +142,7 @@ impl Program {
         let mut slots = self.initial.clone();
         let mut set = |slot: Option<usize>, value: i64| {
             if let Some(slot) = slot {
-                slots[slot] = Slot::Value(Value::Int(value));
+                slots[slot] = VariableSlot::Value(ScriptValue::Int(value));
             }
         };
         set(client_id, i64::from(client));
@@ -161,7 +166,7 @@ impl Program {
             stack: Vec::with_capacity(16),
             asked: None,
             failure: None,
-            place: Place { client: u64::from(client), clients: u64::from(self.clients) },
+            place: ClientIndex { client: u64::from(client), clients: u64::from(self.clients) },
             drawn: vec![0; self.dictionaries.len()],
             drawn_at_begin: vec![0; self.dictionaries.len()],
             pause_us: 0,
@@ -185,48 +190,48 @@ impl Program {
 
     fn step(&self, client: &mut ScriptClient, step: &Step, op: &mut StatementOp) -> Result<Went, OpError> {
         match &step.command {
-            Command::Set(slot, expression) => {
+            ScriptCommand::Set(slot, expression) => {
                 let value = self.evaluate(client, step, expression)?;
-                client.slots[*slot] = Slot::Value(value);
+                client.slots[*slot] = VariableSlot::Value(value);
             }
-            Command::Draw(draw) => self.draw(client, draw),
-            Command::JumpUnless(expression, target) => {
+            ScriptCommand::Draw(draw) => self.draw(client, draw),
+            ScriptCommand::JumpUnless(expression, target) => {
                 if !self.evaluate(client, step, expression)?.truth() {
                     client.step = *target;
                 }
             }
-            Command::Jump(target) => client.step = *target,
-            Command::Execute(number) => {
+            ScriptCommand::Jump(target) => client.step = *target,
+            ScriptCommand::Execute(number) => {
                 self.fill(client, step, *number, op)?;
                 return Ok(Went::To(Next::Op));
             }
-            Command::SleepUs(time_us) => return Ok(Went::To(sleep(*time_us))),
-            Command::SleepFor { slot, unit_us } => {
+            ScriptCommand::SleepUs(time_us) => return Ok(Went::To(sleep(*time_us))),
+            ScriptCommand::SleepFor { slot, unit_us } => {
                 let number = leading_int(&client.slots[*slot])
                     .ok_or_else(|| script_error(step, format!("`:{}` is no time to sleep", self.names[*slot])))?;
                 return Ok(Went::To(sleep(number.saturating_mul(*unit_us))));
             }
-            Command::Shell { into, words } => self.shell(client, step, *into, words)?,
-            Command::StartPipeline if self.protocol == Protocol::Simple => {
+            ScriptCommand::Shell { into, words } => self.shell(client, step, *into, words)?,
+            ScriptCommand::StartPipeline if self.protocol == Protocol::Simple => {
                 return Err(script_error(step, "a pipeline cannot be used where statements travel as text"));
             }
-            Command::StartPipeline if client.flow == Flow::Pipelined => {
+            ScriptCommand::StartPipeline if client.flow == Flow::Pipelined => {
                 return Err(script_error(step, "the pipeline has been started already"));
             }
-            Command::StartPipeline => client.flow = Flow::Pipelined,
-            Command::SyncPipeline | Command::EndPipeline if client.flow == Flow::Wait => {
+            ScriptCommand::StartPipeline => client.flow = Flow::Pipelined,
+            ScriptCommand::SyncPipeline | ScriptCommand::EndPipeline if client.flow == Flow::Wait => {
                 return Err(script_error(step, "no pipeline has been started"));
             }
-            Command::SyncPipeline => return Ok(Went::To(Next::Sync(SyncPoint::Sync))),
-            Command::EndPipeline => {
+            ScriptCommand::SyncPipeline => return Ok(Went::To(Next::Sync(SyncPoint::Sync))),
+            ScriptCommand::EndPipeline => {
                 client.flow = Flow::Wait;
                 return Ok(Went::To(Next::Sync(SyncPoint::End)));
             }
-            Command::End if client.flow == Flow::Pipelined && self.depth > 1 => return self.repeat(client, step),
-            Command::End if client.flow == Flow::Pipelined => {
+            ScriptCommand::End if client.flow == Flow::Pipelined && self.depth > 1 => return self.repeat(client, step),
+            ScriptCommand::End if client.flow == Flow::Pipelined => {
                 return Err(script_error(step, "the script ends with its pipeline open"));
             }
-            Command::End => return Ok(Went::To(Next::End)),
+            ScriptCommand::End => return Ok(Went::To(Next::End)),
         }
         Ok(Went::On)
     }
@@ -289,25 +294,26 @@ impl Program {
     /// Builds a text from words, reusing the slot's memory.
     fn draw(&self, client: &mut ScriptClient, draw: &Draw) {
         let mut text = match std::mem::take(&mut client.slots[draw.slot]) {
-            Slot::Text(text) => text,
+            VariableSlot::Text(text) => text,
             _ => String::new(),
         };
         text.clear();
         for part in &draw.parts {
             match part {
-                Part::Text(own) => text.push_str(own),
-                Part::Word(number) => {
+                LiteralPart::Text(own) => text.push_str(own),
+                LiteralPart::Word(number) => {
                     let drawn = &mut client.drawn[*number];
                     self.dictionaries[*number].draw(&mut client.random, drawn, client.place, &mut text);
                 }
             }
         }
-        if let Form::Between(quote) = draw.form
+        if let TextForm::Between(quote) = draw.form
             && text.contains(quote)
         {
             text = text.replace(quote, &format!("{quote}{quote}"));
         }
-        client.slots[draw.slot] = if draw.form == Form::Bare { Slot::of_text(&text) } else { Slot::Text(text) };
+        client.slots[draw.slot] =
+            if draw.form == TextForm::Bare { VariableSlot::of_text(&text) } else { VariableSlot::Text(text) };
     }
 
     fn shell(
@@ -324,7 +330,7 @@ impl Program {
             }
             match word {
                 ShellWord::Text(text) => command.push_str(text),
-                ShellWord::Slot(slot) if client.slots[*slot] == Slot::Unset => {
+                ShellWord::Slot(slot) if client.slots[*slot] == VariableSlot::Unset => {
                     return Err(script_error(step, format!("the variable `:{}` has no value", self.names[*slot])));
                 }
                 ShellWord::Slot(slot) => client.slots[*slot].append_to(&self.names[*slot], &mut command),
@@ -332,7 +338,9 @@ impl Program {
         }
         match into {
             None => shell::run(&command),
-            Some(slot) => shell::whole_number(&command).map(|n| client.slots[slot] = Slot::Value(Value::Int(n))),
+            Some(slot) => {
+                shell::whole_number(&command).map(|n| client.slots[slot] = VariableSlot::Value(ScriptValue::Int(n)))
+            }
         }
         .map_err(|message| script_error(step, message))
     }
@@ -363,8 +371,8 @@ fn sleep(time_us: i64) -> Next {
 }
 
 /// Leading whole number, as C's `atoi` finds it; at least one digit.
-fn leading_int(slot: &Slot) -> Option<i64> {
-    if let Slot::Value(Value::Int(n)) = slot {
+fn leading_int(slot: &VariableSlot) -> Option<i64> {
+    if let VariableSlot::Value(ScriptValue::Int(n)) = slot {
         return Some(*n);
     }
     let text = slot.to_string();

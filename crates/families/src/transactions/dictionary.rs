@@ -98,7 +98,7 @@ impl Numbering {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum WordSource {
     /// Any of the list, each as likely as every other.
     AtRandom(Arc<WordList>),
     /// The list from its first word to its last, then again; each client by itself.
@@ -110,29 +110,29 @@ pub enum Words {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dictionary {
     pub name: String,
-    pub words: Words,
+    pub words: WordSource,
 }
 
 /// Which client draws, of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ClientIndex {
     pub(super) client: u64,
     pub(super) clients: u64,
 }
 
 impl Dictionary {
     /// Appends the next word. `drawn` counts the client's draws from this dictionary.
-    pub(super) fn draw(&self, random: &mut Generator, drawn: &mut u64, place: Place, into: &mut String) {
+    pub(super) fn draw(&self, random: &mut Generator, drawn: &mut u64, place: ClientIndex, into: &mut String) {
         let count = *drawn;
         *drawn += 1;
         match &self.words {
-            Words::AtRandom(list) => {
+            WordSource::AtRandom(list) => {
                 let last = list.len().saturating_sub(1) as u64;
                 into.push_str(list.get(random.up_to(last) as usize));
             }
-            Words::InOrder(list) => into.push_str(list.get((count % list.len().max(1) as u64) as usize)),
+            WordSource::InOrder(list) => into.push_str(list.get((count % list.len().max(1) as u64) as usize)),
             // The clients take turns, so that no two share a number and one alone has every one.
-            Words::Unique(numbering) => numbering.append(place.client + count * place.clients, into),
+            WordSource::Unique(numbering) => numbering.append(place.client + count * place.clients, into),
         }
     }
 }
@@ -141,7 +141,7 @@ impl Dictionary {
 mod tests {
     use super::*;
 
-    fn words(dictionary: &Words, place: Place, count: usize) -> Vec<String> {
+    fn words(dictionary: &WordSource, place: ClientIndex, count: usize) -> Vec<String> {
         let dictionary = Dictionary { name: "d".to_owned(), words: dictionary.clone() };
         let (mut random, mut drawn) = (Generator::new(1), 0);
         let mut draw = || {
@@ -156,13 +156,13 @@ mod tests {
     fn a_list_is_drawn_in_order_and_begins_anew() {
         let list: Arc<WordList> = Arc::new(["a", "", "ccc"].into_iter().collect());
         assert_eq!((list.len(), list.get(2), list.get(3)), (3, "ccc", ""));
-        assert_eq!(words(&Words::InOrder(list), Place { client: 1, clients: 2 }, 4), ["a", "", "ccc", "a"]);
+        assert_eq!(words(&WordSource::InOrder(list), ClientIndex { client: 1, clients: 2 }, 4), ["a", "", "ccc", "a"]);
     }
 
     #[test]
     fn every_word_is_drawn_about_as_often() {
         let list: Arc<WordList> = Arc::new(["a", "b", "c", "d"].into_iter().collect());
-        let drawn = words(&Words::AtRandom(Arc::clone(&list)), Place::default(), 8_000);
+        let drawn = words(&WordSource::AtRandom(Arc::clone(&list)), ClientIndex::default(), 8_000);
         for word in list.iter() {
             let count = drawn.iter().filter(|drawn| *drawn == word).count();
             assert!((1_800..2_200).contains(&count), "{word} came {count} times");
@@ -173,11 +173,11 @@ mod tests {
     fn no_two_clients_share_a_unique_word() {
         let numbering = |fill| {
             let (before, after) = ("u".to_owned(), ".".to_owned());
-            Words::Unique(Numbering { before, after, digits: Digits::Decimal, width: 3, fill })
+            WordSource::Unique(Numbering { before, after, digits: Digits::Decimal, width: 3, fill })
         };
-        let place = |client| Place { client, clients: 2 };
+        let place = |client| ClientIndex { client, clients: 2 };
         assert_eq!(words(&numbering(Fill::Zeros), place(0), 3), ["u000.", "u002.", "u004."]);
         assert_eq!(words(&numbering(Fill::BlanksBefore), place(1), 2), ["u  1.", "u  3."]);
-        assert_eq!(words(&numbering(Fill::BlanksAfter), Place { client: 0, clients: 1 }, 2), ["u0  .", "u1  ."]);
+        assert_eq!(words(&numbering(Fill::BlanksAfter), ClientIndex { client: 0, clients: 1 }, 2), ["u0  .", "u1  ."]);
     }
 }

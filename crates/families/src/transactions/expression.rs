@@ -2,12 +2,12 @@
 
 use super::function::{self, Arity, Function, MAX_ARGUMENTS};
 use super::random::Generator;
-use super::tokens::{Keyword, Token, Wrong, tokens};
-use super::value::{Fault, Value};
+use super::tokens::{Keyword, ScriptToken, Wrong, tokens};
+use super::value::{Fault, ScriptValue};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Instruction {
-    Push(Value),
+    Push(ScriptValue),
     Load(usize),
     Call {
         function: Function,
@@ -29,24 +29,24 @@ pub(super) enum Instruction {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Expression {
+pub(super) struct ScriptExpression {
     code: Vec<Instruction>,
 }
 
-pub(super) trait Scope {
-    fn load(&self, slot: usize) -> Result<Value, Fault>;
+pub(super) trait ScriptVariables {
+    fn load(&self, slot: usize) -> Result<ScriptValue, Fault>;
     /// Shows what `debug` is called with.
-    fn debug(&self, value: Value);
+    fn debug(&self, value: ScriptValue);
 }
 
-impl Expression {
+impl ScriptExpression {
     /// `stack` is only borrowed for its memory.
     pub(super) fn value(
         &self,
-        scope: &impl Scope,
+        scope: &impl ScriptVariables,
         random: &mut Generator,
-        stack: &mut Vec<Value>,
-    ) -> Result<Value, Fault> {
+        stack: &mut Vec<ScriptValue>,
+    ) -> Result<ScriptValue, Fault> {
         stack.clear();
         let mut at = 0;
         while let Some(instruction) = self.code.get(at) {
@@ -63,27 +63,27 @@ impl Expression {
                 }
                 Instruction::Debug => stack.last().into_iter().for_each(|value| scope.debug(*value)),
                 Instruction::Shortcut { unless, distance } => match stack.last() {
-                    Some(Value::Null) => at = here + distance,
+                    Some(ScriptValue::Null) => at = here + distance,
                     Some(value) if value.to_bool()? == *unless => at = here + distance,
                     _ => {
                         stack.pop();
                     }
                 },
                 Instruction::RequireBool => match stack.last() {
-                    Some(Value::Null) | None => {}
+                    Some(ScriptValue::Null) | None => {}
                     Some(value) => {
                         value.to_bool()?;
                     }
                 },
                 Instruction::JumpUnless(distance) => {
-                    if !stack.pop().is_some_and(Value::truth) {
+                    if !stack.pop().is_some_and(ScriptValue::truth) {
                         at = here + distance;
                     }
                 }
                 Instruction::Jump(distance) => at = here + distance,
             }
         }
-        Ok(stack.pop().unwrap_or(Value::Null))
+        Ok(stack.pop().unwrap_or(ScriptValue::Null))
     }
 }
 
@@ -107,33 +107,33 @@ mod binding {
 pub(super) fn parse(
     text: &str,
     slot: &mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,
-) -> Result<Expression, Wrong> {
+) -> Result<ScriptExpression, Wrong> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0, slot, depth: 0, code: Vec::new() };
     parser.expression(0)?;
     match parser.peek() {
-        (_, Token::End) => Ok(Expression { code: parser.code }),
+        (_, ScriptToken::End) => Ok(ScriptExpression { code: parser.code }),
         (at, token) => Err((*at, format!("{} is not expected here", describe(token)))),
     }
 }
 
 struct Parser<'a> {
-    tokens: Vec<(usize, Token)>,
+    tokens: Vec<(usize, ScriptToken)>,
     at: usize,
     slot: &'a mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,
     depth: u32,
     code: Vec<Instruction>,
 }
 
-fn describe(token: &Token) -> String {
+fn describe(token: &ScriptToken) -> String {
     match token {
-        Token::Int(n) => format!("`{n}`"),
-        Token::IntMinimum => "`9223372036854775808`".to_owned(),
-        Token::Double(x) => format!("`{x}`"),
-        Token::Variable(name) => format!("`:{name}`"),
-        Token::Name(name) => format!("`{name}`"),
-        Token::Keyword(keyword) => format!("`{keyword:?}`").to_uppercase(),
-        Token::Sign(sign) => format!("`{sign}`"),
-        Token::End => "the end of the line".to_owned(),
+        ScriptToken::Int(n) => format!("`{n}`"),
+        ScriptToken::IntMinimum => "`9223372036854775808`".to_owned(),
+        ScriptToken::Double(x) => format!("`{x}`"),
+        ScriptToken::Variable(name) => format!("`:{name}`"),
+        ScriptToken::Name(name) => format!("`{name}`"),
+        ScriptToken::Keyword(keyword) => format!("`{keyword:?}`").to_uppercase(),
+        ScriptToken::Sign(sign) => format!("`{sign}`"),
+        ScriptToken::End => "the end of the line".to_owned(),
     }
 }
 
@@ -161,22 +161,22 @@ fn operator(sign: &str) -> Option<(Function, u8)> {
 }
 
 impl Parser<'_> {
-    fn peek(&self) -> &(usize, Token) {
+    fn peek(&self) -> &(usize, ScriptToken) {
         // The last token is `End`, and nothing goes beyond it.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    fn take(&mut self, token: &Token) -> bool {
+    fn take(&mut self, token: &ScriptToken) -> bool {
         let found = self.peek().1 == *token;
         self.at += usize::from(found);
         found
     }
 
     fn take_keyword(&mut self, keyword: Keyword) -> bool {
-        self.take(&Token::Keyword(keyword))
+        self.take(&ScriptToken::Keyword(keyword))
     }
 
-    fn expect(&mut self, token: &Token) -> Result<(), Wrong> {
+    fn expect(&mut self, token: &ScriptToken) -> Result<(), Wrong> {
         if self.take(token) {
             return Ok(());
         }
@@ -216,7 +216,7 @@ impl Parser<'_> {
         loop {
             let (at, token) = self.peek().clone();
             let goes_on = match token {
-                Token::Sign(sign) => match operator(sign) {
+                ScriptToken::Sign(sign) => match operator(sign) {
                     Some((_, binding)) if binding < least => false,
                     Some((_, binding::COMPARISON)) if compared => {
                         return Err((
@@ -237,7 +237,7 @@ impl Parser<'_> {
                     }
                     None => false,
                 },
-                Token::Keyword(keyword) => {
+                ScriptToken::Keyword(keyword) => {
                     let suffixed = self.suffix(keyword, least)?;
                     compared &= !suffixed;
                     suffixed
@@ -277,11 +277,11 @@ impl Parser<'_> {
     fn is(&mut self, keyword: Keyword) -> Result<(), Wrong> {
         let negated = keyword == Keyword::NotNull || (keyword == Keyword::Is && self.take_keyword(Keyword::Not));
         let value = if keyword != Keyword::Is || self.take_keyword(Keyword::Null) {
-            Value::Null
+            ScriptValue::Null
         } else if self.take_keyword(Keyword::True) {
-            Value::Bool(true)
+            ScriptValue::Bool(true)
         } else if self.take_keyword(Keyword::False) {
-            Value::Bool(false)
+            ScriptValue::Bool(false)
         } else {
             let (at, found) = self.peek();
             return Err((*at, format!("NULL, TRUE or FALSE is expected here, not {}", describe(found))));
@@ -298,37 +298,37 @@ impl Parser<'_> {
         let (at, token) = self.peek().clone();
         self.at += 1;
         match token {
-            Token::Int(n) => self.code.push(Instruction::Push(Value::Int(n))),
-            Token::Double(x) => self.code.push(Instruction::Push(Value::Double(x))),
-            Token::Keyword(Keyword::Null) => self.code.push(Instruction::Push(Value::Null)),
-            Token::Keyword(Keyword::True) => self.code.push(Instruction::Push(Value::Bool(true))),
-            Token::Keyword(Keyword::False) => self.code.push(Instruction::Push(Value::Bool(false))),
-            Token::Keyword(Keyword::Not) => {
+            ScriptToken::Int(n) => self.code.push(Instruction::Push(ScriptValue::Int(n))),
+            ScriptToken::Double(x) => self.code.push(Instruction::Push(ScriptValue::Double(x))),
+            ScriptToken::Keyword(Keyword::Null) => self.code.push(Instruction::Push(ScriptValue::Null)),
+            ScriptToken::Keyword(Keyword::True) => self.code.push(Instruction::Push(ScriptValue::Bool(true))),
+            ScriptToken::Keyword(Keyword::False) => self.code.push(Instruction::Push(ScriptValue::Bool(false))),
+            ScriptToken::Keyword(Keyword::Not) => {
                 self.expression(binding::NOT)?;
                 self.call(Function::Not, 1);
             }
-            Token::Keyword(Keyword::Case) => self.case()?,
-            Token::Variable(name) => {
+            ScriptToken::Keyword(Keyword::Case) => self.case()?,
+            ScriptToken::Variable(name) => {
                 let slot = (self.slot)(&name, at)?;
                 self.code.push(Instruction::Load(slot));
             }
-            Token::Name(name) => self.named(&name, at)?,
-            Token::Sign("(") => {
+            ScriptToken::Name(name) => self.named(&name, at)?,
+            ScriptToken::Sign("(") => {
                 self.expression(0)?;
-                self.expect(&Token::Sign(")"))?;
+                self.expect(&ScriptToken::Sign(")"))?;
             }
-            Token::Sign("+") => self.expression(binding::UNARY)?,
-            Token::Sign("-") if self.take(&Token::IntMinimum) => {
-                self.code.push(Instruction::Push(Value::Int(i64::MIN)));
+            ScriptToken::Sign("+") => self.expression(binding::UNARY)?,
+            ScriptToken::Sign("-") if self.take(&ScriptToken::IntMinimum) => {
+                self.code.push(Instruction::Push(ScriptValue::Int(i64::MIN)));
             }
             // As in pgbench, -x is 0 - x and ~x is -1 # x.
-            Token::Sign("-") => {
-                self.code.push(Instruction::Push(Value::Int(0)));
+            ScriptToken::Sign("-") => {
+                self.code.push(Instruction::Push(ScriptValue::Int(0)));
                 self.expression(binding::UNARY)?;
                 self.call(Function::Subtract, 2);
             }
-            Token::Sign("~") => {
-                self.code.push(Instruction::Push(Value::Int(-1)));
+            ScriptToken::Sign("~") => {
+                self.code.push(Instruction::Push(ScriptValue::Int(-1)));
                 self.expression(binding::BITS + 1)?;
                 self.call(Function::BitXor, 2);
             }
@@ -342,11 +342,11 @@ impl Parser<'_> {
     }
 
     fn case(&mut self) -> Result<(), Wrong> {
-        self.expect(&Token::Keyword(Keyword::When))?;
+        self.expect(&ScriptToken::Keyword(Keyword::When))?;
         let mut ends = Vec::new();
         loop {
             self.expression(0)?;
-            self.expect(&Token::Keyword(Keyword::Then))?;
+            self.expect(&ScriptToken::Keyword(Keyword::Then))?;
             let otherwise = self.jump(Instruction::JumpUnless(0));
             self.expression(0)?;
             ends.push(self.jump(Instruction::Jump(0)));
@@ -358,9 +358,9 @@ impl Parser<'_> {
         if self.take_keyword(Keyword::Else) {
             self.expression(0)?;
         } else {
-            self.code.push(Instruction::Push(Value::Null));
+            self.code.push(Instruction::Push(ScriptValue::Null));
         }
-        self.expect(&Token::Keyword(Keyword::End))?;
+        self.expect(&ScriptToken::Keyword(Keyword::End))?;
         for end in ends {
             self.land(end);
         }
@@ -371,17 +371,17 @@ impl Parser<'_> {
         let Some((function, arity)) = function::named(name) else {
             return Err((at, format!("`{name}` is not a known function; known are {}", function::names())));
         };
-        self.expect(&Token::Sign("("))?;
+        self.expect(&ScriptToken::Sign("("))?;
         let mut arguments = 0;
-        if !self.take(&Token::Sign(")")) {
+        if !self.take(&ScriptToken::Sign(")")) {
             loop {
                 self.expression(0)?;
                 arguments += 1;
-                if !self.take(&Token::Sign(",")) {
+                if !self.take(&ScriptToken::Sign(",")) {
                     break;
                 }
             }
-            self.expect(&Token::Sign(")"))?;
+            self.expect(&ScriptToken::Sign(")"))?;
         }
         if arguments > MAX_ARGUMENTS {
             return Err((at, format!("`{name}` has {arguments} arguments; at most {MAX_ARGUMENTS} are taken")));

@@ -1,7 +1,7 @@
 //! The operators and functions of the script language on typed values.
 
 use super::random::{Generator, fnv1a, murmur2, permute};
-use super::value::{Fault, Value};
+use super::value::{Fault, ScriptValue};
 
 /// An operator or function whose arguments are all evaluated before it. `AND`, `OR` and `CASE` are jumps instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,71 +89,73 @@ pub(super) fn names() -> String {
 
 impl Function {
     /// The compiler has checked the number of arguments.
-    pub(super) fn apply(self, arguments: &[Value], random: &mut Generator) -> Result<Value, Fault> {
+    pub(super) fn apply(self, arguments: &[ScriptValue], random: &mut Generator) -> Result<ScriptValue, Fault> {
         use Function::*;
-        if self != Is && arguments.contains(&Value::Null) {
-            return Ok(Value::Null);
+        if self != Is && arguments.contains(&ScriptValue::Null) {
+            return Ok(ScriptValue::Null);
         }
         match (self, arguments) {
-            (Pi, _) => Ok(Value::Double(std::f64::consts::PI)),
+            (Pi, _) => Ok(ScriptValue::Double(std::f64::consts::PI)),
             (Least | Greatest, _) => self.extreme(arguments),
-            (Not, [x]) => Ok(Value::Bool(!x.to_bool()?)),
-            (Is, [a, b]) => Ok(Value::Bool(a == b)),
-            (Abs, [Value::Int(n)]) => Ok(Value::Int(n.wrapping_abs())),
-            (Abs, [x]) => Ok(Value::Double(x.to_double()?.abs())),
-            (Int, [x]) => Ok(Value::Int(x.to_int()?)),
-            (Double, [x]) => Ok(Value::Double(x.to_double()?)),
-            (Sqrt, [x]) => Ok(Value::Double(x.to_double()?.sqrt())),
-            (Ln, [x]) => Ok(Value::Double(x.to_double()?.ln())),
-            (Exp, [x]) => Ok(Value::Double(x.to_double()?.exp())),
-            (Power, [a, b]) => Ok(Value::Double(a.to_double()?.powf(b.to_double()?))),
+            (Not, [x]) => Ok(ScriptValue::Bool(!x.to_bool()?)),
+            (Is, [a, b]) => Ok(ScriptValue::Bool(a == b)),
+            (Abs, [ScriptValue::Int(n)]) => Ok(ScriptValue::Int(n.wrapping_abs())),
+            (Abs, [x]) => Ok(ScriptValue::Double(x.to_double()?.abs())),
+            (Int, [x]) => Ok(ScriptValue::Int(x.to_int()?)),
+            (Double, [x]) => Ok(ScriptValue::Double(x.to_double()?)),
+            (Sqrt, [x]) => Ok(ScriptValue::Double(x.to_double()?.sqrt())),
+            (Ln, [x]) => Ok(ScriptValue::Double(x.to_double()?.ln())),
+            (Exp, [x]) => Ok(ScriptValue::Double(x.to_double()?.exp())),
+            (Power, [a, b]) => Ok(ScriptValue::Double(a.to_double()?.powf(b.to_double()?))),
             (BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight, [a, b]) => self.bits(a.to_int()?, b.to_int()?),
             (Modulo, [a, b]) => self.whole(a.to_int()?, b.to_int()?),
-            (Murmur2, [x, seed]) => Ok(Value::Int(murmur2(x.to_int()?, seed.to_int()? as u64))),
-            (Fnv1a, [x, seed]) => Ok(Value::Int(fnv1a(x.to_int()?, seed.to_int()? as u64))),
+            (Murmur2, [x, seed]) => Ok(ScriptValue::Int(murmur2(x.to_int()?, seed.to_int()? as u64))),
+            (Fnv1a, [x, seed]) => Ok(ScriptValue::Int(fnv1a(x.to_int()?, seed.to_int()? as u64))),
             (Permute, [x, size, seed]) => permuted(x.to_int()?, size.to_int()?, seed.to_int()?),
             (Random | RandomExponential | RandomGaussian | RandomZipfian, _) => self.draw(arguments, random),
-            (_, [a @ Value::Double(_), b] | [a, b @ Value::Double(_)]) => self.real(a.to_double()?, b.to_double()?),
+            (_, [a @ ScriptValue::Double(_), b] | [a, b @ ScriptValue::Double(_)]) => {
+                self.real(a.to_double()?, b.to_double()?)
+            }
             (_, [a, b]) => self.whole(a.to_int()?, b.to_int()?),
             // The compiler counts arguments; a wrong count cannot come here.
-            _ => Ok(Value::Null),
+            _ => Ok(ScriptValue::Null),
         }
     }
 
-    fn whole(self, a: i64, b: i64) -> Result<Value, Fault> {
-        let checked = |result: Option<i64>, what| result.map(Value::Int).ok_or(Fault::OutOfRange(what));
+    fn whole(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
+        let checked = |result: Option<i64>, what| result.map(ScriptValue::Int).ok_or(Fault::OutOfRange(what));
         match self {
             Function::Add => checked(a.checked_add(b), "add"),
             Function::Subtract => checked(a.checked_sub(b), "sub"),
             Function::Multiply => checked(a.checked_mul(b), "mul"),
             Function::Divide | Function::Modulo if b == 0 => Err(Fault::DivisionByZero),
             Function::Divide => checked(a.checked_div(b), "div"),
-            Function::Modulo => Ok(Value::Int(a.wrapping_rem(b))),
-            Function::Equal => Ok(Value::Bool(a == b)),
-            Function::NotEqual => Ok(Value::Bool(a != b)),
-            Function::Less => Ok(Value::Bool(a < b)),
-            Function::LessOrEqual => Ok(Value::Bool(a <= b)),
-            _ => Ok(Value::Null),
+            Function::Modulo => Ok(ScriptValue::Int(a.wrapping_rem(b))),
+            Function::Equal => Ok(ScriptValue::Bool(a == b)),
+            Function::NotEqual => Ok(ScriptValue::Bool(a != b)),
+            Function::Less => Ok(ScriptValue::Bool(a < b)),
+            Function::LessOrEqual => Ok(ScriptValue::Bool(a <= b)),
+            _ => Ok(ScriptValue::Null),
         }
     }
 
-    fn real(self, a: f64, b: f64) -> Result<Value, Fault> {
+    fn real(self, a: f64, b: f64) -> Result<ScriptValue, Fault> {
         Ok(match self {
-            Function::Add => Value::Double(a + b),
-            Function::Subtract => Value::Double(a - b),
-            Function::Multiply => Value::Double(a * b),
-            Function::Divide => Value::Double(a / b),
-            Function::Equal => Value::Bool(a == b),
-            Function::NotEqual => Value::Bool(a != b),
-            Function::Less => Value::Bool(a < b),
-            Function::LessOrEqual => Value::Bool(a <= b),
-            _ => Value::Null,
+            Function::Add => ScriptValue::Double(a + b),
+            Function::Subtract => ScriptValue::Double(a - b),
+            Function::Multiply => ScriptValue::Double(a * b),
+            Function::Divide => ScriptValue::Double(a / b),
+            Function::Equal => ScriptValue::Bool(a == b),
+            Function::NotEqual => ScriptValue::Bool(a != b),
+            Function::Less => ScriptValue::Bool(a < b),
+            Function::LessOrEqual => ScriptValue::Bool(a <= b),
+            _ => ScriptValue::Null,
         })
     }
 
     /// Shifts take the distance modulo 64, as the processors that pgbench runs on do.
-    fn bits(self, a: i64, b: i64) -> Result<Value, Fault> {
-        Ok(Value::Int(match self {
+    fn bits(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
+        Ok(ScriptValue::Int(match self {
             Function::BitAnd => a & b,
             Function::BitOr => a | b,
             Function::BitXor => a ^ b,
@@ -162,10 +164,10 @@ impl Function {
         }))
     }
 
-    fn extreme(self, arguments: &[Value]) -> Result<Value, Fault> {
-        let [first, rest @ ..] = arguments else { return Ok(Value::Null) };
+    fn extreme(self, arguments: &[ScriptValue]) -> Result<ScriptValue, Fault> {
+        let [first, rest @ ..] = arguments else { return Ok(ScriptValue::Null) };
         let least = self == Function::Least;
-        if arguments.iter().any(|value| matches!(value, Value::Double(_))) {
+        if arguments.iter().any(|value| matches!(value, ScriptValue::Double(_))) {
             let mut extreme = first.to_double()?;
             for value in rest {
                 let x = value.to_double()?;
@@ -173,18 +175,18 @@ impl Function {
                 let keep = if least { extreme < x } else { extreme > x };
                 extreme = if keep { extreme } else { x };
             }
-            return Ok(Value::Double(extreme));
+            return Ok(ScriptValue::Double(extreme));
         }
         let mut extreme = first.to_int()?;
         for value in rest {
             let n = value.to_int()?;
             extreme = if least { extreme.min(n) } else { extreme.max(n) };
         }
-        Ok(Value::Int(extreme))
+        Ok(ScriptValue::Int(extreme))
     }
 
-    fn draw(self, arguments: &[Value], random: &mut Generator) -> Result<Value, Fault> {
-        let [lo, hi, rest @ ..] = arguments else { return Ok(Value::Null) };
+    fn draw(self, arguments: &[ScriptValue], random: &mut Generator) -> Result<ScriptValue, Fault> {
+        let [lo, hi, rest @ ..] = arguments else { return Ok(ScriptValue::Null) };
         let (lo, hi) = (lo.to_int()?, hi.to_int()?);
         if lo > hi {
             return Err(Fault::EmptyRange);
@@ -192,10 +194,10 @@ impl Function {
         if hi.checked_sub(lo).and_then(|range| range.checked_add(1)).is_none() {
             return Err(Fault::WideRange);
         }
-        let [parameter, ..] = rest else { return Ok(Value::Int(random.uniform(lo, hi))) };
+        let [parameter, ..] = rest else { return Ok(ScriptValue::Int(random.uniform(lo, hi))) };
         let parameter = parameter.to_double()?;
         let refuse = |what: String| Err(Fault::Parameter(what));
-        Ok(Value::Int(match self {
+        Ok(ScriptValue::Int(match self {
             Function::RandomGaussian if parameter < 2.0 => {
                 return refuse(format!("gaussian parameter must be at least 2.0 (not {parameter})"));
             }
@@ -212,9 +214,9 @@ impl Function {
     }
 }
 
-fn permuted(value: i64, size: i64, seed: i64) -> Result<Value, Fault> {
+fn permuted(value: i64, size: i64, seed: i64) -> Result<ScriptValue, Fault> {
     if size <= 0 {
         return Err(Fault::Parameter("permute size parameter must be greater than zero".to_owned()));
     }
-    Ok(Value::Int(permute(value, size, seed)))
+    Ok(ScriptValue::Int(permute(value, size, seed)))
 }

@@ -5,17 +5,17 @@ use std::time::Duration;
 use model::{FromKey, Value};
 
 use super::SCRIPTS;
-use super::options::Options;
+use super::options::ScriptOptions;
 use super::program::Protocol;
 use super::tokens::is_name;
 use crate::dataset::Tables;
 use crate::workload::Grants;
 use load::error::{Failure, FailureKind};
-use load::generator::Threads;
+use load::generator::ThreadLimit;
 use load::stream::Retry;
 
 model::keys! {
-    pub(super) struct Keys {
+    pub(super) struct TransactionKeys {
         /// What each transaction does: a built-in script, the path of a file in pgbench's language, or several with
         /// weights, as in `select-only@9, ./write.sql`
         script: String = mix(SCRIPTS).or("tpcb-like"),
@@ -91,14 +91,14 @@ impl FromKey for Protocol {
     }
 }
 
-pub(super) fn options(keys: &Keys, grants: &Grants) -> Result<Options, Failure> {
+pub(super) fn options(keys: &TransactionKeys, grants: &Grants) -> Result<ScriptOptions, Failure> {
     let protocol = keys.protocol.unwrap_or_default();
     let depth = keys.pipeline.unwrap_or(1);
     let retry = retry(keys);
     if depth > 1 {
         refuse_with_pipeline(keys, depth, protocol, retry)?;
     }
-    Ok(Options {
+    Ok(ScriptOptions {
         scale: keys.scale as i64,
         clients: keys.clients,
         definitions: definitions(keys.define.as_deref().unwrap_or_default())?,
@@ -113,7 +113,7 @@ pub(super) fn options(keys: &Keys, grants: &Grants) -> Result<Options, Failure> 
 }
 
 /// What cannot be had together with a pipeline.
-fn refuse_with_pipeline(keys: &Keys, depth: u32, protocol: Protocol, retry: Retry) -> Result<(), Failure> {
+fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, retry: Retry) -> Result<(), Failure> {
     let refuse = |cause: &str| Err(refuse("pipeline", &depth.to_string(), cause));
     if protocol == Protocol::Simple {
         return refuse("the simple protocol has no pipeline; `protocol = \"prepared\"` and `\"extended\"` have one");
@@ -133,15 +133,15 @@ fn refuse_with_pipeline(keys: &Keys, depth: u32, protocol: Protocol, retry: Retr
     Ok(())
 }
 
-fn retry(keys: &Keys) -> Retry {
+fn retry(keys: &TransactionKeys) -> Retry {
     let within = keys.retry_within.filter(|within| *within > Duration::ZERO);
     Retry { max_tries: keys.max_tries.unwrap_or(1), within_ns: within.map(|within| within.as_nanos() as u64) }
 }
 
-pub(super) fn threads(keys: &Keys) -> Threads {
+pub(super) fn threads(keys: &TransactionKeys) -> ThreadLimit {
     match keys.threads {
-        Some(count @ 1..) => Threads::AtMost(count),
-        _ => Threads::Best,
+        Some(count @ 1..) => ThreadLimit::AtMost(count),
+        _ => ThreadLimit::Best,
     }
 }
 
@@ -167,8 +167,8 @@ mod tests {
     use super::*;
     use crate::transactions::Unset;
 
-    fn keys(pairs: &[(&str, Value)]) -> Keys {
-        Keys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
+    fn keys(pairs: &[(&str, Value)]) -> TransactionKeys {
+        TransactionKeys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
     }
 
     fn word(text: &str) -> Value {
@@ -202,8 +202,8 @@ mod tests {
         assert_eq!(options.retry, Retry { max_tries: 3, within_ns: Some(50_000_000) });
         assert_eq!((options.definitions.len(), options.tables, options.depth), (1, Tables::None, 1));
         assert_eq!(super::options(&keys(&[]), &grants).unwrap().protocol, Protocol::Prepared);
-        assert_eq!(threads(&keys(&[("threads", Value::Int(0))])), Threads::Best);
-        assert_eq!(threads(&keys(&[("threads", Value::Int(2))])), Threads::AtMost(2));
+        assert_eq!(threads(&keys(&[("threads", Value::Int(0))])), ThreadLimit::Best);
+        assert_eq!(threads(&keys(&[("threads", Value::Int(2))])), ThreadLimit::AtMost(2));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Several scripts in one program, each with a weight.
 
-use super::options::Options;
+use super::options::ScriptOptions;
 use super::program::Program;
 use super::script::{Compiler, ScriptError};
 
@@ -35,7 +35,7 @@ pub fn weighted(text: &str) -> Result<(&str, u32), MixError> {
 }
 
 /// Compiles scripts to one program that chooses among them by weight. They share their variables.
-pub fn compile_mix(sources: &[Source<'_>], options: &Options) -> Result<Program, MixError> {
+pub fn compile_mix(sources: &[Source<'_>], options: &ScriptOptions) -> Result<Program, MixError> {
     if sources.is_empty() || sources.len() > MAX_SCRIPTS {
         return Err(MixError::Count(sources.len()));
     }
@@ -92,7 +92,7 @@ mod tests {
         let named = |name| Source { name, text: "SELECT 1", weight: 1 };
         let sources = ["select-only", "a/re ad.sql", "b\\re_ad.sql", "select-only"].map(named);
         assert_eq!(kind_names(&sources), ["select-only", "re-ad", "re-ad-2", "select-only-2"]);
-        let options = Options::default();
+        let options = ScriptOptions::default();
         assert_eq!(load::stream::Stream::kinds(&compile_mix(&sources, &options).unwrap()).len(), 4);
         assert!(load::stream::Stream::kinds(&compile_mix(&sources[..1], &options).unwrap()).is_empty());
     }
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_mix_names_the_script_that_is_wrong() {
         let source = |name, text, weight| Source { name, text, weight };
-        let options = Options::default();
+        let options = ScriptOptions::default();
         let good = source("a.sql", "SELECT 1", 1);
         let error = compile_mix(&[good, source("b.sql", "\\set x :y\nSELECT :x", 1)], &options).unwrap_err();
         assert_eq!(error.to_string(), "b.sql: line 1, column 8: the variable `:y` has not been set");

@@ -27,18 +27,18 @@ use crate::dataset::{Dataset, Tables};
 use crate::texts::Texts;
 use crate::work::StreamTask;
 use crate::workload::{Action, Grants, Task, Workload};
-use keys::Keys;
+use keys::TransactionKeys;
 use load::error::{Failure, FailureKind};
 use load::generator::LoadShape;
 
 pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
-pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, Words};
+pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
 pub use mix::{MixError, Source, compile_mix, weighted};
-pub use options::{Debug, Options, Shell, Unset};
-pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, Statement, split};
+pub use options::{Debug, ScriptOptions, Shell, Unset};
+pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split};
 pub use script::{ScriptError, compile, compile_with};
-pub use turns::{Part, Parts, Piece, Share, Turn, WordyStatement};
+pub use turns::{ClientGroup, LiteralPart, Parts, StatementPiece, Turn, WordyStatement};
 
 pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
@@ -51,16 +51,16 @@ impl Workload for Transactions {
             family: "transactions",
             about: "Scripts of SQL statements on pgbench's tables, by many clients",
             rate_unit: "tx/s",
-            keys: Keys::SPECS,
+            keys: TransactionKeys::SPECS,
             idle: model::no_idle_keys,
         }
     }
 
     fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
-        let keys = Keys::read(point)?;
+        let keys = TransactionKeys::read(point)?;
         let (pace, traffic) = traffic::read(&keys)?;
         let clients = traffic.tasks.unwrap_or(keys.clients) * traffic.processes;
-        let options = Options { clients, ..keys::options(&keys, grants)? };
+        let options = ScriptOptions { clients, ..keys::options(&keys, grants)? };
         let mut program = program(&keys.script, &options, &grants.texts)?;
         // As with `pgbench -L`: beyond the limit it is too late to try again.
         program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
@@ -89,7 +89,7 @@ fn dataset_of(scripts: &str, scale: u64) -> Dataset {
 }
 
 /// `scripts` is one script or several with weights, `a.sql@3, b.sql`.
-fn program(scripts: &str, options: &Options, files: &Texts) -> Result<Program, Failure> {
+fn program(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Program, Failure> {
     let refuse = |error: MixError| {
         // The name of a single script has been said already.
         let cause = match error {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_list_of_scripts_is_a_mix() {
-        let options = Options::default();
+        let options = ScriptOptions::default();
         let mix = program("simple-update@2, tpcb-like", &options, &Texts::Files).unwrap();
         assert_eq!(mix.check, source("tpcb-like", &Texts::Files).unwrap().1);
         assert_eq!(mix.commits_per_transaction(), 1);

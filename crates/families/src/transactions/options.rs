@@ -27,7 +27,7 @@ pub enum Unset {
 pub type Debug = Option<fn(&str)>;
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ScriptOptions {
     /// The value of `:scale`, unless it is defined.
     pub scale: i64,
     /// Variables with their texts, as from `-D name=value`.
@@ -44,9 +44,9 @@ pub struct Options {
     pub depth: u32,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for ScriptOptions {
+    fn default() -> ScriptOptions {
+        ScriptOptions {
             scale: 1,
             definitions: Vec::new(),
             clients: 1,

@@ -1,11 +1,11 @@
 //! A compiled program: one script, or several with weights.
 
 use super::dictionary::Dictionary;
-use super::expression::Expression;
-use super::options::{Debug, Options, Unset};
+use super::expression::ScriptExpression;
+use super::options::{Debug, ScriptOptions, Unset};
 use super::scan::{Item, References, scan};
-use super::slots::Slot;
-use super::turns::{Draw, Rule};
+use super::slots::VariableSlot;
+use super::turns::{Draw, TurnRule};
 use crate::dataset::{Dialect, Tables};
 use load::stream::{Asked, Retry};
 
@@ -19,12 +19,12 @@ pub struct CountCheck {
 /// statements together.
 #[derive(Clone, Debug)]
 pub struct Program {
-    pub(super) scripts: Vec<Entry>,
+    pub(super) scripts: Vec<ScriptEntry>,
     pub(super) steps: Vec<Step>,
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<ScriptStatement>,
     pub(super) names: Vec<String>,
     /// Slots of a new client, without those that differ by client.
-    pub(super) initial: Vec<Slot>,
+    pub(super) initial: Vec<VariableSlot>,
     pub(super) automatic: Automatic,
     pub(super) protocol: Protocol,
     pub(super) debug: Debug,
@@ -39,7 +39,7 @@ pub struct Program {
     /// What statements draw words from.
     pub(crate) dictionaries: Vec<Dictionary>,
     /// How a transaction's script is chosen.
-    pub(super) rule: Rule,
+    pub(super) rule: TurnRule,
     /// Empty where scripts have no names.
     pub(super) kinds: Vec<String>,
     /// What the user should know before the figures.
@@ -84,8 +84,8 @@ impl Protocol {
 
 /// One of the scripts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    /// First step of the script; the last is [`Command::End`].
+pub(super) struct ScriptEntry {
+    /// First step of the script; the last is [`ScriptCommand::End`].
     pub(super) start: usize,
     pub(super) weight: u32,
     pub(super) kind: usize,
@@ -110,20 +110,20 @@ pub(super) enum DefaultSeedSlot {
 
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    pub(super) command: Command,
+    pub(super) command: ScriptCommand,
     /// The number of the command in its script, from 1, as pgbench counts.
     pub(super) number: usize,
     pub(super) line: usize,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Command {
-    Set(usize, Expression),
+pub(super) enum ScriptCommand {
+    Set(usize, ScriptExpression),
     /// Puts words into a slot.
     Draw(Draw),
     Execute(usize),
     /// Goes there unless the expression is true.
-    JumpUnless(Expression, usize),
+    JumpUnless(ScriptExpression, usize),
     Jump(usize),
     SleepUs(i64),
     /// Sleeps for a variable's number of units.
@@ -159,7 +159,7 @@ pub(super) enum Keep {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Statement {
+pub struct ScriptStatement {
     /// The SQL before each parameter, and after the last.
     pub(crate) pieces: Vec<String>,
     /// The slot of each parameter: one fewer than pieces.
@@ -289,7 +289,7 @@ enum Implicit {
     Ignored,
 }
 
-impl Statement {
+impl ScriptStatement {
     /// The statement as an engine wants it prepared.
     pub fn sql(&self, dialect: &dyn Dialect) -> String {
         let mut text = String::new();
@@ -349,7 +349,7 @@ impl Statement {
     }
 
     /// Fills in what the statement leaves and asks.
-    pub(super) fn ready(mut self) -> Statement {
+    pub(super) fn ready(mut self) -> ScriptStatement {
         self.after = [false, true].map(|explicit| self.leaves(explicit));
         self
     }
@@ -412,7 +412,7 @@ impl Statement {
 }
 
 impl Program {
-    pub(super) fn empty(options: &Options) -> Program {
+    pub(super) fn empty(options: &ScriptOptions) -> Program {
         Program {
             scripts: Vec::new(),
             steps: Vec::new(),
@@ -428,13 +428,13 @@ impl Program {
             tables: options.tables,
             depth: options.depth,
             dictionaries: Vec::new(),
-            rule: Rule::default(),
+            rule: TurnRule::default(),
             kinds: Vec::new(),
             notes: Vec::new(),
         }
     }
 
-    pub fn statements(&self) -> &[Statement] {
+    pub fn statements(&self) -> &[ScriptStatement] {
         &self.statements
     }
 
@@ -461,18 +461,18 @@ impl Program {
         } else {
             Countable::Exactly
         };
-        self.statements.iter().map(Statement::countable).fold(pipelined, worst)
+        self.statements.iter().map(ScriptStatement::countable).fold(pipelined, worst)
     }
 
     /// Whether statements are sent before the one before them has ended.
     fn has_pipeline(&self) -> bool {
-        self.depth() > 1 || self.steps.iter().any(|step| matches!(step.command, Command::StartPipeline))
+        self.depth() > 1 || self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline))
     }
 
     /// Fewest commits per transaction that the server sees: one per statement outside an explicit transaction, one per
     /// `COMMIT`. In a pipeline reads are committed together with what follows.
     pub fn commits_per_transaction(&self) -> u64 {
-        let has_pipeline = self.steps.iter().any(|step| matches!(step.command, Command::StartPipeline));
+        let has_pipeline = self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline));
         let implicit = match self.depth() {
             _ if has_pipeline => Implicit::Ignored,
             1 => Implicit::All,
@@ -484,13 +484,13 @@ impl Program {
         for (at, step) in self.steps.iter().enumerate().rev() {
             let from = |at: usize| to_the_end[at];
             to_the_end[at] = match &step.command {
-                Command::End => [0, 0],
-                Command::Jump(target) => from(*target),
-                Command::JumpUnless(_, target) => {
+                ScriptCommand::End => [0, 0],
+                ScriptCommand::Jump(target) => from(*target),
+                ScriptCommand::JumpUnless(_, target) => {
                     let (here, there) = (from(at + 1), from(*target));
                     [here[0].min(there[0]), here[1].min(there[1])]
                 }
-                Command::Execute(number) => [false, true].map(|explicit| {
+                ScriptCommand::Execute(number) => [false, true].map(|explicit| {
                     let (commits, explicit) = self.statements[*number].commits(explicit, implicit);
                     commits + from(at + 1)[usize::from(explicit)]
                 }),

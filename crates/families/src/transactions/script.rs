@@ -1,11 +1,13 @@
 //! The compiler: scripts in pgbench's language become a [`Program`].
 
-use super::expression::{self, Expression};
+use super::expression::{self, ScriptExpression};
 use super::meta::{self, Amount, Meta, Word};
-use super::options::{Options, Shell, Unset};
-use super::program::{Command, DefaultSeedSlot, Entry, Keep, Program, Protocol, ShellWord, Statement, Step};
+use super::options::{ScriptOptions, Shell, Unset};
+use super::program::{
+    DefaultSeedSlot, Keep, Program, Protocol, ScriptCommand, ScriptEntry, ScriptStatement, ShellWord, Step,
+};
 use super::scan::{Item, References, Sql, scan};
-use super::slots::Slot;
+use super::slots::VariableSlot;
 use super::tokens::is_name;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -26,14 +28,14 @@ const MAX_PARAMETERS: usize = 255;
 /// The first thing in it that is not understood.
 pub fn compile(text: &str, variables: &[(&str, i64)]) -> Result<Program, ScriptError> {
     let definitions = variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
-    compile_with(text, &Options { definitions, ..Options::default() })
+    compile_with(text, &ScriptOptions { definitions, ..ScriptOptions::default() })
 }
 
 /// Compiles a script for what `options` say.
 ///
 /// # Errors
 /// The first thing in it that is not understood.
-pub fn compile_with(text: &str, options: &Options) -> Result<Program, ScriptError> {
+pub fn compile_with(text: &str, options: &ScriptOptions) -> Result<Program, ScriptError> {
     let mut compiler = Compiler::new(options);
     compiler.script(text, 1)?;
     compiler.finish().map_err(|(_, error)| error)
@@ -59,7 +61,7 @@ struct Open {
 }
 
 pub(super) struct Compiler<'o> {
-    options: &'o Options,
+    options: &'o ScriptOptions,
     program: Program,
     /// For each slot, whether anything sets it.
     set: Vec<bool>,
@@ -79,7 +81,7 @@ fn place(text: &str, at: usize, message: String) -> ScriptError {
 }
 
 impl<'o> Compiler<'o> {
-    pub(super) fn new(options: &'o Options) -> Compiler<'o> {
+    pub(super) fn new(options: &'o ScriptOptions) -> Compiler<'o> {
         let program = Program::empty(options);
         let mut compiler = Compiler {
             options,
@@ -94,7 +96,7 @@ impl<'o> Compiler<'o> {
         for (name, text) in &options.definitions {
             let slot = compiler.slot_of(name);
             compiler.set[slot] = true;
-            compiler.program.initial[slot] = Slot::of_text(text);
+            compiler.program.initial[slot] = VariableSlot::of_text(text);
         }
         compiler
     }
@@ -103,7 +105,7 @@ impl<'o> Compiler<'o> {
         let known = self.program.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
             self.program.names.push(name.to_owned());
-            self.program.initial.push(Slot::Unset);
+            self.program.initial.push(VariableSlot::Unset);
             self.set.push(false);
             self.program.names.len() - 1
         })
@@ -131,7 +133,7 @@ impl<'o> Compiler<'o> {
         self.number = 0;
         let start = self.program.steps.len();
         let kind = self.program.scripts.len();
-        self.program.scripts.push(Entry { start, weight, kind });
+        self.program.scripts.push(ScriptEntry { start, weight, kind });
         let wrong = |(at, message): Wrong| place(text, at, message);
         let everywhere = self.options.protocol == Protocol::Simple;
         let references = if everywhere { References::Everywhere } else { References::OutsideQuotes };
@@ -151,7 +153,7 @@ impl<'o> Compiler<'o> {
         if self.program.steps.len() == start {
             return Err(wrong((0, "the script executes nothing".to_owned())));
         }
-        self.push(Command::End, text.len());
+        self.push(ScriptCommand::End, text.len());
         Ok(())
     }
 
@@ -167,7 +169,9 @@ impl<'o> Compiler<'o> {
                 ("default_seed", _) if by_user => automatic.default_seed = DefaultSeedSlot::DefinedByUser,
                 (_, None) => {}
                 _ if by_user => {}
-                ("scale", Some(slot)) => self.program.initial[slot] = Slot::of_text(&self.options.scale.to_string()),
+                ("scale", Some(slot)) => {
+                    self.program.initial[slot] = VariableSlot::of_text(&self.options.scale.to_string())
+                }
                 ("client_id", slot) => automatic.client_id = slot,
                 ("random_seed", slot) => automatic.random_seed = slot,
                 (_, Some(slot)) => automatic.default_seed = DefaultSeedSlot::Slot(slot),
@@ -185,7 +189,7 @@ impl<'o> Compiler<'o> {
         Ok(self.program)
     }
 
-    fn push(&mut self, command: Command, at: usize) -> usize {
+    fn push(&mut self, command: ScriptCommand, at: usize) -> usize {
         self.number += 1;
         let line = place(&self.text, at, String::new()).line;
         self.program.steps.push(Step { command, number: self.number, line });
@@ -199,13 +203,13 @@ impl<'o> Compiler<'o> {
         let parameters = sql.references.iter().map(|(name, at)| self.slot_to_read(name, *at)).collect();
         let Sql { at, pieces, heads, joints, .. } = sql;
         let number = self.program.statements.len();
-        let statement = Statement { pieces, parameters, heads, joints, ..Statement::default() };
+        let statement = ScriptStatement { pieces, parameters, heads, joints, ..ScriptStatement::default() };
         self.program.statements.push(statement.ready());
-        self.push(Command::Execute(number), at);
+        self.push(ScriptCommand::Execute(number), at);
         Ok(())
     }
 
-    fn expression(&mut self, (at, text): Word<'_>) -> Result<Expression, Wrong> {
+    fn expression(&mut self, (at, text): Word<'_>) -> Result<ScriptExpression, Wrong> {
         let mut slot = |name: &str, inner: usize| Ok(self.slot_to_read(name, at + inner));
         expression::parse(text, &mut slot).map_err(|(inner, message)| (at + inner, message))
     }
@@ -216,14 +220,14 @@ impl<'o> Compiler<'o> {
             Meta::Set { name, expression } => {
                 let expression = self.expression(expression)?;
                 let slot = self.slot_to_set(name)?;
-                self.push(Command::Set(slot, expression), at);
+                self.push(ScriptCommand::Set(slot, expression), at);
             }
             Meta::Sleep { time: Amount::Number(number), unit_us } => {
-                self.push(Command::SleepUs(number.saturating_mul(unit_us)), at);
+                self.push(ScriptCommand::SleepUs(number.saturating_mul(unit_us)), at);
             }
             Meta::Sleep { time: Amount::Variable((name_at, name)), unit_us } => {
                 let slot = self.slot_to_read(name, name_at);
-                self.push(Command::SleepFor { slot, unit_us }, at);
+                self.push(ScriptCommand::SleepFor { slot, unit_us }, at);
             }
             Meta::Gset(prefix) => self.keep(Keep::Last(prefix.to_owned()), at, start)?,
             Meta::Aset(prefix) => self.keep(Keep::Every(prefix.to_owned()), at, start)?,
@@ -236,9 +240,9 @@ impl<'o> Compiler<'o> {
                 let slot = self.slot_to_set(name)?;
                 self.shell(Some(slot), &words, at);
             }
-            Meta::StartPipeline => drop(self.push(Command::StartPipeline, at)),
-            Meta::SyncPipeline => drop(self.push(Command::SyncPipeline, at)),
-            Meta::EndPipeline => drop(self.push(Command::EndPipeline, at)),
+            Meta::StartPipeline => drop(self.push(ScriptCommand::StartPipeline, at)),
+            Meta::SyncPipeline => drop(self.push(ScriptCommand::SyncPipeline, at)),
+            Meta::EndPipeline => drop(self.push(ScriptCommand::EndPipeline, at)),
             Meta::If(_) | Meta::Elif(_) | Meta::Else | Meta::EndIf => self.condition(meta, at)?,
         }
         Ok(())
@@ -264,7 +268,7 @@ impl<'o> Compiler<'o> {
     fn condition(&mut self, meta: Meta<'_>, at: usize) -> Result<(), Wrong> {
         if let Meta::If(condition) = meta {
             let expression = self.expression(condition)?;
-            let jump = Some(self.push(Command::JumpUnless(expression, 0), at));
+            let jump = Some(self.push(ScriptCommand::JumpUnless(expression, 0), at));
             self.open.push(Open { at, jump, ends: Vec::new(), seen_else: false });
             return Ok(());
         }
@@ -279,7 +283,7 @@ impl<'o> Compiler<'o> {
         if open.seen_else {
             return Err((at, "`\\else` was the last branch".to_owned()));
         }
-        open.ends.push(self.push(Command::Jump(0), at));
+        open.ends.push(self.push(ScriptCommand::Jump(0), at));
         let branch = self.program.steps.len();
         if let Some(jump) = open.jump.take() {
             self.land(jump, branch);
@@ -289,7 +293,7 @@ impl<'o> Compiler<'o> {
                 let expression = self.expression(condition)?;
                 // Both jumps are one command.
                 self.number -= 1;
-                open.jump = Some(self.push(Command::JumpUnless(expression, 0), at));
+                open.jump = Some(self.push(ScriptCommand::JumpUnless(expression, 0), at));
             }
             _ => open.seen_else = true,
         }
@@ -304,7 +308,7 @@ impl<'o> Compiler<'o> {
 
     fn land(&mut self, jump: usize, there: usize) {
         match &mut self.program.steps[jump].command {
-            Command::JumpUnless(_, target) | Command::Jump(target) => *target = there,
+            ScriptCommand::JumpUnless(_, target) | ScriptCommand::Jump(target) => *target = there,
             _ => {}
         }
     }
@@ -319,7 +323,7 @@ impl<'o> Compiler<'o> {
             return Err((at, format!("`{prefix}` cannot begin the name of a variable")));
         }
         let steps = self.program.steps.get(start..).unwrap_or_default();
-        let Some(Step { command: Command::Execute(number), .. }) = steps.last() else { return Err(wrong()) };
+        let Some(Step { command: ScriptCommand::Execute(number), .. }) = steps.last() else { return Err(wrong()) };
         let statement = &mut self.program.statements[*number];
         if statement.keep != Keep::Nothing {
             return Err(wrong());
@@ -337,7 +341,7 @@ impl<'o> Compiler<'o> {
             None => ShellWord::Text((*word).to_owned()),
         };
         let words = words.iter().map(word).collect();
-        self.push(Command::Shell { into, words }, at);
+        self.push(ScriptCommand::Shell { into, words }, at);
     }
 }
 

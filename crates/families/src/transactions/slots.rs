@@ -3,33 +3,33 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-use super::value::{Fault, Value, value_of_text};
+use super::value::{Fault, ScriptValue, value_of_text};
 use load::datum::Datum;
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Slot {
+pub(super) enum VariableSlot {
     #[default]
     Unset,
-    Value(Value),
+    Value(ScriptValue),
     /// A text from the user or from a row, given a type where a number is needed.
     Text(String),
 }
 
-impl Slot {
-    pub(super) fn of_text(text: &str) -> Slot {
-        let mut slot = Slot::Unset;
+impl VariableSlot {
+    pub(super) fn of_text(text: &str) -> VariableSlot {
+        let mut slot = VariableSlot::Unset;
         slot.set_text(text);
         slot
     }
 
     pub(super) fn set_text(&mut self, text: &str) {
         if let Some(n) = canonical_int(text) {
-            *self = Slot::Value(Value::Int(n));
-        } else if let Slot::Text(memory) = self {
+            *self = VariableSlot::Value(ScriptValue::Int(n));
+        } else if let VariableSlot::Text(memory) = self {
             memory.clear();
             memory.push_str(text);
         } else {
-            *self = Slot::Text(text.to_owned());
+            *self = VariableSlot::Text(text.to_owned());
         }
     }
 
@@ -37,17 +37,17 @@ impl Slot {
     pub(super) fn set_datum(&mut self, datum: &Datum) {
         match datum {
             Datum::Null => self.set_text(""),
-            Datum::Int(n) => *self = Slot::Value(Value::Int(*n)),
-            Datum::Double(x) => *self = Slot::Value(Value::Double(*x)),
+            Datum::Int(n) => *self = VariableSlot::Value(ScriptValue::Int(*n)),
+            Datum::Double(x) => *self = VariableSlot::Value(ScriptValue::Double(*x)),
             Datum::Text(text) => self.set_text(text),
         }
     }
 
-    pub(super) fn value(&self, name: &str) -> Result<Value, Fault> {
+    pub(super) fn value(&self, name: &str) -> Result<ScriptValue, Fault> {
         match self {
-            Slot::Unset => Err(Fault::Undefined(name.to_owned())),
-            Slot::Value(value) => Ok(*value),
-            Slot::Text(text) => {
+            VariableSlot::Unset => Err(Fault::Undefined(name.to_owned())),
+            VariableSlot::Value(value) => Ok(*value),
+            VariableSlot::Text(text) => {
                 value_of_text(text).ok_or_else(|| Fault::Malformed { name: name.to_owned(), text: text.clone() })
             }
         }
@@ -56,13 +56,13 @@ impl Slot {
     /// Reuses the memory of the parameter's text if it can.
     pub(super) fn write_to(&self, datum: &mut Datum) {
         match (self, datum) {
-            (Slot::Unset, datum) => *datum = Datum::Null,
-            (Slot::Value(value), datum) => value.write_to(datum),
-            (Slot::Text(text), Datum::Text(Cow::Owned(memory))) => {
+            (VariableSlot::Unset, datum) => *datum = Datum::Null,
+            (VariableSlot::Value(value), datum) => value.write_to(datum),
+            (VariableSlot::Text(text), Datum::Text(Cow::Owned(memory))) => {
                 memory.clear();
                 memory.push_str(text);
             }
-            (Slot::Text(text), datum) => *datum = Datum::Text(Cow::Owned(text.clone())),
+            (VariableSlot::Text(text), datum) => *datum = Datum::Text(Cow::Owned(text.clone())),
         }
     }
 
@@ -70,19 +70,19 @@ impl Slot {
     pub(super) fn append_to(&self, name: &str, text: &mut String) {
         // Writing to a string does not fail.
         let _ = match self {
-            Slot::Unset => write!(text, ":{name}"),
-            Slot::Value(value) => write!(text, "{value}"),
-            Slot::Text(own) => text.write_str(own),
+            VariableSlot::Unset => write!(text, ":{name}"),
+            VariableSlot::Value(value) => write!(text, "{value}"),
+            VariableSlot::Text(own) => text.write_str(own),
         };
     }
 }
 
-impl fmt::Display for Slot {
+impl fmt::Display for VariableSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Slot::Unset => Ok(()),
-            Slot::Value(value) => value.fmt(f),
-            Slot::Text(text) => f.write_str(text),
+            VariableSlot::Unset => Ok(()),
+            VariableSlot::Value(value) => value.fmt(f),
+            VariableSlot::Text(text) => f.write_str(text),
         }
     }
 }
@@ -100,23 +100,23 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_kept_as_numbers_and_other_texts_as_they_are() {
-        assert_eq!(Slot::of_text("-12"), Slot::Value(Value::Int(-12)));
-        assert_eq!(Slot::of_text("0"), Slot::Value(Value::Int(0)));
+        assert_eq!(VariableSlot::of_text("-12"), VariableSlot::Value(ScriptValue::Int(-12)));
+        assert_eq!(VariableSlot::of_text("0"), VariableSlot::Value(ScriptValue::Int(0)));
         for text in ["007", "+1", "-0", " 1", "", "1.0", "9223372036854775808"] {
-            assert_eq!(Slot::of_text(text), Slot::Text(text.to_owned()));
+            assert_eq!(VariableSlot::of_text(text), VariableSlot::Text(text.to_owned()));
         }
-        assert_eq!(Slot::of_text("007").value("x"), Ok(Value::Int(7)));
-        assert!(matches!(Slot::of_text("").value("x"), Err(Fault::Malformed { .. })));
-        assert!(matches!(Slot::Unset.value("x"), Err(Fault::Undefined(_))));
+        assert_eq!(VariableSlot::of_text("007").value("x"), Ok(ScriptValue::Int(7)));
+        assert!(matches!(VariableSlot::of_text("").value("x"), Err(Fault::Malformed { .. })));
+        assert!(matches!(VariableSlot::Unset.value("x"), Err(Fault::Undefined(_))));
     }
 
     #[test]
     fn parameters_reuse_their_memory() {
         let mut datum = Datum::Text(Cow::Owned(String::with_capacity(100)));
-        Slot::of_text("a text").write_to(&mut datum);
+        VariableSlot::of_text("a text").write_to(&mut datum);
         let Datum::Text(Cow::Owned(text)) = &datum else { panic!("{datum:?}") };
         assert_eq!((text.as_str(), text.capacity()), ("a text", 100));
-        Slot::Unset.write_to(&mut datum);
+        VariableSlot::Unset.write_to(&mut datum);
         assert_eq!(datum, Datum::Null);
     }
 }

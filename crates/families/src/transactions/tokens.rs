@@ -3,7 +3,7 @@
 use super::value::double_of_text;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
+pub(super) enum ScriptToken {
     Int(i64),
     /// 2^63, a number only behind a unary minus.
     IntMinimum,
@@ -78,14 +78,14 @@ pub(super) fn continuation(text: &str) -> Option<usize> {
     ["\\\n", "\\\r\n"].iter().find(|mark| text.starts_with(*mark)).map(|mark| mark.len())
 }
 
-/// The last token is [`Token::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Wrong> {
+/// The last token is [`ScriptToken::End`].
+pub(super) fn tokens(text: &str) -> Result<Vec<(usize, ScriptToken)>, Wrong> {
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else {
-            tokens.push((at, Token::End));
+            tokens.push((at, ScriptToken::End));
             return Ok(tokens);
         };
         if matches!(first, ' ' | '\t' | '\r' | '\u{b}' | '\u{c}') {
@@ -102,7 +102,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Wrong> {
     }
 }
 
-fn token(rest: &str, first: char) -> Result<(usize, Token), String> {
+fn token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
     if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
         return number(rest);
     }
@@ -111,21 +111,22 @@ fn token(rest: &str, first: char) -> Result<(usize, Token), String> {
         if length == 0 {
             return Err("the name of a variable is expected after `:`".to_owned());
         }
-        return Ok((1 + length, Token::Variable(rest[1..=length].to_owned())));
+        return Ok((1 + length, ScriptToken::Variable(rest[1..=length].to_owned())));
     }
     if begins_name(first) {
         let name = &rest[..name_length(rest)];
         let keyword = KEYWORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
-        let token = keyword.map_or_else(|| Token::Name(name.to_owned()), |(_, keyword)| Token::Keyword(*keyword));
+        let token =
+            keyword.map_or_else(|| ScriptToken::Name(name.to_owned()), |(_, keyword)| ScriptToken::Keyword(*keyword));
         return Ok((name.len(), token));
     }
     match SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-        Some(sign) => Ok((sign.len(), Token::Sign(sign))),
+        Some(sign) => Ok((sign.len(), ScriptToken::Sign(sign))),
         None => Err(format!("`{first}` is not expected in an expression")),
     }
 }
 
-fn number(rest: &str) -> Result<(usize, Token), String> {
+fn number(rest: &str) -> Result<(usize, ScriptToken), String> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let whole = digits(rest);
     let mut length = whole;
@@ -141,13 +142,13 @@ fn number(rest: &str) -> Result<(usize, Token), String> {
     }
     let text = &rest[..length];
     if length > whole {
-        let double = double_of_text(text).map(Token::Double);
+        let double = double_of_text(text).map(ScriptToken::Double);
         return double.map(|token| (length, token)).ok_or_else(|| format!("`{text}` is out of a double's range"));
     }
     if text == "9223372036854775808" {
-        return Ok((length, Token::IntMinimum));
+        return Ok((length, ScriptToken::IntMinimum));
     }
-    text.parse().map(|n| (length, Token::Int(n))).map_err(|_| format!("`{text}` is out of a bigint's range"))
+    text.parse().map(|n| (length, ScriptToken::Int(n))).map_err(|_| format!("`{text}` is out of a bigint's range"))
 }
 
 #[cfg(test)]
@@ -160,28 +161,28 @@ mod tests {
         assert_eq!(
             words("12 1.5 .5 1e3 1.e-2"),
             [
-                Token::Int(12),
-                Token::Double(1.5),
-                Token::Double(0.5),
-                Token::Double(1000.0),
-                Token::Double(0.01),
-                Token::End
+                ScriptToken::Int(12),
+                ScriptToken::Double(1.5),
+                ScriptToken::Double(0.5),
+                ScriptToken::Double(1000.0),
+                ScriptToken::Double(0.01),
+                ScriptToken::End
             ]
         );
         assert_eq!(
             words(":aé1<<=andy AND"),
             [
-                Token::Variable("aé1".to_owned()),
-                Token::Sign("<<"),
-                Token::Sign("="),
-                Token::Name("andy".to_owned()),
-                Token::Keyword(Keyword::And),
-                Token::End
+                ScriptToken::Variable("aé1".to_owned()),
+                ScriptToken::Sign("<<"),
+                ScriptToken::Sign("="),
+                ScriptToken::Name("andy".to_owned()),
+                ScriptToken::Keyword(Keyword::And),
+                ScriptToken::End
             ]
         );
         assert_eq!(words("1 \\\n + \\\r\n 2").len(), 4);
         assert_eq!(words("1e").len(), 3);
-        assert_eq!(words("9223372036854775808")[0], Token::IntMinimum);
+        assert_eq!(words("9223372036854775808")[0], ScriptToken::IntMinimum);
         assert!(tokens("9223372036854775809").is_err());
         assert!(tokens("1e400").is_err());
         assert_eq!(tokens("1 + ?").unwrap_err().0, 4);

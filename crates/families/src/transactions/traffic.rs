@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use super::keys::Keys;
+use super::keys::TransactionKeys;
 use load::error::{Failure, FailureKind};
-use load::traffic::{Arrivals, PoolSize, Span, Traffic};
+use load::traffic::{Arrivals, NetworkTraffic, PoolSize, Span};
 use load::worker::Pace;
 
 fn refuse(cause: &str, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
 }
 
-pub(super) fn read(keys: &Keys) -> Result<(Pace, Traffic), Failure> {
+pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Failure> {
     let length = |length: Option<Duration>| length.map(nanoseconds).filter(|ns| *ns > 0);
-    let default = Traffic::default();
+    let default = NetworkTraffic::default();
     let mut limits_ns = match &keys.limits {
         Some(limits) => limits.iter().copied().map(nanoseconds).collect(),
         None => default.limits_ns,
@@ -21,7 +21,7 @@ pub(super) fn read(keys: &Keys) -> Result<(Pace, Traffic), Failure> {
     limits_ns.sort_unstable();
     limits_ns.dedup();
     let acquire_timeout_ns = length(keys.acquire_timeout);
-    let traffic = Traffic {
+    let traffic = NetworkTraffic {
         arrivals: if keys.arrivals.as_deref() == Some("poisson") { Arrivals::Poisson } else { Arrivals::Constant },
         ramp_ns: length(keys.ramp).unwrap_or_default(),
         think: keys.think_time.and_then(span),
@@ -50,7 +50,7 @@ pub(super) fn read(keys: &Keys) -> Result<(Pace, Traffic), Failure> {
     Ok((pace, traffic))
 }
 
-fn check_tasks(keys: &Keys, pace: Pace, traffic: &Traffic) -> Result<(), Failure> {
+fn check_tasks(keys: &TransactionKeys, pace: Pace, traffic: &NetworkTraffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
         return match traffic.tasks_at_once {
             Some(_) => Err(refuse("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
@@ -84,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn keys(pairs: &[(&str, Value)]) -> Keys {
-        Keys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
+    fn keys(pairs: &[(&str, Value)]) -> TransactionKeys {
+        TransactionKeys::read(&pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()).unwrap()
     }
 
     fn text(text: &str) -> Value {
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_is_not_written_changes_nothing() {
         let (pace, traffic) = read(&keys(&[("clients", Value::Int(4)), ("rate", Value::Float(0.0))])).unwrap();
-        assert_eq!((pace, traffic), (Pace::Closed, Traffic::default()));
+        assert_eq!((pace, traffic), (Pace::Closed, NetworkTraffic::default()));
     }
 
     #[test]

@@ -3,28 +3,28 @@
 use std::ops::Range;
 
 use super::dictionary::Dictionary;
-use super::options::Options;
-use super::program::{Command, Entry, Program, Protocol, Statement, Step};
-use super::slots::Slot;
+use super::options::ScriptOptions;
+use super::program::{Program, Protocol, ScriptCommand, ScriptEntry, ScriptStatement, Step};
+use super::slots::VariableSlot;
 
 /// A statement with words in it.
 #[derive(Clone, Debug, Default)]
 pub struct WordyStatement {
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<StatementPiece>,
     pub head: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum StatementPiece {
     Sql(String),
     /// A word outside quotes, such as a number.
     Word(usize),
     /// A literal in quotes with words in it.
-    Literal(char, Vec<Part>),
+    Literal(char, Vec<LiteralPart>),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum LiteralPart {
     Text(String),
     Word(usize),
 }
@@ -40,7 +40,7 @@ pub struct Turn {
 
 /// Clients that do the same.
 #[derive(Clone, Debug)]
-pub struct Share {
+pub struct ClientGroup {
     pub clients: Range<u32>,
     pub turns: Vec<Turn>,
 }
@@ -51,28 +51,28 @@ pub struct Parts {
     pub kinds: Vec<String>,
     /// Each is a transaction, with the number of its kind.
     pub statements: Vec<(WordyStatement, usize)>,
-    pub shares: Vec<Share>,
+    pub shares: Vec<ClientGroup>,
     pub notes: Vec<String>,
 }
 
 /// How a client's next script is chosen.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Rule {
+pub(super) enum TurnRule {
     #[default]
     ByWeight,
-    InTurn(Vec<Share>),
+    InTurn(Vec<ClientGroup>),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Draw {
     pub(super) slot: usize,
-    pub(super) parts: Vec<Part>,
-    pub(super) form: Form,
+    pub(super) parts: Vec<LiteralPart>,
+    pub(super) form: TextForm,
 }
 
 /// How to keep a drawn text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TextForm {
     /// As it is; what is written like a number is one.
     Bare,
     /// Text, even if it looks like a number.
@@ -83,42 +83,45 @@ pub(super) enum Form {
 
 impl Program {
     /// Each statement is a transaction by itself.
-    pub fn of_turns(parts: Parts, options: &Options) -> Program {
+    pub fn of_turns(parts: Parts, options: &ScriptOptions) -> Program {
         let mut program = Program::empty(options);
         for (number, (statement, kind)) in parts.statements.iter().enumerate() {
             let start = program.steps.len();
-            program.scripts.push(Entry { start, weight: 1, kind: *kind });
+            program.scripts.push(ScriptEntry { start, weight: 1, kind: *kind });
             program.add_statement(statement, number);
         }
         program.kinds = parts.kinds;
         program.dictionaries = parts.dictionaries;
-        program.rule = Rule::InTurn(parts.shares);
+        program.rule = TurnRule::InTurn(parts.shares);
         program.notes = parts.notes;
         program
     }
 
     fn add_statement(&mut self, wordy: &WordyStatement, number: usize) {
-        let mut statement =
-            Statement { pieces: vec![String::new()], heads: vec![wordy.head.clone()], ..Statement::default() };
+        let mut statement = ScriptStatement {
+            pieces: vec![String::new()],
+            heads: vec![wordy.head.clone()],
+            ..ScriptStatement::default()
+        };
         let mut draws = Vec::new();
         for piece in &wordy.pieces {
             match (piece, self.protocol) {
-                (Piece::Sql(sql), _) => statement.push_text(sql),
-                (Piece::Word(word), _) => {
-                    draws.push(self.parameter(&mut statement, vec![Part::Word(*word)], Form::Bare))
+                (StatementPiece::Sql(sql), _) => statement.push_text(sql),
+                (StatementPiece::Word(word), _) => {
+                    draws.push(self.parameter(&mut statement, vec![LiteralPart::Word(*word)], TextForm::Bare))
                 }
-                (Piece::Literal(quote, parts), Protocol::Prepared | Protocol::Extended) => {
+                (StatementPiece::Literal(quote, parts), Protocol::Prepared | Protocol::Extended) => {
                     let parts = parts.iter().map(|part| undoubled(part, *quote)).collect();
-                    draws.push(self.parameter(&mut statement, parts, Form::Text));
+                    draws.push(self.parameter(&mut statement, parts, TextForm::Text));
                 }
-                (Piece::Literal(quote, parts), Protocol::Simple) => {
+                (StatementPiece::Literal(quote, parts), Protocol::Simple) => {
                     statement.push_text(quote.encode_utf8(&mut [0; 4]));
                     for part in parts {
                         match part {
                             // As the user wrote it, quotes and all.
-                            Part::Text(text) => statement.push_text(text),
-                            Part::Word(_) => {
-                                let form = Form::Between(*quote);
+                            LiteralPart::Text(text) => statement.push_text(text),
+                            LiteralPart::Word(_) => {
+                                let form = TextForm::Between(*quote);
                                 draws.push(self.parameter(&mut statement, vec![part.clone()], form));
                             }
                         }
@@ -128,17 +131,19 @@ impl Program {
             }
         }
         let line = number + 1;
-        let commands =
-            draws.into_iter().map(Command::Draw).chain([Command::Execute(self.statements.len()), Command::End]);
+        let commands = draws
+            .into_iter()
+            .map(ScriptCommand::Draw)
+            .chain([ScriptCommand::Execute(self.statements.len()), ScriptCommand::End]);
         self.steps.extend(commands.enumerate().map(|(at, command)| Step { command, number: at + 1, line }));
         self.statements.push(statement.ready());
     }
 
     /// A new slot, as the statement's next parameter.
-    fn parameter(&mut self, statement: &mut Statement, parts: Vec<Part>, form: Form) -> Draw {
+    fn parameter(&mut self, statement: &mut ScriptStatement, parts: Vec<LiteralPart>, form: TextForm) -> Draw {
         let slot = self.names.len();
         self.names.push(format!("word {}", slot + 1));
-        self.initial.push(Slot::Unset);
+        self.initial.push(VariableSlot::Unset);
         statement.parameters.push(slot);
         statement.pieces.push(String::new());
         Draw { slot, parts, form }
@@ -146,7 +151,7 @@ impl Program {
 
     /// The client's turn at this transaction, if clients take turns.
     pub(super) fn turn(&self, client: u32, index: u64) -> Option<(Turn, u64)> {
-        let Rule::InTurn(shares) = &self.rule else { return None };
+        let TurnRule::InTurn(shares) = &self.rule else { return None };
         let share = shares.iter().find(|share| share.clients.contains(&client)).or(shares.first())?;
         let count = share.turns.len().max(1) as u64;
         let turn = *share.turns.get((index % count) as usize)?;
@@ -155,14 +160,16 @@ impl Program {
 }
 
 /// As the server reads it: a doubled quote is one.
-fn undoubled(part: &Part, quote: char) -> Part {
+fn undoubled(part: &LiteralPart, quote: char) -> LiteralPart {
     match part {
-        Part::Text(text) => Part::Text(text.replace(&format!("{quote}{quote}"), quote.encode_utf8(&mut [0; 4]))),
-        Part::Word(word) => Part::Word(*word),
+        LiteralPart::Text(text) => {
+            LiteralPart::Text(text.replace(&format!("{quote}{quote}"), quote.encode_utf8(&mut [0; 4])))
+        }
+        LiteralPart::Word(word) => LiteralPart::Word(*word),
     }
 }
 
-impl Statement {
+impl ScriptStatement {
     fn push_text(&mut self, text: &str) {
         if let Some(last) = self.pieces.last_mut() {
             last.push_str(text);

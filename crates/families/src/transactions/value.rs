@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use load::datum::Datum;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum ScriptValue {
     Null,
     Bool(bool),
     Int(i64),
@@ -35,13 +35,13 @@ pub(super) enum Fault {
     Malformed { name: String, text: String },
 }
 
-impl Value {
+impl ScriptValue {
     pub(super) fn type_name(self) -> &'static str {
         match self {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Int(_) => "int",
-            Value::Double(_) => "double",
+            ScriptValue::Null => "null",
+            ScriptValue::Bool(_) => "boolean",
+            ScriptValue::Int(_) => "int",
+            ScriptValue::Double(_) => "double",
         }
     }
 
@@ -51,7 +51,7 @@ impl Value {
 
     pub(super) fn to_bool(self) -> Result<bool, Fault> {
         match self {
-            Value::Bool(b) => Ok(b),
+            ScriptValue::Bool(b) => Ok(b),
             _ => self.refuse("boolean"),
         }
     }
@@ -59,8 +59,8 @@ impl Value {
     /// The nearest whole number, halves to the even one.
     pub(super) fn to_int(self) -> Result<i64, Fault> {
         match self {
-            Value::Int(n) => Ok(n),
-            Value::Double(x) => {
+            ScriptValue::Int(n) => Ok(n),
+            ScriptValue::Double(x) => {
                 let whole = x.round_ties_even();
                 // 2^63 is the first double that does not fit; -2^63 fits.
                 let fits = whole >= i64::MIN as f64 && whole < -(i64::MIN as f64);
@@ -72,8 +72,8 @@ impl Value {
 
     pub(super) fn to_double(self) -> Result<f64, Fault> {
         match self {
-            Value::Double(x) => Ok(x),
-            Value::Int(n) => Ok(n as f64),
+            ScriptValue::Double(x) => Ok(x),
+            ScriptValue::Int(n) => Ok(n as f64),
             _ => self.refuse("double"),
         }
     }
@@ -81,33 +81,33 @@ impl Value {
     /// As `\if` and `WHEN` see it: NULL and zero are false.
     pub(super) fn truth(self) -> bool {
         match self {
-            Value::Null => false,
-            Value::Bool(b) => b,
-            Value::Int(n) => n != 0,
-            Value::Double(x) => x != 0.0,
+            ScriptValue::Null => false,
+            ScriptValue::Bool(b) => b,
+            ScriptValue::Int(n) => n != 0,
+            ScriptValue::Double(x) => x != 0.0,
         }
     }
 
     /// pgbench sends doubles with 15 digits, so étalon does too.
     pub(super) fn write_to(self, datum: &mut Datum) {
         *datum = match self {
-            Value::Null => Datum::Null,
-            Value::Bool(true) => Datum::Text("true".into()),
-            Value::Bool(false) => Datum::Text("false".into()),
-            Value::Int(n) => Datum::Int(n),
-            Value::Double(x) => Datum::Double(with_15_digits(x)),
+            ScriptValue::Null => Datum::Null,
+            ScriptValue::Bool(true) => Datum::Text("true".into()),
+            ScriptValue::Bool(false) => Datum::Text("false".into()),
+            ScriptValue::Int(n) => Datum::Int(n),
+            ScriptValue::Double(x) => Datum::Double(with_15_digits(x)),
         };
     }
 }
 
 /// As pgbench writes a value into a statement.
-impl fmt::Display for Value {
+impl fmt::Display for ScriptValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Null => f.write_str("NULL"),
-            Value::Bool(b) => b.fmt(f),
-            Value::Int(n) => n.fmt(f),
-            Value::Double(x) => write_general(f, *x),
+            ScriptValue::Null => f.write_str("NULL"),
+            ScriptValue::Bool(b) => b.fmt(f),
+            ScriptValue::Int(n) => n.fmt(f),
+            ScriptValue::Double(x) => write_general(f, *x),
         }
     }
 }
@@ -172,23 +172,23 @@ fn trim_fraction(text: &str) -> &str {
 }
 
 /// [`None`] if the text is no value.
-pub(super) fn value_of_text(text: &str) -> Option<Value> {
+pub(super) fn value_of_text(text: &str) -> Option<ScriptValue> {
     let is_prefix_of = |word: &str| text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text);
     let is = |word: &str| text.eq_ignore_ascii_case(word);
     if text.is_empty() {
         None
     } else if is("null") {
-        Some(Value::Null)
+        Some(ScriptValue::Null)
     } else if !text.is_ascii() {
         None
     } else if is_prefix_of("true") || is_prefix_of("yes") || is("on") {
-        Some(Value::Bool(true))
+        Some(ScriptValue::Bool(true))
     } else if is_prefix_of("false") || is_prefix_of("no") || is("off") || is("of") {
-        Some(Value::Bool(false))
+        Some(ScriptValue::Bool(false))
     } else if looks_whole(text) {
-        text.trim_start_matches(C_SPACE).parse().ok().map(Value::Int)
+        text.trim_start_matches(C_SPACE).parse().ok().map(ScriptValue::Int)
     } else {
-        double_of_text(text.trim_start_matches(C_SPACE)).map(Value::Double)
+        double_of_text(text.trim_start_matches(C_SPACE)).map(ScriptValue::Double)
     }
 }
 
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn doubles_are_written_as_c_writes_them() {
-        let text = |x: f64| Value::Double(x).to_string();
+        let text = |x: f64| ScriptValue::Double(x).to_string();
         assert_eq!(text(0.1 + 0.2), "0.3");
         assert_eq!(text(1e15), "1e+15");
         assert_eq!(text(999_999_999_999_999.0), "999999999999999");
@@ -235,43 +235,43 @@ mod tests {
 
     #[test]
     fn parameters_have_the_15_digits_that_pgbench_sends() {
-        let datum = |value: Value| {
+        let datum = |value: ScriptValue| {
             let mut datum = Datum::Null;
             value.write_to(&mut datum);
             datum
         };
-        assert_eq!(datum(Value::Double(0.1 + 0.2)), Datum::Double(0.3));
-        assert_eq!(datum(Value::Double(3.0)), Datum::Double(3.0));
-        assert_eq!(datum(Value::Bool(true)), Datum::Text("true".into()));
-        assert_eq!(datum(Value::Null), Datum::Null);
+        assert_eq!(datum(ScriptValue::Double(0.1 + 0.2)), Datum::Double(0.3));
+        assert_eq!(datum(ScriptValue::Double(3.0)), Datum::Double(3.0));
+        assert_eq!(datum(ScriptValue::Bool(true)), Datum::Text("true".into()));
+        assert_eq!(datum(ScriptValue::Null), Datum::Null);
     }
 
     #[test]
     fn texts_are_typed_as_pgbench_types_them() {
-        assert_eq!(value_of_text("NuLL"), Some(Value::Null));
+        assert_eq!(value_of_text("NuLL"), Some(ScriptValue::Null));
         for yes in ["t", "TR", "true", "y", "yes", "on"] {
-            assert_eq!(value_of_text(yes), Some(Value::Bool(true)), "{yes}");
+            assert_eq!(value_of_text(yes), Some(ScriptValue::Bool(true)), "{yes}");
         }
         for no in ["f", "FALSE", "n", "no", "of", "off"] {
-            assert_eq!(value_of_text(no), Some(Value::Bool(false)), "{no}");
+            assert_eq!(value_of_text(no), Some(ScriptValue::Bool(false)), "{no}");
         }
         for nothing in ["", "o", "trueish", "1x", "1 ", "9223372036854775808", "1e999", "1e-400", "é"] {
             assert_eq!(value_of_text(nothing), None, "{nothing}");
         }
-        assert_eq!(value_of_text(" -12"), Some(Value::Int(-12)));
-        assert_eq!(value_of_text("+7"), Some(Value::Int(7)));
-        assert_eq!(value_of_text("1.5e3"), Some(Value::Double(1500.0)));
-        assert_eq!(value_of_text(".5"), Some(Value::Double(0.5)));
-        assert_eq!(value_of_text("0.0"), Some(Value::Double(0.0)));
+        assert_eq!(value_of_text(" -12"), Some(ScriptValue::Int(-12)));
+        assert_eq!(value_of_text("+7"), Some(ScriptValue::Int(7)));
+        assert_eq!(value_of_text("1.5e3"), Some(ScriptValue::Double(1500.0)));
+        assert_eq!(value_of_text(".5"), Some(ScriptValue::Double(0.5)));
+        assert_eq!(value_of_text("0.0"), Some(ScriptValue::Double(0.0)));
     }
 
     #[test]
     fn whole_numbers_are_the_nearest_and_in_range() {
-        let int = |x: f64| Value::Double(x).to_int();
+        let int = |x: f64| ScriptValue::Double(x).to_int();
         assert_eq!((int(2.5), int(3.5), int(-0.5)), (Ok(2), Ok(4), Ok(0)));
         assert_eq!(int(-9_223_372_036_854_775_808.0), Ok(i64::MIN));
         assert!(int(9_223_372_036_854_775_808.0).is_err());
         assert!(int(f64::NAN).is_err());
-        assert!(Value::Bool(true).to_int().is_err());
+        assert!(ScriptValue::Bool(true).to_int().is_err());
     }
 }

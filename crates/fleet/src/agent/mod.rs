@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use engine::Registry;
-use families::permits::Named;
+use families::permits::NamedPermits;
 use families::permits::Permits;
 use host::reactor::Choice;
 use load::error::{Failure, FailureKind};
@@ -31,7 +31,7 @@ pub struct AgentOptions {
     pub server: Server,
     pub name: String,
     /// What plans may reach of this host: nothing, unless named.
-    pub allow: Named,
+    pub allow: NamedPermits,
     pub listen: Option<String>,
     /// Overrides where private servers live.
     pub scratch_base: Option<std::path::PathBuf>,
@@ -48,7 +48,7 @@ impl AgentOptions {
         AgentOptions {
             server,
             name: name.to_owned(),
-            allow: Named::default(),
+            allow: NamedPermits::default(),
             listen: None,
             scratch_base: None,
             reactor: Choice::Auto,

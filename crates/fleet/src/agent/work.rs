@@ -3,11 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use engine::site::{Here, Job as SiteJob, Site as _};
+use engine::site::{Here, Site as _, SiteJob};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest, Part};
 use families::texts::Texts;
-use families::work::{StreamTask, Work as Load};
+use families::work::{StreamTask, StreamWork as Load};
 use families::workload::{Action, Grants, Task};
 use load::error::{Failure, FailureKind};
 use load::generator::{LoadGenerator as _, LoadSpec, Loaded, Local};

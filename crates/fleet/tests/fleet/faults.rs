@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::Ended;
-use engine::site::{Job, Places as _};
+use engine::ExperimentEnd;
+use engine::site::{Places as _, SiteJob};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest};
 use families::workload::Grants;
@@ -35,7 +35,7 @@ fn agent(nats: &Nats, folder: &std::path::Path) -> Agent {
 struct Once<F: FnOnce() + Send + 'static>(Mutex<Option<F>>, Vec<RunRecord>);
 
 impl<F: FnOnce() + Send + 'static> Observer for Once<F> {
-    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: load::observer::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: load::observer::ExperimentProgress) {
         if let Some(what) = self.0.lock().unwrap().take() {
             thread::spawn(move || {
                 thread::sleep(Duration::from_millis(700));
@@ -65,7 +65,7 @@ fn an_agent_that_dies_in_mid_run_costs_that_run_and_comes_back() {
         keep.send(agent(&there, &place)).unwrap();
     };
     let mut once = Once(Mutex::new(Some(again)), Vec::new());
-    assert_eq!(nats.conduct(&plan, &mut store, &mut once).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut once).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let _second = kept.recv().unwrap();
     let failed: Vec<_> = store.runs().unwrap().into_iter().filter(|t| t.state == RunState::Failed).collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
@@ -84,7 +84,7 @@ fn an_agent_that_dies_and_does_not_come_back_ends_the_experiment_and_a_resume_co
     let started = Instant::now();
     let ended = nats.conduct(&plan, &mut store, &mut once);
     let told = match &ended {
-        Ok(Ended::Stopped { reason, .. }) => reason.clone(),
+        Ok(ExperimentEnd::Stopped { reason, .. }) => reason.clone(),
         Err(error) => error.to_string(),
         Ok(other) => panic!("{other:?}"),
     };
@@ -93,7 +93,7 @@ fn an_agent_that_dies_and_does_not_come_back_ends_the_experiment_and_a_resume_co
     let runs = store.runs().unwrap();
     assert!(runs.iter().any(|run| run.state == RunState::Failed), "{runs:?}");
     let _second = agent(&nats, folder.path());
-    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, "throughput").len(), 2);
 }
 
@@ -107,7 +107,7 @@ fn a_nats_server_that_is_started_again_costs_no_finished_run() {
     let nats = Arc::new(Mutex::new(nats));
     let server = Arc::clone(&nats);
     let fleet = nats.lock().unwrap().fleet(&plan, "test").unwrap();
-    let options = engine::conductor::Options {
+    let options = engine::conductor::ExperimentOptions {
         places: Some(Arc::new(fleet)),
         patience: Duration::from_secs(3),
         ..crate::scene::options()
@@ -115,7 +115,7 @@ fn a_nats_server_that_is_started_again_costs_no_finished_run() {
     let mut once = Once(Mutex::new(Some(move || server.lock().unwrap().restart())), Vec::new());
     let registry = engine::Registry::built_in();
     let ended = engine::Conductor::new(&registry, &plan, &mut store, options).run(&mut once).unwrap();
-    assert_eq!(ended, Ended::Complete { failed: 0 });
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, "throughput").len(), 2);
 }
 
@@ -131,7 +131,7 @@ fn a_conductor_that_goes_leaves_no_load_behind_and_another_goes_on() {
     std::mem::forget(fleet);
     let started = Instant::now();
     let mut store = create(&folder.path().join("a.etalon"), &plan);
-    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert!(started.elapsed() > Duration::from_millis(1_000), "the agent kept to the first until its lease ran out");
     assert_eq!(values(&store, "throughput").len(), 1);
 }
@@ -154,12 +154,12 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
 }
 
 /// The first run's job.
-fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&Job<'_>) -> T) -> T {
+fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&SiteJob<'_>) -> T) -> T {
     let task = engine::Registry::built_in().workload(&case.workload).unwrap();
     let task = task.task(&case.point, &Grants::default()).unwrap();
     let interrupt = Arc::new(AtomicBool::new(false));
     let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    what(&Job { case, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
+    what(&SiteJob { case, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt })
 }
 
 fn rate(record: &RunRecord) -> Reading {
@@ -178,7 +178,7 @@ fn a_run_that_was_published_and_not_stored_is_taken_from_the_stream() {
 
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let mut records = Once(Mutex::new(Some(|| ())), Vec::new());
-    assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let runs = store.runs().unwrap();
     assert_eq!(runs.len(), 2, "each is there once: {runs:?}");
     assert_eq!(rate(&records.1[0]), lost, "the first is the one that was measured before");
@@ -204,7 +204,7 @@ fn what_an_earlier_run_had_measured_of_a_round_is_measured_again_with_the_rest_o
     let (lost, _) = measure_and_die(&nats, &plan);
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let mut records = Once(Mutex::new(Some(|| ())), Vec::new());
-    assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut records).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let rates: Vec<Reading> = records.1.iter().map(rate).collect();
     assert_eq!((rates.len(), &rates[0]), (3, &lost), "it is kept");
     assert!(!rates[1..].contains(&lost), "and is not paired with what is measured now");
@@ -226,7 +226,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let interrupt = Arc::new(AtomicBool::new(false));
     let fleet = nats.fleet_until(&plan, "test", &interrupt).unwrap();
-    let options = engine::conductor::Options {
+    let options = engine::conductor::ExperimentOptions {
         places: Some(Arc::new(fleet)),
         interrupt: Arc::clone(&interrupt),
         ..crate::scene::options()
@@ -239,7 +239,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     let mut observer = Tasks { once: Once(Mutex::new(Some(stop)), Vec::new()), ended: 0 };
     let registry = engine::Registry::built_in();
     let ended = engine::Conductor::new(&registry, &plan, &mut store, options).run(&mut observer).unwrap();
-    assert_eq!(ended, Ended::Interrupted);
+    assert_eq!(ended, ExperimentEnd::Interrupted);
     assert!(observer.ended > 0, "nothing came back of the tasks that had ended");
 }
 
@@ -250,7 +250,7 @@ struct Tasks<F: FnOnce() + Send + 'static> {
 }
 
 impl<F: FnOnce() + Send + 'static> Observer for Tasks<F> {
-    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: load::observer::Progress) {
+    fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: load::observer::ExperimentProgress) {
         self.once.run_started(run, case, progress);
     }
 

@@ -1,6 +1,6 @@
 //! Whole experiments by way of agents.
 
-use engine::{Conductor, Ended, Registry};
+use engine::{Conductor, ExperimentEnd, Registry};
 use load::observer::Silent;
 use model::{RunState, SeriesKind};
 
@@ -21,11 +21,11 @@ fn one_agent_leaves_the_same_records_as_the_local_run() {
     let _agent = nats.agent("a");
     let plan = nats.plan(&sim("clients_on = \"a\""));
     let mut by_agent = create(&folder.path().join("agent.etalon"), &plan);
-    assert_eq!(nats.conduct(&plan, &mut by_agent, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut by_agent, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let plan = parse(&sim(""));
     let mut local = create(&folder.path().join("local.etalon"), &plan);
     let ended = Conductor::new(&Registry::built_in(), &plan, &mut local, options()).run(&mut Silent).unwrap();
-    assert_eq!(ended, Ended::Complete { failed: 0 });
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     // Time is virtual: what was measured is the same to the last digit.
     for metric in ["throughput", "response_p50", "response_p99", "response_max", "service_mean", "errors"] {
         assert_eq!(values(&by_agent, metric), values(&local, metric), "{metric}");
@@ -56,7 +56,7 @@ fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
         database.display()
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
-    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert!(values(&store, "throughput")[0] > 0.0);
     assert_eq!(values(&store, "prepare_time").len(), 1);
     let facts = store.facts().unwrap();
@@ -76,7 +76,7 @@ fn couples_are_a_factor_of_the_comparison() {
     assert_eq!(plan.cases().len(), 2);
     assert_eq!(plan.varying_keys("select-only"), ["clients_on"]);
     let mut store = create(&folder.path().join("a.etalon"), &plan);
-    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, "throughput_on_a").len(), 2);
     assert_eq!(values(&store, "throughput_on_b").len(), 2);
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use engine::conductor::Options;
-use engine::{Conductor, Ended, ExperimentError, Registry};
-use families::permits::Named;
+use engine::conductor::ExperimentOptions;
+use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
+use families::permits::NamedPermits;
 use families::system::Consent;
 use fleet::{Agent, AgentOptions, Fleet, FleetOptions, Server};
 use load::observer::Observer;
@@ -118,8 +118,8 @@ impl Nats {
     }
 
     /// Plans may reach what `change` allows.
-    pub fn agent_that_allows(&self, name: &str, change: impl FnOnce(&mut Named)) -> Agent {
-        let mut allow = Named::default();
+    pub fn agent_that_allows(&self, name: &str, change: impl FnOnce(&mut NamedPermits)) -> Agent {
+        let mut allow = NamedPermits::default();
         change(&mut allow);
         self.agent_with(name, |options| AgentOptions { allow, ..options })
     }
@@ -156,10 +156,10 @@ impl Nats {
         plan: &Plan,
         store: &mut Store,
         observer: &mut dyn Observer,
-    ) -> Result<Ended, ExperimentError> {
+    ) -> Result<ExperimentEnd, ExperimentError> {
         let fleet = self.fleet(plan, "test").map_err(ExperimentError::Fleet)?;
         let patience = plan.fleet.as_ref().unwrap().patience;
-        let options = Options { places: Some(Arc::new(fleet)), patience, ..options() };
+        let options = ExperimentOptions { places: Some(Arc::new(fleet)), patience, ..options() };
         Conductor::new(&Registry::built_in(), plan, store, options).run(observer)
     }
 }
@@ -168,8 +168,8 @@ fn log(text: &str) {
     eprintln!("agent: {text}");
 }
 
-pub fn options() -> Options {
-    Options::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)))
+pub fn options() -> ExperimentOptions {
+    ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)))
 }
 
 pub fn parse(text: &str) -> Plan {

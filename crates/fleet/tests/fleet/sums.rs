@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::{Ended, Registry};
-use families::permits::Named;
+use engine::{ExperimentEnd, Registry};
+use families::permits::NamedPermits;
 use families::system::{Consent, OpenRequest};
 use families::workload::{Action, Grants};
 use fleet::{Agent, AgentOptions};
@@ -19,7 +19,7 @@ use crate::stored::create;
 /// Two agents that may reach a third with private servers.
 fn with_a_server(nats: &Nats, engine: &str) -> ([Agent; 2], Agent) {
     let clients = ["a", "b"].map(|name| nats.agent_that_allows(name, |named| named.allow("127.0.0.2").unwrap()));
-    let mut allow = Named::default();
+    let mut allow = NamedPermits::default();
     allow.allow_server(engine, None).unwrap();
     let listen = Some("127.0.0.2".to_owned());
     (clients, nats.agent_with("srv", |options| AgentOptions { listen, allow, ..options }))
@@ -40,7 +40,7 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
          [schedule]\nrounds = 1\nwarmup = \"500ms\"\nduration = \"3s\"\n",
     );
     let mut store = create(&folder.path().join("a.etalon"), &plan);
-    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let rate = |metric: &str| values(&store, metric)[0];
     let (a, b, both) = (rate("throughput_on_a"), rate("throughput_on_b"), rate("throughput"));
     assert!((a + b - both).abs() < 1e-6 * both, "{a} + {b} = {both}");
@@ -70,7 +70,7 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
          [schedule]\nrounds = 2\nwarmup = \"200ms\"\nduration = \"1s\"\n",
     );
     let mut store = create(&folder.path().join("a.etalon"), &plan);
-    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let (a, b, both) =
         (values(&store, "throughput_on_a"), values(&store, "throughput_on_b"), values(&store, "throughput"));
     assert_eq!(both.len(), 2);
@@ -112,7 +112,7 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn run_started(&mut self, _: &PlannedRun, _: &model::Case, _: load::observer::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &model::Case, _: load::observer::ExperimentProgress) {
         self.began = Some(Instant::now());
     }
 
@@ -133,7 +133,7 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let mut watch = Watch { began: None };
-    assert_eq!(nats.conduct(&plan, &mut store, &mut watch).unwrap(), Ended::Complete { failed: 0 });
+    assert_eq!(nats.conduct(&plan, &mut store, &mut watch).unwrap(), ExperimentEnd::Complete { failed: 0 });
     drop(agents);
     let took = watch.began.unwrap().elapsed();
     // Virtual time: all of it is preparing, starting, fetching and merging.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use engine::Ended;
+use engine::ExperimentEnd;
 use load::observer::Observer;
 use model::{Case, PlannedRun};
 
@@ -47,7 +47,7 @@ fn rows(count: u32) -> String {
 struct Removing(Option<PathBuf>);
 
 impl Observer for Removing {
-    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: load::observer::Progress) {
+    fn run_started(&mut self, _: &PlannedRun, _: &Case, _: load::observer::ExperimentProgress) {
         if let Some(folder) = self.0.take() {
             std::fs::remove_dir_all(folder).unwrap();
         }
@@ -76,7 +76,7 @@ fn a_smack_file_goes_with_its_rows_to_the_agent_that_has_the_system() {
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let ended = nats.conduct(&plan, &mut store, &mut Removing(Some(scripts))).unwrap();
-    assert_eq!(ended, Ended::Complete { failed: 0 });
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     let rates = values(&store, "throughput_read");
     assert!(rates.len() == 2 && rates.iter().all(|rate| *rate > 0.0), "{rates:?}");
 }
@@ -95,6 +95,6 @@ fn words_larger_than_a_message_reach_every_agent() {
     ));
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let ended = nats.conduct(&plan, &mut store, &mut Removing(Some(scripts))).unwrap();
-    assert_eq!(ended, Ended::Complete { failed: 0 });
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     assert_eq!((values(&store, "throughput_on_a").len(), values(&store, "throughput_on_b").len()), (2, 2));
 }

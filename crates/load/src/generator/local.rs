@@ -13,7 +13,7 @@ use crate::beside::Beside;
 use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::observer::{Observer, Tick};
-use crate::recorder::{Exchange, Interval};
+use crate::recorder::{Exchange, RecordedInterval};
 use crate::series::{Collector, Gauge};
 use crate::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext};
 
@@ -187,8 +187,8 @@ impl<'a> Local<'a> {
     fn coordinate(
         &self,
         spec: &LoadSpec<'_>,
-        intervals: &Receiver<Interval>,
-        returns: &[Sender<Interval>],
+        intervals: &Receiver<RecordedInterval>,
+        returns: &[Sender<RecordedInterval>],
         gate: &Gate,
         collector: &mut Collector,
         observer: &mut dyn Observer,

@@ -2,7 +2,7 @@
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 
-use super::Evidence;
+use super::LoadResult;
 use super::hosts::HostFigures;
 use crate::counters::Placement;
 use crate::worker::Pace;
@@ -18,7 +18,7 @@ const IDLE_SHARE: f64 = 0.5;
 /// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
-pub fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let unavailable = || unavailable(evidence);
     let transactions = counts.succeeded_in_window.max(1) as f64;
@@ -43,14 +43,14 @@ pub fn cost(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// For the client's own cost.
-fn unavailable(evidence: &Evidence<'_>) -> Reading {
+fn unavailable(evidence: &LoadResult<'_>) -> Reading {
     Reading::unavailable(match evidence.placement {
         Placement::InProcess => "the engine works in the client's own threads".to_owned(),
         Placement::OwnThreads | Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
     })
 }
 
-pub fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn shares(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let mut push = |id: &str, reading| {
         into.push(Measurement::new(id, "", Direction::Neither, Role::Diagnostic, reading));
@@ -66,7 +66,7 @@ pub fn shares(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// How late the loop handled due work.
-pub fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.counts.lag;
     let never = || Reading::unavailable("the loop never waited for anything");
     let us = |ns: u64| Reading::Value(ns as f64 / 1e3);
@@ -87,24 +87,24 @@ pub fn lag(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 
 /// The share that the load generator's threads, those that make connections anew among them, were busy of the cores that
 /// they can use: one each, but no more than there are.
-fn share_of_cores(evidence: &Evidence<'_>) -> Option<f64> {
+fn share_of_cores(evidence: &LoadResult<'_>) -> Option<f64> {
     let cpu_ns = evidence.counts.cpu_ns.filter(|_| evidence.placement != Placement::InProcess)?;
     Some(cpu_ns as f64 / evidence.counts.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
 }
 
-fn busiest_thread(evidence: &Evidence<'_>) -> Option<f64> {
+fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
     let most_ns = evidence.counts.threads.iter().max().filter(|_| evidence.placement != Placement::InProcess)?;
     Some(*most_ns as f64 / evidence.counts.window_ns.max(1) as f64)
 }
 
 /// Of a load generator that could not keep up.
-pub fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
+pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
     detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
 }
 
 /// For lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
-pub fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
+pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
     }
@@ -112,7 +112,7 @@ pub fn marks_of_blocks(evidence: &Evidence<'_>) -> Vec<Mark> {
 }
 
 /// All threads together, or one alone, used up their cores.
-fn saturated(evidence: &Evidence<'_>) -> Option<String> {
+fn saturated(evidence: &LoadResult<'_>) -> Option<String> {
     let percent = |share: f64| share * 100.0;
     // One of several hosts may be full while others idle.
     let is_full = |host: &&HostFigures| matches!(host.busy_share, Reading::Value(share) if share > SATURATED_SHARE);
@@ -139,7 +139,7 @@ fn saturated(evidence: &Evidence<'_>) -> Option<String> {
 /// of answers waits without lateness, so lag counts only if the thread was busy as well: a client sharing cores with
 /// the server is not marked at an easy load. Under a rate a late start is always the client's. An engine in the
 /// client's threads causes the waiting itself.
-fn late(evidence: &Evidence<'_>) -> Option<String> {
+fn late(evidence: &LoadResult<'_>) -> Option<String> {
     let response = &evidence.latencies.response;
     if evidence.placement == Placement::InProcess {
         return None;

@@ -5,12 +5,12 @@ use std::time::Duration;
 use model::metric::FAILED_SHARE;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 
-use super::{Evidence, failed, latencies};
+use super::{LoadResult, failed, latencies};
 use crate::lane::ErrorClass;
 use crate::recorder::KindCounts;
 use crate::worker::{LoadCounts, Pace, shortfall};
 
-pub fn measurements(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+pub fn measurements(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     limits(evidence, into);
     rate(evidence, into);
     pool(evidence, into);
@@ -25,7 +25,7 @@ fn count(id: &str, count: u64) -> Measurement {
 }
 
 /// Transactions beyond each limit, failures and skipped ones included.
-fn limits(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+fn limits(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let failed = failed(evidence);
     for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.counts.over_limits) {
         into.push(count(&format!("over_{}", duration::format(Duration::from_nanos(*limit_ns))), over + failed));
@@ -35,7 +35,7 @@ fn limits(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-fn rate(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+fn rate(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     if matches!(evidence.pace, Pace::Rate(_)) {
         into.push(count("backlog_max", evidence.counts.backlog_max));
         if evidence.traffic.latency_limit_ns.is_some() {
@@ -44,7 +44,7 @@ fn rate(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+fn pool(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let Some(waits) = &evidence.counts.pool_wait else { return };
     latencies("transactions in the run", "pool_wait", (waits, waits.failed()), Role::Secondary, into);
     into.push(count("pool_timeouts", evidence.counts.failures_of(ErrorClass::PoolTimeout)));
@@ -53,7 +53,7 @@ fn pool(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// All connections, initial and by `reconnect`.
-fn connections(evidence: &Evidence<'_>, into: &mut Vec<Measurement>) {
+fn connections(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let connections = &evidence.counts.connections;
     if connections.made == 0 {
         return;
@@ -109,7 +109,7 @@ pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
 }
 
 /// Marks of how the load came.
-pub fn marks(evidence: &Evidence<'_>) -> Vec<Mark> {
+pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     let shortfall = shortfall(&evidence.counts).map(|detail| Mark { kind: MarkKind::Errors, detail });
     shortfall.into_iter().collect()
 }

@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::Rules;
 use crate::durations::Durations;
 use crate::error::{Failure, FailureKind};
-use crate::lag::Lag;
+use crate::lag::LoopLag;
 use crate::lane::{ErrorClass, OpError, SessionCounts, Transfer};
 use crate::recorder::KindCounts;
 use crate::stream::Asked;
@@ -56,7 +56,7 @@ pub struct LoadCounts {
     pub pool_wait: Option<Durations>,
     pub connections: Connections,
     /// Lateness of the loop.
-    pub lag: Lag,
+    pub lag: LoopLag,
     /// Of lanes in the measured part, if counted.
     pub kernel_entries: Option<u64>,
     /// If distinguished.

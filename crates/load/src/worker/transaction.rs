@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
-use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, Outcome, Submitted};
+use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, OpOutcome, Submitted};
 use crate::recorder::Inside;
 use crate::stream::{Asked, Next, Stream};
 
@@ -99,9 +99,9 @@ where
     }
 
     /// After reconnecting, successfully or not.
-    fn end_connecting(&mut self, client: usize, outcome: Outcome) {
+    fn end_connecting(&mut self, client: usize, outcome: OpOutcome) {
         self.now_ns = self.clock.now_ns();
-        if let Outcome::Failed(error) = outcome {
+        if let OpOutcome::Failed(error) = outcome {
             return self.end_unbegun(client, error);
         }
         let slot = &self.slots[client];
@@ -212,8 +212,8 @@ where
                 self.turned_away.push_back(client);
                 false
             }
-            Submitted::Done(Outcome::Ok) => self.receive(client),
-            Submitted::Done(Outcome::Failed(error)) => {
+            Submitted::Done(OpOutcome::Ok) => self.receive(client),
+            Submitted::Done(OpOutcome::Failed(error)) => {
                 self.now_ns = self.clock.now_ns();
                 self.fail(client, error);
                 false
@@ -246,12 +246,12 @@ where
                 }
             }
             (Stage::Connecting, outcome) => self.end_connecting(client, outcome),
-            (_, Outcome::Ok) => {
+            (_, OpOutcome::Ok) => {
                 if self.receive(client) {
                     self.advance(client);
                 }
             }
-            (_, Outcome::Failed(error)) => self.fail(client, error),
+            (_, OpOutcome::Failed(error)) => self.fail(client, error),
         }
     }
 
@@ -321,7 +321,7 @@ where
         // The open transaction, and its rollback.
         self.counts.asked_in_vain += Asked { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
         if error.class == ErrorClass::ConnectionLost {
-            return self.end_try(client, error, Outcome::Ok);
+            return self.end_try(client, error, OpOutcome::Ok);
         }
         let slot = &mut self.slots[client];
         match self.lane.recover(slot.connection) {
@@ -335,8 +335,8 @@ where
     }
 
     /// After recovery, successful or not: retries or ends the transaction.
-    fn end_try(&mut self, client: usize, error: OpError, recovered: Outcome) {
-        let is_tried_again = recovered == Outcome::Ok && self.may_retry(client, error.class);
+    fn end_try(&mut self, client: usize, error: OpError, recovered: OpOutcome) {
+        let is_tried_again = recovered == OpOutcome::Ok && self.may_retry(client, error.class);
         if is_tried_again && !self.has_ended() {
             let slot = &mut self.slots[client];
             slot.tries += 1;
@@ -355,7 +355,7 @@ where
             self.note_failed_kind(client);
             self.count_failure(error);
         }
-        if let Outcome::Failed(error) = recovered {
+        if let OpOutcome::Failed(error) = recovered {
             self.lose(error);
         }
         self.log_task(client, None);

@@ -6,7 +6,7 @@
 //! stays within the whole.
 
 use model::Role;
-use stats::Ratio;
+use stats::PairedRatio;
 
 use super::failures::SHARE_MARGIN;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
@@ -140,13 +140,13 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
 
 /// For the judge. Unpaired data have no spread between rounds: the equivalent one for as many rounds as the smaller
 /// side has runs stands in, so that "rounds needed" means runs per side.
-fn as_ratio(estimate: &Estimate) -> Ratio {
+fn as_ratio(estimate: &Estimate) -> PairedRatio {
     let n = f64::from(estimate.rounds.max(2));
     let from_interval = || {
         let half_width = (estimate.hi.ln() - estimate.lo.ln()) / 2.0;
         half_width * n.sqrt() / stats::special::student_t_quantile(f64::midpoint(1.0, estimate.level), n - 1.0)
     };
-    Ratio {
+    PairedRatio {
         ratio: estimate.ratio,
         lo: estimate.lo,
         hi: estimate.hi,

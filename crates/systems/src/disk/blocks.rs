@@ -4,7 +4,7 @@ use host::blocks::{BlockDone, BlockOp, BlockRing, Content};
 
 use families::disk::BlockRequest;
 use load::error::FailureKind;
-use load::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, Outcome, Submitted, Transfer, lost};
+use load::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, OpOutcome, Submitted, Transfer, lost};
 
 /// One in this many submissions is timed, which costs a kernel entry of its own.
 const SAMPLED: u64 = 64;
@@ -58,7 +58,7 @@ impl BlockLane {
         }
     }
 
-    fn outcome(&mut self, done: BlockDone) -> Outcome {
+    fn outcome(&mut self, done: BlockDone) -> OpOutcome {
         let request = self.slots.get(done.slot as usize).map_or(BlockRequest::Nothing, |slot| slot.request);
         let expected = if matches!(request, BlockRequest::Sync { .. }) { 0 } else { self.block_bytes };
         match done.result {
@@ -69,18 +69,18 @@ impl BlockLane {
                     BlockRequest::Sync { .. } => self.transfer.syncs += 1,
                     BlockRequest::Nothing => {}
                 }
-                Outcome::Ok
+                OpOutcome::Ok
             }
             Ok(bytes) => {
                 let what = if matches!(request, BlockRequest::Read { .. }) { "read" } else { "write" };
                 let message = format!("a {what} of {expected} bytes ended after {bytes}");
-                Outcome::Failed(OpError { class: ErrorClass::Statement, message })
+                OpOutcome::Failed(OpError { class: ErrorClass::Statement, message })
             }
             Err(number) => {
                 let cause = std::io::Error::from_raw_os_error(number);
                 let full = FailureKind::from(cause.kind()) == FailureKind::DiskFull;
                 let class = if full { ErrorClass::DiskFull } else { ErrorClass::Statement };
-                Outcome::Failed(OpError { class, message: cause.to_string() })
+                OpOutcome::Failed(OpError { class, message: cause.to_string() })
             }
         }
     }
@@ -93,7 +93,7 @@ impl Lane for BlockLane {
 
     fn submit(&mut self, client: usize, op: &BlockRequest) -> Submitted {
         let slot = client as u32;
-        let Some((file, operation)) = self.prepare(slot, *op) else { return Submitted::Done(Outcome::Ok) };
+        let Some((file, operation)) = self.prepare(slot, *op) else { return Submitted::Done(OpOutcome::Ok) };
         let now_ns = host::clock::now_ns();
         if let Some(state) = self.slots.get_mut(client) {
             state.request = *op;
@@ -102,7 +102,7 @@ impl Lane for BlockLane {
             }
         }
         if let Err(error) = self.ring.submit(slot, file, operation) {
-            return Submitted::Done(Outcome::Failed(lost(&error)));
+            return Submitted::Done(OpOutcome::Failed(lost(&error)));
         }
         if self.submitted.is_multiple_of(SAMPLED) {
             // A broken ring shows when nothing more is reaped.
@@ -132,8 +132,8 @@ impl Lane for BlockLane {
         self.done = done;
     }
 
-    fn recover(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Ok)
+    fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Ok)
     }
 
     fn instants_ns(&self, client: usize) -> (u64, u64) {

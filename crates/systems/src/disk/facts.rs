@@ -4,14 +4,14 @@ use host::disk::LayerKind;
 use model::{Durability, DurabilityTier, Facts, Nature};
 
 use super::lock;
-use super::place::Place;
+use super::place::DiskPlace;
 use crate::data_place::Keeping;
 
-pub(super) fn read(place: &Place, folder: &Path) -> Facts {
+pub(super) fn read(place: &DiskPlace, folder: &Path) -> Facts {
     let mut facts = Facts::default();
     facts.identity("server.product", "blocks");
     let (kind, version) = match place {
-        Place::Device(_) => ("device".to_owned(), Err("a device has no filesystem".to_owned())),
+        DiskPlace::Device(_) => ("device".to_owned(), Err("a device has no filesystem".to_owned())),
         _ => match host::disk::filesystem_of(folder) {
             Ok(filesystem) => {
                 let unit = filesystem.block_size_bytes.map(|bytes| format!("{}, blocks of {bytes}", filesystem.kind));
@@ -28,7 +28,7 @@ pub(super) fn read(place: &Place, folder: &Path) -> Facts {
         // A loop device's model is its image's name.
         let is_place = matches!(name.as_str(), "mount_point" | "source" | "device" | "device.model");
         let nature = match place {
-            Place::Volume { .. } if is_place => Nature::Passing,
+            DiskPlace::Volume { .. } if is_place => Nature::Passing,
             _ => fact.nature,
         };
         facts.insert(format!("data_directory.{name}"), fact.reading, nature);
@@ -43,8 +43,8 @@ pub(super) fn read(place: &Place, folder: &Path) -> Facts {
 }
 
 /// From the filesystem down to the disks, and the first one's sectors.
-fn devices(facts: &mut Facts, place: &Place, folder: &Path) {
-    let nature = if matches!(place, Place::Volume { .. }) { Nature::Passing } else { Nature::Identity };
+fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
+    let nature = if matches!(place, DiskPlace::Volume { .. }) { Nature::Passing } else { Nature::Identity };
     let words = |kind: LayerKind| match kind {
         LayerKind::Disk => "disk",
         LayerKind::Partition => "partition",
@@ -66,8 +66,8 @@ fn devices(facts: &mut Facts, place: &Place, folder: &Path) {
 }
 
 /// If étalon made one.
-fn volume(facts: &mut Facts, place: &Place) {
-    let Place::Volume { volume, .. } = place else { return };
+fn volume(facts: &mut Facts, place: &DiskPlace) {
+    let DiskPlace::Volume { volume, .. } = place else { return };
     let volume = lock(volume);
     let Some((volume, _)) = volume.as_deref() else { return };
     let spec = volume.spec();

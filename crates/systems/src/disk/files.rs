@@ -12,9 +12,9 @@ use host::scratch::Scratch;
 use host::target::{Flaw, Marker, MarkerState, Sound, Verdict};
 
 use super::failed;
-use super::place::Place;
+use super::place::DiskPlace;
 use crate::kept::claim_file;
-use families::dataset::{DataFile, Layout};
+use families::dataset::{DataFile, FileLayout};
 use families::disk::size_to_make;
 use families::permits::Permits;
 use families::system::Consent;
@@ -22,7 +22,7 @@ use load::counters::Devices;
 use load::error::{Failure, FailureKind};
 
 pub(super) struct Making<'a> {
-    pub(super) place: &'a Place,
+    pub(super) place: &'a DiskPlace,
     pub(super) consent: Consent,
     pub(super) permits: &'a Permits,
     pub(super) interrupt: &'a AtomicBool,
@@ -30,11 +30,11 @@ pub(super) struct Making<'a> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct File {
+pub(super) struct DiskFile {
     pub(super) path: PathBuf,
     pub(super) sound: Sound,
     whose: Whose,
-    layout: Layout,
+    layout: FileLayout,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ enum Whose {
 
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    known: BTreeMap<PathBuf, File>,
+    known: BTreeMap<PathBuf, DiskFile>,
     paths: Vec<(DataFile, PathBuf)>,
     current: Vec<PathBuf>,
     /// Under the files.
@@ -60,7 +60,7 @@ impl Files {
     pub(super) fn prepare(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
         let permitted = |file: &DataFile| match making.place {
             // A made volume is not in its image's folder.
-            Place::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
+            DiskPlace::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
             _ => making.permits.path(&path_of(file, making.place)),
         };
         let paths: Vec<PathBuf> = wanted.iter().map(permitted).collect::<Result<_, _>>()?;
@@ -95,7 +95,7 @@ impl Files {
 
     /// Other étalons would make the file anew, or load the same disk. A device is held by itself.
     fn claim(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
-        if matches!(making.place, Place::Device(_)) || self.claims.contains_key(path) {
+        if matches!(making.place, DiskPlace::Device(_)) || self.claims.contains_key(path) {
             return Ok(());
         }
         match claim_file(path) {
@@ -109,7 +109,7 @@ impl Files {
     }
 
     fn prepare_one(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
-        let is_another = |known: &File| {
+        let is_another = |known: &DiskFile| {
             let has_other_size = file.size_bytes.is_some_and(|bytes| bytes != known.sound.size_bytes);
             known.whose == Whose::Ours && (has_other_size || known.layout != file.layout)
         };
@@ -121,7 +121,7 @@ impl Files {
                 .and_then(|()| refuse_foreign(file, path, known.whose, making));
         }
         let whose = match making.place {
-            Place::Device(device) => {
+            DiskPlace::Device(device) => {
                 fill(device, file, making)?;
                 Whose::Foreign
             }
@@ -130,7 +130,9 @@ impl Files {
                 Whose::Ours
             }
             // Left by an earlier run: a name of étalon's with its mark.
-            Place::Folder { .. } | Place::Volume { .. } if file.name.is_none() && Marker::of(path).is_some() => {
+            DiskPlace::Folder { .. } | DiskPlace::Volume { .. }
+                if file.name.is_none() && Marker::of(path).is_some() =>
+            {
                 Whose::Ours
             }
             _ => Whose::Foreign,
@@ -138,13 +140,13 @@ impl Files {
         refuse_foreign(file, path, whose, making)?;
         let sound = verified(path, file.reach_bytes)?;
         let layout = file.layout;
-        self.known.insert(path.to_owned(), File { path: path.to_owned(), sound, whose, layout });
+        self.known.insert(path.to_owned(), DiskFile { path: path.to_owned(), sound, whose, layout });
         Ok(())
     }
 
     /// Refuses files that do not fit, before the first byte is written.
     fn demand_space(&self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
-        if matches!(making.place, Place::Device(_)) {
+        if matches!(making.place, DiskPlace::Device(_)) {
             return Ok(());
         }
         let to_make = wanted
@@ -153,8 +155,8 @@ impl Files {
             .filter(|(file, path)| !self.known.contains_key(*path) && is_to_be_made(file, path));
         // A fragmented file takes its size twice while it is made.
         let bytes_of = |file: &DataFile| match file.layout {
-            Layout::Fresh => size_to_make(file),
-            Layout::Fragmented { .. } => 2 * size_to_make(file),
+            FileLayout::Fresh => size_to_make(file),
+            FileLayout::Fragmented { .. } => 2 * size_to_make(file),
         };
         let needed: u64 = to_make.map(|(file, _)| bytes_of(file)).sum();
         let folder = making.place.folder();
@@ -169,7 +171,7 @@ impl Files {
         Ok(())
     }
 
-    pub(super) fn of(&self, wanted: &[DataFile]) -> Result<Vec<File>, Failure> {
+    pub(super) fn of(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
         let find = |file: &DataFile| {
             let (_, path) = self.paths.iter().find(|(known, _)| known == file)?;
             self.known.get(path).cloned()
@@ -246,16 +248,16 @@ fn inside(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Fa
     }
 }
 
-fn path_of(file: &DataFile, place: &Place) -> PathBuf {
+fn path_of(file: &DataFile, place: &DiskPlace) -> PathBuf {
     match (&file.name, place) {
-        (_, Place::Device(device)) => device.path.clone(),
+        (_, DiskPlace::Device(device)) => device.path.clone(),
         (Some(name), _) => place.folder().join(name),
-        (None, Place::File { path, .. }) => path.clone(),
+        (None, DiskPlace::File { path, .. }) => path.clone(),
         (None, _) => {
             let size = size_to_make(file) >> 20;
             let name = match file.layout {
-                Layout::Fresh => format!("etalon-{size}m.dat"),
-                Layout::Fragmented { piece_bytes } => format!("etalon-{size}m-in-{}k.dat", piece_bytes >> 10),
+                FileLayout::Fresh => format!("etalon-{size}m.dat"),
+                FileLayout::Fragmented { piece_bytes } => format!("etalon-{size}m-in-{}k.dat", piece_bytes >> 10),
             };
             place.folder().join(name)
         }
@@ -279,8 +281,8 @@ fn make(file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure
     making.scratch.claim_file(path).map_err(|error| failed(&tried, error))?;
     let go_on = &mut |_| going_on(making.interrupt);
     let made = match file.layout {
-        Layout::Fresh => host::target::make(path, size_bytes, go_on),
-        Layout::Fragmented { piece_bytes } => {
+        FileLayout::Fresh => host::target::make(path, size_bytes, go_on),
+        FileLayout::Fragmented { piece_bytes } => {
             host::target::make_fragmented(path, size_bytes, piece_bytes, go_on).map(|_| ())
         }
     };
@@ -310,7 +312,7 @@ fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Fa
 fn refuse_foreign(file: &DataFile, path: &Path, whose: Whose, making: &Making<'_>) -> Result<(), Failure> {
     let is_asked = file.access == Access::ReadWrite && whose == Whose::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
-        || matches!(making.place, Place::Device(_))
+        || matches!(making.place, DiskPlace::Device(_))
         || Marker::of(path).is_some();
     if !is_asked || is_allowed {
         return Ok(());

@@ -2,9 +2,9 @@ use host::affinity;
 use host::blocks::{Access, BlockFile, OpenError};
 
 use super::DiskSystem;
-use super::files::File;
+use super::files::DiskFile;
 use crate::disk::blocks::BlockLane;
-use families::disk::{Affinity, BlockLoad, BlockStream, Cursors};
+use families::disk::{BlockLoad, BlockStream, Cursors, ThreadAffinity};
 use load::clock::RealClock;
 use load::error::{Failure, FailureKind};
 use load::lane::Helpers;
@@ -18,7 +18,7 @@ pub(super) fn drive(
     system: &DiskSystem,
     load: &BlockLoad,
     cursors: &Cursors,
-    files: &[File],
+    files: &[DiskFile],
     context: WorkerContext<'_>,
 ) -> Result<LoadCounts, Failure> {
     let thread = context.clients.start / load.clients_per_thread().max(1);
@@ -42,7 +42,7 @@ pub(super) fn drive(
     worker::run(lane, &stream, &RealClock, context)
 }
 
-fn open(file: &File, load: &BlockLoad) -> Result<BlockFile, Failure> {
+fn open(file: &DiskFile, load: &BlockLoad) -> Result<BlockFile, Failure> {
     let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
     let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
     let explain = |error: OpenError| match &error {
@@ -64,11 +64,11 @@ fn bind(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
     };
     let in_turn = |cores: &[usize]| cores.get(thread as usize % cores.len().max(1)).copied().into_iter().collect();
     let cores: Vec<usize> = match &load.affinity {
-        Affinity::Free => Vec::new(),
-        Affinity::Spread => in_turn(&affinity::allowed_cores().map_err(refused)?),
-        Affinity::InTurn(cores) => in_turn(cores),
-        Affinity::Among(cores) => cores.clone(),
-        Affinity::ByPool(pools) => pools.get(load.pool(thread) as usize).cloned().unwrap_or_default(),
+        ThreadAffinity::Free => Vec::new(),
+        ThreadAffinity::Spread => in_turn(&affinity::allowed_cores().map_err(refused)?),
+        ThreadAffinity::InTurn(cores) => in_turn(cores),
+        ThreadAffinity::Among(cores) => cores.clone(),
+        ThreadAffinity::ByPool(pools) => pools.get(load.pool(thread) as usize).cloned().unwrap_or_default(),
     };
     if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(refused) }
 }

@@ -27,9 +27,9 @@ use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
 use load::worker::{LoadCounts, WorkerContext};
 
-use self::files::{File, Files};
-use self::place::Place;
-use self::settings::Settings;
+use self::files::{DiskFile, Files};
+use self::place::DiskPlace;
+use self::settings::DiskSettings;
 
 pub struct Disk;
 
@@ -65,8 +65,8 @@ impl Engine for Disk {
 
 /// A folder, file, volume or device.
 struct DiskSystem {
-    place: Place,
-    settings: Settings,
+    place: DiskPlace,
+    settings: DiskSettings,
     consent: Consent,
     /// For the files' paths.
     permits: Permits,
@@ -101,10 +101,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DiskSystem {
     fn open(request: &OpenRequest) -> Result<DiskSystem, Failure> {
-        let settings = Settings::of(request)?;
+        let settings = DiskSettings::of(request)?;
         let scratch = Scratch::new("disk", request.scratch_base.as_deref())
             .map_err(|error| failed("note what is made", error))?;
-        let place = Place::open(request)?;
+        let place = DiskPlace::open(request)?;
         let mut system = DiskSystem {
             place,
             reactor: String::new(),
@@ -128,7 +128,7 @@ impl DiskSystem {
         block_bytes: u32,
         files: Vec<std::fs::File>,
     ) -> Result<host::blocks::BlockRing, Failure> {
-        let Settings { form, polling, batch } = self.settings;
+        let DiskSettings { form, polling, batch } = self.settings;
         let options = RingOptions { form, polling, batch, ..RingOptions::new(depth, block_bytes) };
         host::blocks::BlockRing::new(&options, files).map_err(|error| {
             let failure = Failure::new(FailureKind::Unsupported, "read and write blocks", error);
@@ -204,7 +204,7 @@ impl System for DiskSystem {
             let cause = "files of blocks answer no statements";
             return Err(Failure::new(FailureKind::Unsupported, "carry the load", cause));
         };
-        let files: Vec<File> = lock(&self.files).of(&load.files)?;
+        let files: Vec<DiskFile> = lock(&self.files).of(&load.files)?;
         lane::drive(self, load, cursors, &files, context)
     }
 

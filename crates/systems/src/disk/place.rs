@@ -16,7 +16,7 @@ use families::system::OpenRequest;
 use load::error::{Failure, FailureKind};
 
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum DiskPlace {
     /// `made`: folders made by étalon, the innermost first.
     Folder { path: PathBuf, made: Vec<PathBuf> },
     /// Made if missing.
@@ -65,23 +65,23 @@ pub(super) fn would_drop(path: &Path) -> String {
     }
 }
 
-impl Place {
-    pub(super) fn open(request: &OpenRequest) -> Result<Place, Failure> {
+impl DiskPlace {
+    pub(super) fn open(request: &OpenRequest) -> Result<DiskPlace, Failure> {
         if let Some(volume) = &request.system.volume {
-            return Place::make_volume(volume, request);
+            return DiskPlace::make_volume(volume, request);
         }
         let path = request.permits.path(&named(request.system)?)?;
         if host::target::is_device(&path) {
-            return Place::claim(&path, &request.forfeited);
+            return DiskPlace::claim(&path, &request.forfeited);
         }
         let folder = folder_of(&path);
         let made = make_folders(&folder)?;
         // Checked again, now that it exists.
         request.permits.path(&folder)?;
-        Ok(if is_folder(&path) { Place::Folder { path, made } } else { Place::File { path, made } })
+        Ok(if is_folder(&path) { DiskPlace::Folder { path, made } } else { DiskPlace::File { path, made } })
     }
 
-    fn claim(path: &Path, forfeited: &[PathBuf]) -> Result<Place, Failure> {
+    fn claim(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
         let same = |named: &&PathBuf| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok();
         let consent = forfeited.iter().find(same).or(forfeited.first());
         let claimed = RawDevice::claim(path, consent.map(PathBuf::as_path));
@@ -95,10 +95,10 @@ impl Place {
                 )),
             }
         })?;
-        Ok(Place::Device(device))
+        Ok(DiskPlace::Device(device))
     }
 
-    fn make_volume(volume: &model::VolumePlan, request: &OpenRequest) -> Result<Place, Failure> {
+    fn make_volume(volume: &model::VolumePlan, request: &OpenRequest) -> Result<DiskPlace, Failure> {
         let tried = format!("make the volume of system `{}`", request.system.name);
         let fs = VolumeFs::named(&volume.fs)
             .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, format!("`{}` is not known", volume.fs)))?;
@@ -128,39 +128,41 @@ impl Place {
             }
         })?;
         let path = made_volume.path().to_owned();
-        Ok(Place::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
+        Ok(DiskPlace::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
     }
 
     pub(super) fn folder(&self) -> PathBuf {
         match self {
-            Place::Folder { path, .. } | Place::Volume { path, .. } => path.clone(),
-            Place::File { path, .. } => parent(path).to_owned(),
-            Place::Device(device) => device.path.clone(),
+            DiskPlace::Folder { path, .. } | DiskPlace::Volume { path, .. } => path.clone(),
+            DiskPlace::File { path, .. } => parent(path).to_owned(),
+            DiskPlace::Device(device) => device.path.clone(),
         }
     }
 
     /// Folders or volume made by étalon, without their files.
     pub(super) fn remove(&self) -> Result<(), Failure> {
         match self {
-            Place::Folder { made, .. } | Place::File { made, .. } => remove_folders(made),
-            Place::Volume { volume, made, .. } => {
+            DiskPlace::Folder { made, .. } | DiskPlace::File { made, .. } => remove_folders(made),
+            DiskPlace::Volume { volume, made, .. } => {
                 if let Some((volume, _claim)) = lock(volume).take().map(|held| *held) {
                     volume.remove().map_err(|error| failed("remove the volume", error))?;
                 }
                 remove_folders(made);
             }
-            Place::Device(_) => {}
+            DiskPlace::Device(_) => {}
         }
         Ok(())
     }
 }
 
-impl Drop for Place {
+impl Drop for DiskPlace {
     /// By now other systems' files are gone from these folders, too.
     fn drop(&mut self) {
         match self {
-            Place::Folder { made, .. } | Place::File { made, .. } | Place::Volume { made, .. } => remove_folders(made),
-            Place::Device(_) => {}
+            DiskPlace::Folder { made, .. } | DiskPlace::File { made, .. } | DiskPlace::Volume { made, .. } => {
+                remove_folders(made)
+            }
+            DiskPlace::Device(_) => {}
         }
     }
 }

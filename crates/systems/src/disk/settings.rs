@@ -16,20 +16,20 @@ const POLLINGS: [(&str, Polling); 3] =
 
 /// How operations run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct DiskSettings {
     pub(super) form: Form,
     pub(super) polling: Polling,
     pub(super) batch: u32,
 }
 
-impl Settings {
-    pub(super) fn of(request: &OpenRequest) -> Result<Settings, Failure> {
+impl DiskSettings {
+    pub(super) fn of(request: &OpenRequest) -> Result<DiskSettings, Failure> {
         let form = match request.reactor {
             Choice::Auto => Form::Auto,
             Choice::Ring => Form::Ring,
             Choice::Poller => Form::Blocking,
         };
-        let mut settings = Settings { form, polling: Polling::Interrupts, batch: 1 };
+        let mut settings = DiskSettings { form, polling: Polling::Interrupts, batch: 1 };
         for (name, value) in &request.system.settings {
             match (name.as_str(), value) {
                 ("io", value) => settings.form = word(name, value, &FORMS)?,

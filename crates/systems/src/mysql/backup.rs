@@ -9,12 +9,12 @@ use super::programs::Product;
 use super::url::{Address, Place};
 use super::{MySqlSystem, SCHEMA};
 use crate::server::restored;
-use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Restored, Taken};
+use families::backup::backups::{BackupLayout, BackupRequest, Backups, Compressor, Restored, TakenBackup};
 use families::backup::codec::{Codec, Decoder};
 use families::backup::meter::Meter;
 use families::backup::place::chown_tree;
-use families::backup::sink::{Sink, io_failure};
-use families::backup::tool::{self, Tool};
+use families::backup::sink::{BackupSink, io_failure};
+use families::backup::tool::{self, ToolCall};
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
 
@@ -84,38 +84,42 @@ impl MySqlBackups<'_> {
         &self,
         backup: &Path,
         request: &BackupRequest<'_>,
-    ) -> Result<families::backup::sink::Written, Failure> {
+    ) -> Result<families::backup::sink::WrittenBackup, Failure> {
         let data = self.system.private().map(|private| private.data()).transpose()?.unwrap_or_default();
         let mut datadir = OsString::from("--datadir=");
         datadir.push(&data);
         let mut folder = OsString::from("--target-dir=");
         folder.push(request.work);
-        let call = Tool::new(backup, request.work)
+        let call = ToolCall::new(backup, request.work)
             .args(["--no-defaults", "--backup", "--stream=mbstream"])
             .args(login(backup, &self.system.endpoint.address)?)
             .args([datadir, folder]);
         let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
-        let mut sink = Sink::new(request, "backup.mbstream", request.own_compression())?.limited();
+        let mut sink = BackupSink::new(request, "backup.mbstream", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what mariadb-backup sends"))?;
         sink.finish()
     }
 
-    fn take_dump(&self, dump: &Path, request: &BackupRequest<'_>) -> Result<families::backup::sink::Written, Failure> {
-        let call = Tool::new(dump, request.work)
+    fn take_dump(
+        &self,
+        dump: &Path,
+        request: &BackupRequest<'_>,
+    ) -> Result<families::backup::sink::WrittenBackup, Failure> {
+        let call = ToolCall::new(dump, request.work)
             .args(["--no-defaults"])
             .args(login(dump, &self.system.endpoint.address)?)
             .args(["--single-transaction", "--quick", "--skip-comments", "--databases", SCHEMA]);
         let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
         let call = call.held(request.bounds);
-        let mut sink = Sink::new(request, "backup.sql", request.own_compression())?.limited();
+        let mut sink = BackupSink::new(request, "backup.sql", request.own_compression())?.limited();
         call.run_out(&mut |out| sink.copy(out, "what the dump writes"))?;
         sink.finish()
     }
 
     fn restore_files(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<RestoredServer, Failure> {
@@ -129,7 +133,7 @@ impl MySqlBackups<'_> {
         let data = private.data()?;
         let mut from = decoder(taken, request)?;
         meter.part("extract", || {
-            let call = Tool::new(&stream, request.work).args(["-x", "-C"]).args([data.as_os_str()]);
+            let call = ToolCall::new(&stream, request.work).args(["-x", "-C"]).args([data.as_os_str()]);
             call.run_in(&mut from, request.interrupt)
         })?;
         meter.source_bytes = Some(from.bytes);
@@ -137,7 +141,7 @@ impl MySqlBackups<'_> {
         let mut folder = OsString::from("--target-dir=");
         folder.push(&data);
         meter.part("prepare", || {
-            Tool::new(&backup, request.work).args(["--prepare".into(), folder]).run(request.interrupt)
+            ToolCall::new(&backup, request.work).args(["--prepare".into(), folder]).run(request.interrupt)
         })?;
         if let Some(user) = private.user() {
             chown_tree(&data, user).map_err(|error| io_failure("give the restored files to the server", &error))?;
@@ -148,7 +152,7 @@ impl MySqlBackups<'_> {
 
     fn restore_dump(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<RestoredServer, Failure> {
@@ -167,7 +171,7 @@ impl MySqlBackups<'_> {
         let mut from = decoder(taken, request)?;
         meter.part("load", || {
             // Restored lines are data: no client commands, no local files.
-            let call = Tool::new(&client, request.work)
+            let call = ToolCall::new(&client, request.work)
                 .args(["--no-defaults", "--binary-mode", "--local-infile=0"])
                 .args(login(&client, &endpoint.address)?)
                 .env("MYSQL_PWD", endpoint.address.password.as_deref());
@@ -179,7 +183,7 @@ impl MySqlBackups<'_> {
     }
 }
 
-fn decoder(taken: &Taken, request: &BackupRequest<'_>) -> Result<Decoder, Failure> {
+fn decoder(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<Decoder, Failure> {
     let tried = format!("read the backup {}", taken.file.display());
     let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;
     let from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
@@ -227,16 +231,16 @@ impl Backups for MySqlBackups<'_> {
         vec![(name, version)]
     }
 
-    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let (method, programs, note) = self.choose(request.method)?;
         let (written, layout) = match &programs {
             Programs::Files { backup, .. } => {
-                (meter.part("stream", || self.take_files(backup, request))?, Layout::Xbstream)
+                (meter.part("stream", || self.take_files(backup, request))?, BackupLayout::Xbstream)
             }
-            Programs::Dump { dump, .. } => (meter.part("stream", || self.take_dump(dump, request))?, Layout::Sql),
+            Programs::Dump { dump, .. } => (meter.part("stream", || self.take_dump(dump, request))?, BackupLayout::Sql),
         };
         let notes = note.into_iter().collect();
-        Ok(Taken {
+        Ok(TakenBackup {
             method,
             file: written.path,
             compression: request.own_compression(),
@@ -249,12 +253,12 @@ impl Backups for MySqlBackups<'_> {
 
     fn restore(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
         let restored = match taken.layout {
-            Layout::Xbstream => self.restore_files(taken, request, meter)?,
+            BackupLayout::Xbstream => self.restore_files(taken, request, meter)?,
             _ => self.restore_dump(taken, request, meter)?,
         };
         Ok(Box::new(restored))

@@ -11,7 +11,7 @@ use super::connect::Endpoint;
 use super::dialect::quoted;
 use super::session::variables;
 use crate::mysql::lane::{AskError, Client};
-use crate::server::counted::{Counting, Question};
+use crate::server::counted::{Counting, CountsQuery};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
 use load::counters::Counters;
@@ -50,7 +50,7 @@ const COUNTERS: &[Source] = &[
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
-pub(super) fn of_session(flavor: Flavor) -> Question {
+pub(super) fn of_session(flavor: Flavor) -> CountsQuery {
     macro_rules! asked_of {
         ($table:literal) => {
             concat!(
@@ -65,7 +65,7 @@ pub(super) fn of_session(flavor: Flavor) -> Question {
         Flavor::MariaDb => asked_of!("information_schema.SESSION_STATUS"),
         Flavor::MySql => asked_of!("performance_schema.session_status"),
     };
-    Question { sql, columns: &[Counting::Statements, Counting::Commits] }
+    CountsQuery { sql, columns: &[Counting::Statements, Counting::Commits] }
 }
 
 const NO_COMMITS: &str = "the server counts the statement COMMIT (`commit_statements`), and nothing for a statement that \

@@ -6,8 +6,8 @@
 
 use model::DurabilityTier::{Delayed, Durable, Memory, Unsafe};
 
+use crate::durability::DurabilityRule;
 use crate::durability::Is::{NoneOf, OneOf};
-use crate::durability::Rule;
 
 /// Settings behind the durability.
 pub(super) const LISTED: &[&str] = &[
@@ -20,44 +20,44 @@ pub(super) const LISTED: &[&str] = &[
 ];
 
 /// The first matching row counts. `engine` is the tables'; `innodb_redo_log_enabled` is a status variable.
-pub(super) const TABLE: &[Rule] = &[
-    Rule { when: &[("engine", OneOf(&["memory"]))], tier: Memory, why: "the tables are in memory" },
-    Rule {
+pub(super) const TABLE: &[DurabilityRule] = &[
+    DurabilityRule { when: &[("engine", OneOf(&["memory"]))], tier: Memory, why: "the tables are in memory" },
+    DurabilityRule {
         when: &[("engine", OneOf(&["aria", "csv", "myisam"]))],
         tier: Unsafe,
         why: "it has no transactions: a crash of the server can leave a half of one",
     },
-    Rule {
+    DurabilityRule {
         when: &[("engine", NoneOf(&["innodb"]))],
         tier: Unsafe,
         why: "the engine's tables promise nothing that étalon knows of",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_redo_log_enabled", OneOf(&["off"]))],
         tier: Unsafe,
         why: "there is no redo log (`ALTER INSTANCE DISABLE INNODB REDO_LOG`): after a crash the server does not start",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_flush_method", OneOf(&["nosync", "littlesync"]))],
         tier: Unsafe,
         why: "files are not synced, or not always: a power cut can corrupt the database",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_doublewrite", OneOf(&["off", "0", "false", "detect_only"]))],
         tier: Unsafe,
         why: "a page that a power cut tears cannot be mended from the log",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_flush_log_at_trx_commit", OneOf(&["0"]))],
         tier: Delayed,
         why: "the log is written and synced once a second: even a crash of the server loses commits",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_flush_log_at_trx_commit", OneOf(&["2"]))],
         tier: Delayed,
         why: "the log is written at each commit, and synced once a second",
     },
-    Rule {
+    DurabilityRule {
         when: &[
             ("log_bin", OneOf(&["on", "1"])),
             ("sql_log_bin", NoneOf(&["off", "0"])),
@@ -66,17 +66,17 @@ pub(super) const TABLE: &[Rule] = &[
         tier: Delayed,
         why: "a commit that the binary log lost is rolled back by the recovery",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_flush_method", OneOf(&["o_direct_no_fsync"]))],
         tier: Durable,
         why: "data files are not always synced, and a power cut loses what is in a volatile cache of a device other than the log's",
     },
-    Rule {
+    DurabilityRule {
         when: &[("innodb_doublewrite", OneOf(&["fast"]))],
         tier: Durable,
         why: "data files are not synced, and a power cut loses what is in a volatile cache of a device other than the log's",
     },
-    Rule { when: &[], tier: Durable, why: "" },
+    DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
 #[cfg(test)]

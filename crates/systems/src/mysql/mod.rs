@@ -29,9 +29,9 @@ use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::mysql::lane::{Client, Spoken};
-use crate::owner::Owner;
+use crate::owner::TableOwner;
 use crate::server;
-use crate::server::counted::Question;
+use crate::server::counted::CountsQuery;
 use crate::server::system::{self, Purpose, Server, ServerSystem};
 use claim::Claim;
 use connect::Endpoint;
@@ -121,12 +121,12 @@ impl Server for MySqlServer {
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
-            counters::refuse_unfit(client, endpoint, owner != Owner::Nobody)?;
+            counters::refuse_unfit(client, endpoint, owner != TableOwner::Nobody)?;
         }
         Ok(MySqlServer { checkpoint: counters::checkpoint(client)? })
     }
 
-    fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<Question>), Failure> {
+    fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
         server::dialogue::refuse_pipeline("MySQL", program)?;
         let flavor = system.ask(|client| Ok(client.protocol.session.flavor))?;
         let question = counters::of_session(flavor);

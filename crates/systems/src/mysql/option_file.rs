@@ -11,7 +11,7 @@ const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
 
 /// For clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Options {
+pub(super) struct OptionFile {
     /// Names with dashes.
     pub(super) values: BTreeMap<String, String>,
     /// Why the file, or its password, was not used.
@@ -20,16 +20,16 @@ pub(super) struct Options {
 }
 
 /// From the user's home folder.
-pub(super) fn read(environment: Environment<'_>) -> Options {
-    let Some(home) = environment("HOME") else { return Options::default() };
+pub(super) fn read(environment: Environment<'_>) -> OptionFile {
+    let Some(home) = environment("HOME") else { return OptionFile::default() };
     let file = Path::new(&home).join(".my.cnf");
     if !file.is_file() {
-        return Options::default();
+        return OptionFile::default();
     }
     let mut options = match fs::read(&file) {
-        Ok(bytes) => Options { values: parse(&String::from_utf8_lossy(&bytes)), ..Options::default() },
+        Ok(bytes) => OptionFile { values: parse(&String::from_utf8_lossy(&bytes)), ..OptionFile::default() },
         Err(error) => {
-            Options { ignored: Some(format!("{} cannot be read: {error}", file.display())), ..Options::default() }
+            OptionFile { ignored: Some(format!("{} cannot be read: {error}", file.display())), ..OptionFile::default() }
         }
     };
     // A password that others can read is ignored, so that its owner notices.
@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(options.values.get("password"), None);
         assert_eq!(options.values.get("user").map(String::as_str), Some("me"));
         assert!(options.ignored.unwrap().contains("chmod 0600"));
-        assert_eq!(read(&|_| None), Options::default());
+        assert_eq!(read(&|_| None), OptionFile::default());
     }
 }

@@ -17,7 +17,7 @@ use super::session;
 use super::url::{Address, Place};
 use crate::mysql::lane::Client;
 use crate::server::private::{
-    self, Folders, Habits, Recipe, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
+    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, joined, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, tried, unknown};
 use crate::server::system::Purpose;
@@ -84,7 +84,7 @@ const VARIABLES: [&str; 8] = [
 ];
 
 const HABITS: Habits = Habits {
-    words: Words { is_full, last: last_words, lingers: |_| false },
+    words: ServerLogWords { is_full, last: last_words, lingers: |_| false },
     patience: Duration::from_secs(90),
     stop: StopSignal::Terminate,
     end: StopSignal::Kill,

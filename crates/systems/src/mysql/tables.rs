@@ -3,7 +3,7 @@
 use super::SCHEMA;
 use super::dialect::{MySqlDialect, literal, quoted};
 use crate::mysql::lane::{AskError, Client};
-use crate::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
+use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::failure;
 use crate::server::{pieces, write_values};
 use families::dataset::{Dataset, Dialect, Table};
@@ -15,18 +15,18 @@ use load::error::{Failure, FailureKind};
 const INSERT_BYTES: usize = 1 << 20;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
 
-pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
+pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
     let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
     let there = format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{SCHEMA}'");
     if client.one(&there).map_err(asked)? == "0" {
-        return Ok(Owner::Nobody);
+        return Ok(TableOwner::Nobody);
     }
     let marker = format!(
         "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = \
          '{MARKER_TABLE}'"
     );
-    let owner = Owner::of_marker(&client.one(&marker).map_err(asked)?);
-    if owner != Owner::SomebodyElse {
+    let owner = TableOwner::of_marker(&client.one(&marker).map_err(asked)?);
+    if owner != TableOwner::SomebodyElse {
         return Ok(owner);
     }
     let things = format!(
@@ -34,17 +34,17 @@ pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
          (SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = '{SCHEMA}') + \
          (SELECT COUNT(*) FROM information_schema.events WHERE event_schema = '{SCHEMA}')"
     );
-    Ok(if client.one(&things).map_err(asked)? == "0" { Owner::Given } else { Owner::SomebodyElse })
+    Ok(if client.one(&things).map_err(asked)? == "0" { TableOwner::Given } else { TableOwner::SomebodyElse })
 }
 
 /// Unless the user agreed.
-pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
+pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
     owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
 /// Recreates the database and its tables. It must be étalon's, nobody's, or given up.
-pub(super) fn load(client: &mut Client, data: &Dataset, owner: Owner) -> Result<(), Failure> {
+pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Result<(), Failure> {
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     let mut fill = || -> Result<(), LoadError> {
         make_room(client, owner)?;
@@ -95,13 +95,13 @@ fn explain(tried: &str, error: &AskError) -> Failure {
 }
 
 /// Leaves only the marker.
-fn make_room(client: &mut Client, owner: Owner) -> Result<(), AskError> {
+fn make_room(client: &mut Client, owner: TableOwner) -> Result<(), AskError> {
     let marker = match owner {
-        Owner::Given | Owner::Guest => {
+        TableOwner::Given | TableOwner::Guest => {
             drop_tables(client)?;
             format!("{MARKER}{GIVEN}")
         }
-        Owner::Nobody | Owner::Etalon | Owner::SomebodyElse => {
+        TableOwner::Nobody | TableOwner::Etalon | TableOwner::SomebodyElse => {
             client.execute(&format!("DROP DATABASE IF EXISTS {SCHEMA}"))?;
             client.execute(&format!("CREATE DATABASE {SCHEMA}"))?;
             MARKER.to_owned()
@@ -177,9 +177,9 @@ fn analyze(client: &mut Client, table: &Table) -> Result<(), LoadError> {
 /// The database, or only its tables if it was given.
 pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
     let removed = match owner(client)? {
-        Owner::Nobody | Owner::Given | Owner::SomebodyElse => Ok(()),
-        Owner::Etalon => client.execute(&format!("DROP DATABASE {SCHEMA}")),
-        Owner::Guest => drop_tables(client),
+        TableOwner::Nobody | TableOwner::Given | TableOwner::SomebodyElse => Ok(()),
+        TableOwner::Etalon => client.execute(&format!("DROP DATABASE {SCHEMA}")),
+        TableOwner::Guest => drop_tables(client),
     };
     removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustls::{ClientConfig, SupportedProtocolVersion};
 
 use super::url::wrong;
-use crate::server::tls::{Check, Identity, ModeNames, Roots, TlsMode, Wanted, lists_in};
+use crate::server::tls::{CertificateCheck, ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
 use crate::server::url::Given;
 use load::error::{Failure, FailureKind};
 
@@ -43,7 +43,7 @@ pub(super) struct TlsOptions {
     pub(super) mode: TlsMode,
     roots: Option<PathBuf>,
     revoked: Vec<PathBuf>,
-    identity: Option<Identity>,
+    identity: Option<ClientIdentity>,
     versions: Vec<&'static SupportedProtocolVersion>,
     /// For MySQL's own programs, without the mode.
     said: Vec<(&'static str, String)>,
@@ -131,7 +131,7 @@ impl TlsOptions {
             // Like MariaDB's clients: both may be in one file.
             (Some(certificate), key) => {
                 let key = key.unwrap_or_else(|| certificate.clone());
-                Some(Identity { certificate, key, password: None })
+                Some(ClientIdentity { certificate, key, password: None })
             }
         };
         let files = OPTIONS.iter().filter(|name| !WAYS.contains(name));
@@ -141,7 +141,7 @@ impl TlsOptions {
 
     /// A connection without TLS is acceptable as a fallback. Not if its certificate was to be verified.
     pub(super) fn can_do_without(&self) -> bool {
-        self.mode == TlsMode::Prefer && self.mode.check(self.roots.is_some()) == Check::Nothing
+        self.mode == TlsMode::Prefer && self.mode.check(self.roots.is_some()) == CertificateCheck::Nothing
     }
 
     /// `None` if never encrypted.
@@ -150,11 +150,11 @@ impl TlsOptions {
             return Ok(None);
         }
         let roots = self.roots.clone().map_or(Roots::System, Roots::File);
-        let wanted = Wanted {
+        let wanted = TlsWanted {
             revoked: &self.revoked,
             identity: self.identity.as_ref(),
             versions: &self.versions,
-            ..Wanted::new(self.mode.check(self.roots.is_some()), &roots, "ssl-ca")
+            ..TlsWanted::new(self.mode.check(self.roots.is_some()), &roots, "ssl-ca")
         };
         wanted.client_config().map(Some)
     }

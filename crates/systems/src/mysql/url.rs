@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::option_file;
 use super::tls::{self, TlsOptions, truth};
-use crate::server::url::{self, Environment, Form, Given, PasswordSource, authority, os_user};
+use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
 use crate::server::{LOOPBACK, is_this_host};
 use families::permits::Permits;
 use load::error::Failure;
@@ -59,7 +59,7 @@ pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
 }
 
 impl url::Address for Address {
-    const FORM: Form = Form {
+    const FORM: UrlSyntax = UrlSyntax {
         product: "MySQL",
         schemes: ["mysql", "mariadb"],
         before_port: &[':'],

@@ -12,12 +12,12 @@ use super::programs::Programs;
 use crate::postgres::lane::CopyError;
 use crate::server::refusal::failure;
 use crate::server::restored;
-use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Restored, Scope, Taken};
+use families::backup::backups::{BackupLayout, BackupRequest, BackupScope, Backups, Compressor, Restored, TakenBackup};
 use families::backup::codec::{Codec, Compression, Decoder};
 use families::backup::meter::Meter;
 use families::backup::place::unpack_tar;
-use families::backup::sink::{Sink, io_failure};
-use families::backup::tool::{self, Tool};
+use families::backup::sink::{BackupSink, io_failure};
+use families::backup::tool::{self, ToolCall};
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
 
@@ -61,7 +61,7 @@ impl PostgresBackups<'_> {
             // Restoring would run, on this host, whatever the server contains.
             self.system.permits.foreign_restore(tried)?;
         }
-        if self.system.private().is_none() && request.scope == Scope::OwnDatabase {
+        if self.system.private().is_none() && request.scope == BackupScope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
             return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
                 "`whole_server = true` in the benchmark, or `--set 'benchmarks.*.whole_server=true'`, allows it; the \
@@ -107,7 +107,7 @@ impl PostgresBackups<'_> {
     }
 
     /// `BASE_BACKUP`.
-    fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+    fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = "take a base backup";
         let mut endpoint = self.system.endpoint.clone();
         endpoint.startup = Some(("replication", "true"));
@@ -132,11 +132,11 @@ impl PostgresBackups<'_> {
             Compressor::Server => request.compression,
             _ => request.own_compression(),
         };
-        Ok(Taken {
+        Ok(TakenBackup {
             method: BASE_BACKUP,
             file: written.path,
             compression,
-            layout: Layout::Tar,
+            layout: BackupLayout::Tar,
             compressor_cpu_s: written.compressor_cpu_s,
             notes: Vec::new(),
             served: None,
@@ -162,7 +162,7 @@ impl PostgresBackups<'_> {
     }
 
     /// By the program.
-    fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+    fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let program = self.program()?;
         let address = &self.system.endpoint.address;
         let compression = request.compression;
@@ -178,17 +178,17 @@ impl PostgresBackups<'_> {
         args.extend(["-w", "-Ft", "-X", "fetch", "-c", "fast", "-l", LABEL].map(str::to_owned));
         args.push(format!("--compress={wanted}"));
         args.extend(max_rate_kb_s(request).map(|rate| format!("--max-rate={rate}")));
-        let mut call = Tool::new(&program, request.work).args(args).env("PGPASSWORD", address.password.as_deref());
+        let mut call = ToolCall::new(&program, request.work).args(args).env("PGPASSWORD", address.password.as_deref());
         for (name, value) in address.variables()? {
             call = call.env(name, Some(&value));
         }
         // These would lead it to another server.
-        let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, Tool::without_env);
-        let mut taken = Taken {
+        let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, ToolCall::without_env);
+        let mut taken = TakenBackup {
             method: PG_BASEBACKUP,
             file: request.folder.join(format!("base.tar{}", compression.ending())),
             compression,
-            layout: Layout::Tar,
+            layout: BackupLayout::Tar,
             compressor_cpu_s: 0.0,
             notes: Vec::new(),
             served: None,
@@ -200,7 +200,7 @@ impl PostgresBackups<'_> {
         }
         let call = call.args(["-D", "-"]);
         let written = meter.part("stream", || {
-            let mut sink = Sink::new(request, "base.tar", own)?;
+            let mut sink = BackupSink::new(request, "base.tar", own)?;
             call.run_out(&mut |out| sink.copy(out, "what pg_basebackup sends"))?;
             sink.finish()
         })?;
@@ -212,8 +212,8 @@ impl PostgresBackups<'_> {
 
 struct Stream<'a> {
     request: &'a BackupRequest<'a>,
-    archive: Option<Sink<'a>>,
-    manifest: Option<Sink<'a>>,
+    archive: Option<BackupSink<'a>>,
+    manifest: Option<BackupSink<'a>>,
     source_bytes: u64,
 }
 
@@ -235,12 +235,12 @@ impl<'a> Stream<'a> {
                     Compressor::Server => format!("base.tar{}", self.request.compression.ending()),
                     _ => "base.tar".to_owned(),
                 };
-                self.archive = Some(Sink::new(self.request, &coded, self.request.own_compression())?);
+                self.archive = Some(BackupSink::new(self.request, &coded, self.request.own_compression())?);
                 Ok(())
             }
             Message::Archive { .. } => Err(broken("it has more than one archive".to_owned())),
             Message::Manifest => {
-                self.manifest = Some(Sink::new(self.request, "backup_manifest", Compression::NONE)?);
+                self.manifest = Some(BackupSink::new(self.request, "backup_manifest", Compression::NONE)?);
                 Ok(())
             }
             Message::Progress(bytes) => {
@@ -250,7 +250,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    fn finish(self) -> Result<(families::backup::sink::Written, u64), Failure> {
+    fn finish(self) -> Result<(families::backup::sink::WrittenBackup, u64), Failure> {
         let none = || Failure::new(FailureKind::Other, "take a base backup", "the server sent no archive");
         if let Some(manifest) = self.manifest {
             manifest.finish()?;
@@ -291,7 +291,7 @@ impl Backups for PostgresBackups<'_> {
         found.map(|program| ("pg_basebackup".to_owned(), tool::version(&program))).into_iter().collect()
     }
 
-    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         match self.method(request.method)? {
             PG_BASEBACKUP => self.call(request, meter),
             _ => self.speak(request, meter),
@@ -300,7 +300,7 @@ impl Backups for PostgresBackups<'_> {
 
     fn restore(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
@@ -322,7 +322,7 @@ impl Backups for PostgresBackups<'_> {
 
 /// Returns bytes and CPU seconds of decompression.
 fn unpack(
-    taken: &Taken,
+    taken: &TakenBackup,
     max_rate_bytes_s: Option<u64>,
     data: &Path,
     user: Option<&host::process::User>,

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::postgres::lane::{AskError, Client};
-use crate::server::counted::{Counting, Question};
+use crate::server::counted::{Counting, CountsQuery};
 use crate::server::refusal::failure;
 use load::counters::Counters;
 use load::error::Failure;
@@ -82,7 +82,7 @@ const COUNTERS: &[Source] = &[
 /// the lock on itself.
 ///
 /// <https://www.postgresql.org/docs/current/transaction-id.html>
-pub(super) const OF_SESSION: Question = Question {
+pub(super) const OF_SESSION: CountsQuery = CountsQuery {
     sql: "SELECT pg_catalog.pg_backend_pid()::bigint, pg_catalog.split_part(virtualtransaction, '/', 2)::bigint FROM \
           pg_catalog.pg_locks WHERE locktype = 'virtualxid' AND pid = pg_catalog.pg_backend_pid()",
     columns: &[Counting::Transactions],

@@ -4,51 +4,51 @@
 
 use model::DurabilityTier::{Delayed, Durable, Unsafe};
 
+use crate::durability::DurabilityRule;
 use crate::durability::Is::{NoneOf, OneOf};
-use crate::durability::Rule;
 
 /// Settings behind the durability.
 pub(super) const LISTED: &[&str] = &["fsync", "full_page_writes", "synchronous_commit", "wal_sync_method"];
 
 /// The first matching row counts. `system` is the server's operating system by its build; `unlogged tables` counts
 /// foreign unlogged tables.
-pub(super) const TABLE: &[Rule] = &[
-    Rule {
+pub(super) const TABLE: &[DurabilityRule] = &[
+    DurabilityRule {
         when: &[("fsync", OneOf(&["off"]))],
         tier: Unsafe,
         why: "nothing is synced: a power cut can corrupt the database",
     },
-    Rule {
+    DurabilityRule {
         when: &[("full_page_writes", OneOf(&["off"]))],
         tier: Unsafe,
         why: "a page that a power cut tears cannot be mended from the log",
     },
-    Rule {
+    DurabilityRule {
         when: &[("system", OneOf(&["macos"])), ("wal_sync_method", NoneOf(&["fsync_writethrough"]))],
         tier: Unsafe,
         why: "macOS ends a sync when the drive has the data in its cache, which a power cut empties in any order",
     },
-    Rule {
+    DurabilityRule {
         when: &[("unlogged tables", OneOf(&["all"]))],
         tier: Unsafe,
         why: "the tables are not logged: a crash of the server empties them",
     },
-    Rule {
+    DurabilityRule {
         when: &[("synchronous_commit", OneOf(&["off"]))],
         tier: Delayed,
         why: "a commit does not wait for the log, which is synced a moment later",
     },
-    Rule {
+    DurabilityRule {
         when: &[("unlogged tables", OneOf(&["some"]))],
         tier: Durable,
         why: "some of the tables are not logged, and a crash of the server empties them",
     },
-    Rule {
+    DurabilityRule {
         when: &[("system", OneOf(&["windows"])), ("wal_sync_method", OneOf(&["open_datasync", "open_sync"]))],
         tier: Durable,
         why: "a drive may keep what is written through in its cache, where it is set to; `fsync` and `fdatasync` empty it",
     },
-    Rule { when: &[], tier: Durable, why: "" },
+    DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
 /// The operating system in `version()`.

@@ -24,10 +24,10 @@ use std::sync::{Mutex, PoisonError};
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan};
 
-use crate::owner::Owner;
+use crate::owner::TableOwner;
 use crate::postgres::lane::{AskError, Client, Spoken, Statements};
 use crate::server;
-use crate::server::counted::Question;
+use crate::server::counted::CountsQuery;
 use crate::server::refusal::{self, failure};
 use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
@@ -41,7 +41,7 @@ use families::pages::dialect::PagesDialect;
 use families::session::SessionKind;
 use families::spatial::dialect::SpatialDialect;
 use families::system::{Consent, Engine, OpenRequest, System};
-use families::transactions::{Program, Protocol, Statement};
+use families::transactions::{Program, Protocol, ScriptStatement};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
 use private::PostgresRecipe;
@@ -128,13 +128,13 @@ impl Server for PostgresServer {
         Ok(PostgresServer { abilities: counters::abilities(client)?, prepared: Mutex::new(None) })
     }
 
-    fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<Question>), Failure> {
+    fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
         let mut texts = system.texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
         let statements = match program.protocol() {
             Protocol::Prepared => Statements::Prepared(texts),
             Protocol::Extended => {
-                let counts = program.statements().iter().map(Statement::parameter_count).chain([0]);
+                let counts = program.statements().iter().map(ScriptStatement::parameter_count).chain([0]);
                 Statements::Extended(texts.into_iter().zip(counts).collect())
             }
             Protocol::Simple => Statements::Simple,
@@ -158,7 +158,7 @@ impl Server for PostgresServer {
         *prepared = system.ask(|client| {
             let owner = tables::refuse_foreign_schema(client, system.consent)?;
             let now = Untouched::now(client)?.map(|now| (data.name.clone(), now));
-            if owner == Owner::Etalon && now.is_some() && now == before {
+            if owner == TableOwner::Etalon && now.is_some() && now == before {
                 return Ok(now);
             }
             tables::load(client, data)?;

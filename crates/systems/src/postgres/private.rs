@@ -15,7 +15,7 @@ use super::session;
 use super::url::Address;
 use crate::postgres::lane::Client;
 use crate::server::private::{
-    self, Folders, Habits, Recipe, SocketUse, Wish, Words, failed, give, joined, on_free_port, run_clean,
+    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, joined, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, unknown};
 use crate::server::{LOOPBACK, random_password};
@@ -63,7 +63,7 @@ const VARIABLES: [&str; 14] = [
 ];
 
 const HABITS: Habits = Habits {
-    words: Words { is_full, last: last_words, lingers },
+    words: ServerLogWords { is_full, last: last_words, lingers },
     patience: Duration::from_secs(60),
     stop: StopSignal::Fast,
     end: StopSignal::Immediate,

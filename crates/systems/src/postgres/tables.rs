@@ -2,7 +2,7 @@
 
 use super::SCHEMA;
 use super::dialect::PostgresDialect;
-use crate::owner::{MARKER, Owner};
+use crate::owner::{MARKER, TableOwner};
 use crate::postgres::lane::{AskError, Client};
 use crate::server::pieces;
 use crate::server::refusal::failure;
@@ -10,7 +10,7 @@ use families::dataset::{Dataset, Dialect};
 use families::system::Consent;
 use load::error::{Failure, FailureKind};
 
-pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
+pub(super) fn owner_of_schema(client: &mut Client) -> Result<TableOwner, Failure> {
     let sql = format!(
         "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
          WHERE nspname = '{SCHEMA}'"
@@ -18,13 +18,13 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<Owner, Failure> {
     let rows = client.rows(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
     let comment = rows.into_iter().next().map(|row| row.into_iter().next().flatten().unwrap_or_default());
     Ok(match comment {
-        None => Owner::Nobody,
-        Some(comment) => Owner::of_marker(&comment),
+        None => TableOwner::Nobody,
+        Some(comment) => TableOwner::of_marker(&comment),
     })
 }
 
 /// Unless the user agreed.
-pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
+pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
     owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
 }
@@ -108,7 +108,7 @@ pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure>
 
 /// If étalon made it.
 pub(super) fn drop_schema(client: &mut Client) -> Result<(), Failure> {
-    if owner_of_schema(client)? != Owner::Etalon {
+    if owner_of_schema(client)? != TableOwner::Etalon {
         return Ok(());
     }
     let run = client.execute(&format!("DROP SCHEMA {SCHEMA} CASCADE"));

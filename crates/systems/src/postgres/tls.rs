@@ -11,7 +11,7 @@ use wire::Secret;
 
 use super::pgpass::user_folder;
 use super::url::wrong;
-use crate::server::tls::{Identity, ModeNames, Roots, TlsMode, Wanted, lists_in};
+use crate::server::tls::{ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
 use crate::server::url::{Environment, Given};
 use load::error::{Failure, FailureKind};
 
@@ -82,7 +82,7 @@ pub(super) struct TlsOptions {
     /// `None`: anybody's certificate.
     roots: Option<Roots>,
     revoked: Vec<PathBuf>,
-    identity: Option<Identity>,
+    identity: Option<ClientIdentity>,
     sni: Sni,
     versions: Vec<&'static SupportedProtocolVersion>,
     /// From the URL, for PostgreSQL's own programs.
@@ -180,7 +180,7 @@ impl Sources<'_> {
         Ok(files)
     }
 
-    fn identity(&self) -> Result<Option<Identity>, Failure> {
+    fn identity(&self) -> Result<Option<ClientIdentity>, Failure> {
         match self.get("sslcertmode").as_deref() {
             None | Some("allow") => {}
             Some("disable") => return Ok(None),
@@ -198,7 +198,7 @@ impl Sources<'_> {
             );
         };
         let password = self.get("sslpassword").map(|password| Secret::from(password.as_str()));
-        Ok(Some(Identity { certificate, key, password }))
+        Ok(Some(ClientIdentity { certificate, key, password }))
     }
 
     fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
@@ -277,11 +277,11 @@ impl TlsOptions {
         }
         let check = self.mode.check(self.roots.is_some());
         let roots = self.roots.as_ref().unwrap_or(&Roots::System);
-        let wanted = Wanted {
+        let wanted = TlsWanted {
             revoked: &self.revoked,
             identity: self.identity.as_ref(),
             versions: &self.versions,
-            ..Wanted::new(check, roots, "sslrootcert")
+            ..TlsWanted::new(check, roots, "sslrootcert")
         };
         let mut config = wanted.client_config()?;
         config.enable_sni = self.sni == Sni::Told;

@@ -12,7 +12,7 @@ use wire::postgres::ChannelBinding;
 use super::pgpass::{self, Lookup};
 use super::tls::{self, TlsOptions};
 use crate::server::tls::TlsMode;
-use crate::server::url::{self, Environment, Form, Given, PasswordSource, authority, os_user};
+use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
 use crate::server::{LOOPBACK, VIGILANCE};
 use families::permits::Permits;
 use load::error::Failure;
@@ -111,7 +111,7 @@ fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
 }
 
 impl url::Address for Address {
-    const FORM: Form = Form {
+    const FORM: UrlSyntax = UrlSyntax {
         product: "PostgreSQL",
         schemes: ["postgres", "postgresql"],
         before_port: &[':'],

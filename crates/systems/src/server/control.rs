@@ -2,7 +2,7 @@
 
 use super::refusal::failure;
 use super::system::{Claim as _, ClientOf, Purpose, Server, Settings as _};
-use crate::kept::Kept;
+use crate::kept::KeptConnection;
 use families::system::Part;
 use load::error::Failure;
 
@@ -10,7 +10,7 @@ pub(crate) struct Control<S: Server> {
     endpoint: S::Endpoint,
     session: S::Session,
     part: Part,
-    kept: Kept<Held<S>>,
+    kept: KeptConnection<Held<S>>,
 }
 
 struct Held<S: Server> {
@@ -21,7 +21,7 @@ struct Held<S: Server> {
 
 impl<S: Server> Control<S> {
     pub(super) fn new(endpoint: S::Endpoint, session: S::Session, part: Part) -> Control<S> {
-        Control { endpoint, session, part, kept: Kept::none() }
+        Control { endpoint, session, part, kept: KeptConnection::none() }
     }
 
     pub(crate) fn ask<T>(

@@ -4,7 +4,7 @@
 use families::transactions::{Program, Protocol, Rows, StatementOp};
 use load::error::{Failure, FailureKind};
 use load::lane::{
-    Completion, Instants, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted, SyncPoint, Transfer,
+    Completion, Instants, KeptRow, Lane, OpError, OpOutcome, SessionCounts, Submitted, SyncPoint, Transfer,
 };
 use load::worker::WorkerContext;
 
@@ -16,7 +16,7 @@ const ASKED_AT_ONCE: usize = 32;
 
 /// Asks a session for its server's counts. The question counts itself.
 #[derive(Clone)]
-pub(crate) struct Question {
+pub(crate) struct CountsQuery {
     /// The first column identifies the session; counts follow.
     pub(crate) sql: &'static str,
     /// Of the columns after the first.
@@ -33,7 +33,7 @@ pub(crate) enum Counting {
     Commits,
 }
 
-impl Question {
+impl CountsQuery {
     fn op(&self, program: &Program) -> StatementOp {
         let text = if program.protocol() == Protocol::Simple { self.sql.to_owned() } else { String::new() };
         StatementOp { statement: program.statements().len(), text, rows: Rows::Keep, ..StatementOp::default() }
@@ -71,7 +71,7 @@ macro_rules! delegate_to_lane {
             self.lane.reap(deadline_ns, into);
         }
 
-        fn recover(&mut self, client: usize) -> Option<Outcome> {
+        fn recover(&mut self, client: usize) -> Option<OpOutcome> {
             self.lane.recover(client)
         }
 
@@ -116,7 +116,7 @@ macro_rules! delegate_to_lane {
 /// A lane with counted sessions.
 pub(crate) struct Counted<L> {
     lane: L,
-    question: Question,
+    question: CountsQuery,
     op: StatementOp,
     /// Before the load.
     before: Result<Vec<(i64, SessionCounts)>, String>,
@@ -127,7 +127,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     /// late answer would be taken for the load's first.
     pub(crate) fn new(
         lane: L,
-        question: Question,
+        question: CountsQuery,
         program: &Program,
         context: &WorkerContext<'_>,
     ) -> Result<Counted<L>, Failure> {
@@ -135,7 +135,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         Counted::of(lane, question, op, context.open_connections())
     }
 
-    fn of(lane: L, question: Question, op: StatementOp, connections: usize) -> Result<Counted<L>, Failure> {
+    fn of(lane: L, question: CountsQuery, op: StatementOp, connections: usize) -> Result<Counted<L>, Failure> {
         let mut counted = Counted { lane, question, op, before: Err(String::new()) };
         counted.before = counted.ask(connections)?.and_then(|before| {
             counted.hold_against_logins(&before)?;
@@ -169,8 +169,8 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
             while asked < connections && waiting < ASKED_AT_ONCE && failed.is_none() {
                 match self.lane.submit(asked, &self.op) {
                     Submitted::Queued => waiting += 1,
-                    Submitted::Done(Outcome::Ok) => {}
-                    Submitted::Done(Outcome::Failed(error)) => failed = Some(error.message),
+                    Submitted::Done(OpOutcome::Ok) => {}
+                    Submitted::Done(OpOutcome::Failed(error)) => failed = Some(error.message),
                     Submitted::Busy => failed = Some("the connection was busy".to_owned()),
                 }
                 asked += 1;
@@ -189,7 +189,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
             }
             for Completion { outcome, .. } in ended.drain(..) {
                 waiting -= 1;
-                if let Outcome::Failed(error) = outcome {
+                if let OpOutcome::Failed(error) = outcome {
                     failed = Some(error.message);
                 }
             }
@@ -224,7 +224,7 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
         self.lane.sync(client, point)
     }
 
-    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+    fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         self.before = Err("connections were made anew, and what a session has counted ends with it".to_owned());
         self.lane.reconnect(client)
     }
@@ -283,11 +283,11 @@ pub(crate) mod tests {
             self.ops += 1;
             let values = vec![Datum::Int(self.answering[client]), Datum::Int(self.ops)];
             self.kept[client] = vec![KeptRow { rows: 1, columns: Vec::new(), values }];
-            into.push(Completion { client, outcome: Outcome::Ok });
+            into.push(Completion { client, outcome: OpOutcome::Ok });
         }
 
-        fn recover(&mut self, _client: usize) -> Option<Outcome> {
-            Some(Outcome::Ok)
+        fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+            Some(OpOutcome::Ok)
         }
 
         fn session_number(&self, client: usize) -> Option<u32> {
@@ -297,7 +297,7 @@ pub(crate) mod tests {
         fn close(self) {}
     }
 
-    const QUESTION: Question = Question { sql: "SELECT", columns: &[Counting::Transactions] };
+    const QUESTION: CountsQuery = CountsQuery { sql: "SELECT", columns: &[Counting::Transactions] };
 
     fn counted(logins: &[u32], answering: &[i64]) -> Counted<Sessions> {
         let lane = Sessions::new(logins.to_vec(), answering.to_vec());
@@ -346,7 +346,7 @@ pub(crate) mod tests {
         fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
             self.ops += 1;
             if op.rows == Rows::Discard && self.ops.is_multiple_of(self.every) {
-                return Submitted::Done(Outcome::Ok);
+                return Submitted::Done(OpOutcome::Ok);
             }
             self.lane.submit(client, op)
         }
@@ -355,7 +355,7 @@ pub(crate) mod tests {
             self.lane.sync(client, point)
         }
 
-        fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+        fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
             self.lane.reconnect(client)
         }
 

@@ -27,16 +27,16 @@ use model::SystemPlan;
 use families::dataset::Table;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use load::generator::{Threads, shares};
+use load::generator::{ThreadLimit, shares};
 
 /// Large enough that system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// One thread per core is best with a reactor.
-pub(crate) fn reactor_workers(clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+pub(crate) fn reactor_workers(clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
     match threads {
-        Threads::Best => shares(clients, host::cpu::available_cores() as u32),
-        Threads::AtMost(count) => shares(clients, count),
+        ThreadLimit::Best => shares(clients, host::cpu::available_cores() as u32),
+        ThreadLimit::AtMost(count) => shares(clients, count),
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Words {
+pub(crate) struct ServerLogWords {
     pub(crate) is_full: fn(&str) -> bool,
     /// Lines with the reason, else the last ones.
     pub(crate) last: fn(&str) -> String,
@@ -73,7 +73,7 @@ pub(crate) struct Words {
     pub(crate) lingers: fn(&str) -> bool,
 }
 
-impl Words {
+impl ServerLogWords {
     pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
         let cause = (self.last)(log);
         match (self.is_full)(log) {
@@ -222,7 +222,7 @@ pub(crate) struct Running {
     // Dropped before its folders.
     process: Option<ServerProcess>,
     log: PathBuf,
-    words: Words,
+    words: ServerLogWords,
     /// Log length at the last start.
     log_from_bytes: u64,
     user: Option<User>,
@@ -231,7 +231,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Not started yet.
-    pub(crate) fn new(folders: Folders, user: Option<User>, words: Words) -> Running {
+    pub(crate) fn new(folders: Folders, user: Option<User>, words: ServerLogWords) -> Running {
         Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
     }
 
@@ -373,7 +373,7 @@ pub(crate) trait Recipe: Sized + Send + 'static {
 #[derive(Clone, Copy)]
 pub(crate) struct Habits {
     /// In their logs.
-    pub(crate) words: Words,
+    pub(crate) words: ServerLogWords,
     /// For the installation, and for a server to answer after crash recovery.
     pub(crate) patience: Duration,
     /// Ends one in order.

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::dialogue::{Client, Protocol};
+use super::dialogue::{Client, WireProtocol};
 use super::refusal::failure;
 use families::session::{Session, running};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
-pub(crate) struct Steps<P: Protocol> {
+pub(crate) struct Steps<P: WireProtocol> {
     /// Taken on close.
     client: Option<Client<P>>,
 }
 
-impl<P: Protocol> Steps<P> {
+impl<P: WireProtocol> Steps<P> {
     pub(crate) fn new(client: Client<P>) -> Steps<P> {
         Steps { client: Some(client) }
     }
@@ -25,7 +25,7 @@ impl<P: Protocol> Steps<P> {
     }
 }
 
-impl<P: Protocol> Drop for Steps<P> {
+impl<P: WireProtocol> Drop for Steps<P> {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             client.close();
@@ -33,7 +33,7 @@ impl<P: Protocol> Drop for Steps<P> {
     }
 }
 
-impl<P: Protocol> Session for Steps<P> {
+impl<P: WireProtocol> Session for Steps<P> {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         self.ask(sql).map(|_| ())
     }

@@ -7,8 +7,8 @@ use host::reactor::{Choice, Reactor};
 use model::{Facts, Nature, SystemPlan};
 
 use super::control::Control;
-use super::counted::{Counted, Question};
-use super::dialogue::{AskError, Client, NativeLane, Opened, Protocol};
+use super::counted::{Counted, CountsQuery};
+use super::dialogue::{AskError, Client, NativeLane, OpenedConnection, WireProtocol};
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
 use super::steps::Steps;
@@ -25,16 +25,16 @@ use families::work::Load;
 use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
-use load::generator::Threads;
+use load::generator::ThreadLimit;
 use load::worker::{self, LOGINS_AT_ONCE, LoadCounts, WorkerContext};
 
-pub(crate) type ErrorOf<S> = <<S as Server>::Protocol as Protocol>::Error;
+pub(crate) type ErrorOf<S> = <<S as Server>::Protocol as WireProtocol>::Error;
 pub(crate) type ClientOf<S> = Client<<S as Server>::Protocol>;
-type OpenedOf<P> = Opened<<P as Protocol>::Connection>;
-type OpenErrorOf<P> = OpenError<<P as Protocol>::Error>;
+type OpenedOf<P> = OpenedConnection<<P as WireProtocol>::Connection>;
+type OpenErrorOf<P> = OpenError<<P as WireProtocol>::Error>;
 pub(crate) type AddressOf<S> = <<S as Server>::Endpoint as Explain>::Address;
-pub(crate) type StatementsOf<S> = <<S as Server>::Protocol as Protocol>::Statements;
-pub(crate) type LaneOf<S> = NativeLane<<<S as Server>::Protocol as Protocol>::Connection>;
+pub(crate) type StatementsOf<S> = <<S as Server>::Protocol as WireProtocol>::Statements;
+pub(crate) type LaneOf<S> = NativeLane<<<S as Server>::Protocol as WireProtocol>::Connection>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -46,7 +46,7 @@ pub(crate) enum Purpose {
 
 /// A plan's settings for sessions.
 pub(crate) trait Settings: Clone + Default + Send + Sync + 'static {
-    type Protocol: Protocol;
+    type Protocol: WireProtocol;
     type Endpoint;
 
     /// Without étalon's own tables.
@@ -62,7 +62,7 @@ pub(crate) trait Settings: Clone + Default + Send + Sync + 'static {
 
     fn open(&self, endpoint: &Self::Endpoint, purpose: Purpose) -> Result<Client<Self::Protocol>, Failure>
     where
-        Self::Endpoint: Explain<Error = <Self::Protocol as Protocol>::Error>,
+        Self::Endpoint: Explain<Error = <Self::Protocol as WireProtocol>::Error>,
     {
         self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
     }
@@ -71,7 +71,7 @@ pub(crate) trait Settings: Clone + Default + Send + Sync + 'static {
     fn open_lane(
         &self,
         endpoint: &Self::Endpoint,
-        statements: &<Self::Protocol as Protocol>::Statements,
+        statements: &<Self::Protocol as WireProtocol>::Statements,
     ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
         let client = self.try_open(endpoint, Purpose::Load)?;
         let asked = |error| OpenError::Asked("prepare the script's statements", error);
@@ -82,11 +82,12 @@ pub(crate) trait Settings: Clone + Default + Send + Sync + 'static {
 /// Étalon's on its own tables, released on drop: two processes that load and drop the same tables would spoil each
 /// other's runs.
 pub(crate) trait Claim: Sized + Send + 'static {
-    type Protocol: Protocol;
+    type Protocol: WireProtocol;
     type Endpoint;
 
     /// Of the control session: no time-outs, and a bounded wait for other sessions' locks.
-    fn set_limits(client: &mut Client<Self::Protocol>) -> Result<(), AskError<<Self::Protocol as Protocol>::Error>>;
+    fn set_limits(client: &mut Client<Self::Protocol>)
+    -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
 
     fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint) -> Result<Self, Failure>;
 
@@ -96,7 +97,7 @@ pub(crate) trait Claim: Sized + Send + 'static {
 
 /// What servers differ in. A value holds what was found out about one of them.
 pub(crate) trait Server: Sized + Send + Sync + 'static {
-    type Protocol: Protocol;
+    type Protocol: WireProtocol;
     type Endpoint: Explain<Error = ErrorOf<Self>> + Clone + Send + Sync + 'static;
     type Session: Settings<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
     type Claim: Claim<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
@@ -125,7 +126,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     fn statements(
         system: &ServerSystem<Self>,
         program: &Program,
-    ) -> Result<(StatementsOf<Self>, Option<Question>), Failure>;
+    ) -> Result<(StatementsOf<Self>, Option<CountsQuery>), Failure>;
 
     /// What facts are about.
     fn make_room(_system: &ServerSystem<Self>) -> Result<(), Failure> {
@@ -276,7 +277,7 @@ impl<S: Server> ServerSystem<S> {
         &self,
         program: &Program,
         context: &mut WorkerContext<'_>,
-    ) -> Result<(LaneOf<S>, Option<Question>), Failure> {
+    ) -> Result<(LaneOf<S>, Option<CountsQuery>), Failure> {
         let (statements, question) = S::statements(self, program)?;
         let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
         let first = |_| {
@@ -337,7 +338,7 @@ impl<S: Server> System for ServerSystem<S> {
         super::whole_number(&answer, &tried)
     }
 
-    fn workers(&self, clients: Range<u32>, threads: Threads) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         super::reactor_workers(clients, threads)
     }
 

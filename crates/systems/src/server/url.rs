@@ -20,7 +20,7 @@ pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
 }
 
 /// An engine's URL syntax.
-pub(crate) struct Form {
+pub(crate) struct UrlSyntax {
     pub(crate) product: &'static str,
     /// The usual one first.
     pub(crate) schemes: [&'static str; 2],
@@ -36,12 +36,12 @@ pub(crate) struct Form {
     pub(crate) files: &'static [&'static str],
 }
 
-/// Of a URL: `user`, `password`, `host`, `port`, `dbname`, and [`Form::options`].
+/// Of a URL: `user`, `password`, `host`, `port`, `dbname`, and [`UrlSyntax::options`].
 pub(crate) type Given = BTreeMap<&'static str, String>;
 
 /// A server's address.
 pub(crate) trait Address: Sized {
-    const FORM: Form;
+    const FORM: UrlSyntax;
 
     /// With what the environment and the user's files add to the URL.
     ///
@@ -116,7 +116,7 @@ impl Pieces {
     }
 }
 
-impl Form {
+impl UrlSyntax {
     /// Must not repeat the password.
     pub(crate) fn wrong(&self, cause: impl std::fmt::Display) -> Failure {
         Failure::new(FailureKind::Plan, format!("read the URL of {}", self.product), cause)
@@ -254,7 +254,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::{mysql, postgres, sqlserver};
-    use families::permits::Named;
+    use families::permits::NamedPermits;
 
     pub(crate) fn parse<A: Address>(url: &str) -> Result<A, Failure> {
         A::parse(url, &|_| None)
@@ -277,7 +277,7 @@ pub(crate) mod tests {
         permitted: &[&str],
         refused: &[&str],
     ) {
-        let mut all = Named::default();
+        let mut all = NamedPermits::default();
         named.iter().for_each(|address| all.allow(address).unwrap());
         let permits = Permits::Named(Arc::new(all));
         for url in permitted {

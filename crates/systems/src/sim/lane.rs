@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use load::clock::Clock;
-use load::lane::{Completion, ErrorClass, Lane, OpError, Outcome, SessionCounts, Submitted, lost};
+use load::lane::{Completion, ErrorClass, Lane, OpError, OpOutcome, SessionCounts, Submitted, lost};
 use load::rng::Rng;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -120,10 +120,10 @@ impl<Op> SimLane<Op> {
     }
 
     /// After `wait_us` without a server; at once for 0.
-    fn end_after(&mut self, client: usize, wait_us: f64) -> Option<Outcome> {
+    fn end_after(&mut self, client: usize, wait_us: f64) -> Option<OpOutcome> {
         let wait_ns = (wait_us * 1e3) as u64;
         if wait_ns == 0 {
-            return Some(Outcome::Ok);
+            return Some(OpOutcome::Ok);
         }
         self.ends.push(Reverse((self.clock.now_ns() + wait_ns, client, false)));
         None
@@ -139,7 +139,7 @@ impl<Op> Lane for SimLane<Op> {
 
     fn submit(&mut self, client: usize, _op: &Op) -> Submitted {
         if self.dead() {
-            return Submitted::Done(Outcome::Failed(lost("the simulated server has gone away")));
+            return Submitted::Done(OpOutcome::Failed(lost("the simulated server has gone away")));
         }
         let now_ns = self.clock.now_ns();
         let Reverse(free_ns) = self.free_ns.pop().unwrap_or(Reverse(now_ns));
@@ -158,9 +158,9 @@ impl<Op> Lane for SimLane<Op> {
                 self.clock.wait_until(*end_ns);
                 let outcome = if *fails {
                     let message = "a simulated failure".to_owned();
-                    Outcome::Failed(OpError { class: ErrorClass::Serialization, message })
+                    OpOutcome::Failed(OpError { class: ErrorClass::Serialization, message })
                 } else {
-                    Outcome::Ok
+                    OpOutcome::Ok
                 };
                 into.push(Completion { client: *client, outcome });
                 self.ends.pop();
@@ -169,11 +169,11 @@ impl<Op> Lane for SimLane<Op> {
         }
     }
 
-    fn recover(&mut self, client: usize) -> Option<Outcome> {
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         self.end_after(client, self.model.rollback_us)
     }
 
-    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+    fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         self.end_after(client, self.model.connect_us)
     }
 

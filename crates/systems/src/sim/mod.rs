@@ -14,7 +14,7 @@ use families::system::{Engine, OpenRequest, System};
 use families::work::Load;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
-use load::generator::Threads;
+use load::generator::ThreadLimit;
 use load::rng::Rng;
 use load::worker::{self, LoadCounts, WorkerContext};
 
@@ -147,7 +147,7 @@ impl System for SimSystem {
     }
 
     /// One worker: virtual time is one thread's.
-    fn workers(&self, clients: Range<u32>, _threads: Threads) -> Vec<Range<u32>> {
+    fn workers(&self, clients: Range<u32>, _threads: ThreadLimit) -> Vec<Range<u32>> {
         vec![clients]
     }
 

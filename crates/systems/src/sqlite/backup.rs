@@ -11,10 +11,10 @@ use super::cipher::Cipher;
 use super::session::SqliteSession;
 use super::{SHAPE, SqliteSystem, confine, sql_failure};
 use crate::embedded::{companion, remove_files};
-use families::backup::backups::{BackupRequest, Backups, Compressor, Layout, Restored, Taken};
+use families::backup::backups::{BackupLayout, BackupRequest, Backups, Compressor, Restored, TakenBackup};
 use families::backup::codec::{Codec, Decoder};
 use families::backup::meter::Meter;
-use families::backup::sink::{MORE_ROOM, Rate, Sink, io_failure};
+use families::backup::sink::{BackupSink, MORE_ROOM, Rate, io_failure};
 use families::session::{Session, SessionKind};
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
@@ -135,25 +135,25 @@ impl Backups for SqliteBackups<'_> {
         Ok(())
     }
 
-    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let method = self.method(request.method)?;
         let copy = request.folder.join("backup.db");
         meter.part("copy", || self.copy(request, method, &copy))?;
         let length = fs::metadata(&copy).map_err(|error| io_failure("look at the backup", &error))?.len();
         meter.source_bytes = Some(length);
         let compression = request.own_compression();
-        let mut taken = Taken {
+        let mut taken = TakenBackup {
             method,
             file: copy.clone(),
             compression,
-            layout: Layout::Database,
+            layout: BackupLayout::Database,
             compressor_cpu_s: 0.0,
             notes: Vec::new(),
             served: None,
         };
         if compression.codec != Codec::None {
             let written = meter.part("compress", || {
-                let mut sink = Sink::new(request, "backup.db", compression)?;
+                let mut sink = BackupSink::new(request, "backup.db", compression)?;
                 let mut from = File::open(&copy).map_err(|error| io_failure("read the copy", &error))?;
                 sink.copy(&mut from, "the copy")?;
                 let written = sink.finish()?;
@@ -168,7 +168,7 @@ impl Backups for SqliteBackups<'_> {
 
     fn restore(
         &self,
-        taken: &Taken,
+        taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
@@ -179,7 +179,7 @@ impl Backups for SqliteBackups<'_> {
             .part("copy back", || {
                 let file = File::open(&taken.file).map_err(failed)?;
                 let mut from = Decoder::new(taken.compression, file).map_err(failed)?.at_most(request.max_rate_bytes_s);
-                let mut into = Sink::new(request, "restored.db", families::backup::codec::Compression::NONE)?;
+                let mut into = BackupSink::new(request, "restored.db", families::backup::codec::Compression::NONE)?;
                 into.copy(&mut from, "the backup")?;
                 into.finish()?;
                 Ok(from.cpu)

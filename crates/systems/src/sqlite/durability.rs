@@ -4,30 +4,30 @@
 
 use model::DurabilityTier::{Delayed, Durable, Unsafe};
 
+use crate::durability::DurabilityRule;
 use crate::durability::Is::{NoneOf, OneOf};
-use crate::durability::Rule;
 
 /// Pragmas behind the durability.
 pub(super) const LISTED: &[&str] = &["journal_mode", "synchronous"];
 
 /// The first matching row counts. `system` is the operating system.
-pub(super) const TABLE: &[Rule] = &[
-    Rule {
+pub(super) const TABLE: &[DurabilityRule] = &[
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["off"]))],
         tier: Unsafe,
         why: "nothing can be rolled back: even a crash of the process within a transaction can corrupt the database",
     },
-    Rule {
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["memory"]))],
         tier: Unsafe,
         why: "the journal is in memory: even a crash of the process within a transaction can corrupt the database",
     },
-    Rule {
+    DurabilityRule {
         when: &[("synchronous", OneOf(&["off"]))],
         tier: Unsafe,
         why: "nothing is synced: a power cut can corrupt the database",
     },
-    Rule {
+    DurabilityRule {
         when: &[
             ("system", OneOf(&["macos"])),
             ("fullfsync", OneOf(&["0"])),
@@ -37,27 +37,27 @@ pub(super) const TABLE: &[Rule] = &[
         tier: Delayed,
         why: "a commit gets as far as the drive's cache, a checkpoint to the disk",
     },
-    Rule {
+    DurabilityRule {
         when: &[("system", OneOf(&["macos"])), ("fullfsync", OneOf(&["0"]))],
         tier: Unsafe,
         why: "macOS ends a sync when the drive has the data in its cache, which a power cut empties in any order",
     },
-    Rule {
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["wal"])), ("synchronous", OneOf(&["normal"]))],
         tier: Delayed,
         why: "a checkpoint is synced, a commit is not",
     },
-    Rule {
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["wal"])), ("synchronous", OneOf(&["full", "extra"]))],
         tier: Durable,
         why: "",
     },
-    Rule {
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["persist"])), ("synchronous", OneOf(&["normal"]))],
         tier: Durable,
         why: OLD_FILE_SYSTEM,
     },
-    Rule {
+    DurabilityRule {
         when: &[
             ("journal_mode", OneOf(&["delete"])),
             ("synchronous", OneOf(&["normal"])),
@@ -66,13 +66,13 @@ pub(super) const TABLE: &[Rule] = &[
         tier: Durable,
         why: OLD_FILE_SYSTEM,
     },
-    Rule {
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["delete", "truncate"])), ("synchronous", OneOf(&["normal"]))],
         tier: Durable,
         why: "the journal's end is not synced, so that a power cut right after a commit may take that one back; on an older \
               file system one at the wrong moment may corrupt the database",
     },
-    Rule {
+    DurabilityRule {
         when: &[
             ("journal_mode", OneOf(&["delete"])),
             ("synchronous", OneOf(&["full"])),
@@ -81,7 +81,7 @@ pub(super) const TABLE: &[Rule] = &[
         tier: Durable,
         why: "the journal's removal is not synced, so that a power cut right after a commit may take that one back",
     },
-    Rule {
+    DurabilityRule {
         when: &[
             ("journal_mode", OneOf(&["delete"])),
             ("synchronous", OneOf(&["full"])),
@@ -90,13 +90,17 @@ pub(super) const TABLE: &[Rule] = &[
         tier: Durable,
         why: "",
     },
-    Rule { when: &[("journal_mode", OneOf(&["delete"])), ("synchronous", OneOf(&["extra"]))], tier: Durable, why: "" },
-    Rule {
+    DurabilityRule {
+        when: &[("journal_mode", OneOf(&["delete"])), ("synchronous", OneOf(&["extra"]))],
+        tier: Durable,
+        why: "",
+    },
+    DurabilityRule {
         when: &[("journal_mode", OneOf(&["truncate", "persist"])), ("synchronous", OneOf(&["full", "extra"]))],
         tier: Durable,
         why: "",
     },
-    Rule { when: &[], tier: Unsafe, why: "étalon does not know this mode" },
+    DurabilityRule { when: &[], tier: Unsafe, why: "étalon does not know this mode" },
 ];
 
 const OLD_FILE_SYSTEM: &str = "on an older file system a power cut at the wrong moment may corrupt the database";

@@ -6,7 +6,7 @@ use rusqlite::{Batch, Connection, ErrorCode, Statement, StatementStatus};
 
 use families::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, SessionCounts, Submitted};
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, SessionCounts, Submitted};
 
 /// A write on an outdated snapshot.
 const SQLITE_BUSY_SNAPSHOT: i32 = 517;
@@ -201,8 +201,8 @@ impl Lane for SqliteLane<'_> {
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         Submitted::Done(match self.execute(client, op) {
-            Ok(()) => Outcome::Ok,
-            Err(error) => Outcome::Failed(classify(&error)),
+            Ok(()) => OpOutcome::Ok,
+            Err(error) => OpOutcome::Failed(classify(&error)),
         })
     }
 
@@ -220,13 +220,13 @@ impl Lane for SqliteLane<'_> {
     }
 
     /// Synchronous, like everything in SQLite.
-    fn recover(&mut self, client: usize) -> Option<Outcome> {
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         let connection = &self.connections[client];
         if connection.is_autocommit() {
-            return Some(Outcome::Ok);
+            return Some(OpOutcome::Ok);
         }
         let rolled_back = connection.execute_batch("ROLLBACK");
-        Some(rolled_back.map_or_else(|error| Outcome::Failed(classify(&error)), |()| Outcome::Ok))
+        Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify(&error)), |()| OpOutcome::Ok))
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
@@ -242,7 +242,7 @@ impl Lane for SqliteLane<'_> {
 mod tests {
     use super::*;
     use families::dataset::Dialect;
-    use families::transactions::{Options, Unset, compile_with};
+    use families::transactions::{ScriptOptions, Unset, compile_with};
     use load::stream::{Next, Stream};
 
     struct Numbered;
@@ -256,7 +256,7 @@ mod tests {
     /// Returns the last answer.
     fn drive(connections: &[Connection], protocol: Protocol, script: &str, transactions: u64) -> Result<(), OpError> {
         let unset = Unset::Accepted;
-        let program = compile_with(script, &Options { protocol, unset, ..Options::default() }).unwrap();
+        let program = compile_with(script, &ScriptOptions { protocol, unset, ..ScriptOptions::default() }).unwrap();
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
         let mut lane = SqliteLane::new(connections, sql, protocol).unwrap();
         let mut client = program.client(1, 0);
@@ -265,8 +265,8 @@ mod tests {
             program.begin(&mut client, index);
             while program.next(&mut client, &mut op) == Next::Op {
                 match lane.submit(0, &op) {
-                    Submitted::Done(Outcome::Ok) => program.receive(&mut client, lane.kept_rows(0))?,
-                    Submitted::Done(Outcome::Failed(error)) => return Err(error),
+                    Submitted::Done(OpOutcome::Ok) => program.receive(&mut client, lane.kept_rows(0))?,
+                    Submitted::Done(OpOutcome::Failed(error)) => return Err(error),
                     other => panic!("{other:?}"),
                 }
             }
@@ -385,14 +385,14 @@ mod tests {
     fn scripts_whose_statements_sqlite_does_not_count_say_so() {
         for protocol in [Protocol::Prepared, Protocol::Extended, Protocol::Simple] {
             let counted = |script: &str| {
-                let program = compile_with(script, &Options { protocol, ..Options::default() }).unwrap();
+                let program = compile_with(script, &ScriptOptions { protocol, ..ScriptOptions::default() }).unwrap();
                 let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
                 let connections = [Connection::open_in_memory().unwrap()];
                 let mut lane = SqliteLane::new(&connections, sql, protocol).unwrap();
                 let (mut client, mut op) = (program.client(1, 0), StatementOp::default());
                 program.begin(&mut client, 0);
                 while program.next(&mut client, &mut op) == Next::Op {
-                    assert!(matches!(lane.submit(0, &op), Submitted::Done(Outcome::Ok)), "{script}");
+                    assert!(matches!(lane.submit(0, &op), Submitted::Done(OpOutcome::Ok)), "{script}");
                 }
                 let asked = program.asked(&client).statements;
                 (lane.session_counts().map(|counts| counts.statements.unwrap_or_default()), asked)

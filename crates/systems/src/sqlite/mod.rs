@@ -21,7 +21,7 @@ use model::{EngineSpec, Facts, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use self::cipher::Cipher;
-use crate::embedded::{self, EmbeddedFile, FileShape, Marker};
+use crate::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
 use crate::sqlite::lane::{SqliteLane, to_sql};
 use families::dataset::{Dataset, Dialect, Table, Tables};
 use families::pages::dialect::PagesDialect;
@@ -42,7 +42,8 @@ const APPLICATION_ID: i32 = i32::from_be_bytes([0xe9, b't', b'a', b'l']);
 /// Default of `busy_timeout`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-const SHAPE: FileShape = FileShape { companions: &["-wal", "-shm", "-journal"], marker: Marker::Within(is_marked) };
+const SHAPE: FileShape =
+    FileShape { companions: &["-wal", "-shm", "-journal"], marker: OwnershipMark::Within(is_marked) };
 
 /// <https://www.sqlite.org/fileformat.html#the_database_header>: the application id is at offset 68.
 fn is_marked(header: &[u8]) -> bool {

@@ -281,7 +281,7 @@ fn sqlite_counts_what_the_client_claims() {
 #[test]
 fn statements_behind_the_tables_are_confined_too() {
     let (folder, elsewhere) = (folder(), folder());
-    let mut named = families::permits::Named::default();
+    let mut named = families::permits::NamedPermits::default();
     named.allow_folder(folder.path()).unwrap();
     let system = system(format!("sqlite:{}", folder.path().join("x.db").display()), &[]);
     let mut request = OpenRequest::new(&system, families::system::Consent::OwnOnly);

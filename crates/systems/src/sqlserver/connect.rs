@@ -8,7 +8,7 @@ use super::url::{Address, Encrypt, Trust};
 use crate::server::VIGILANCE;
 use crate::server::dialogue::Tls;
 use crate::server::refusal::{self, Advice, ENCRYPT, Explain};
-use crate::server::tls::{Check, Roots, Wanted};
+use crate::server::tls::{CertificateCheck, Roots, TlsWanted};
 use crate::server::url::{Address as _, PasswordSource};
 use crate::sqlserver::lane::{AskError, Client, LoggedIn, UNNUMBERED, log_in};
 use families::permits::Permits;
@@ -34,15 +34,15 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let check = match (address.trust, address.encrypt) {
-            (Trust::Blind, _) => Check::Nothing,
+            (Trust::Blind, _) => CertificateCheck::Nothing,
             // Like Microsoft's clients: login-only encryption needs no trust unless the URL configures it.
-            (Trust::Checked, Encrypt::Login) if !address.says_who() => Check::Nothing,
-            (Trust::Checked, _) => Check::ChainAndName,
+            (Trust::Checked, Encrypt::Login) if !address.says_who() => CertificateCheck::Nothing,
+            (Trust::Checked, _) => CertificateCheck::ChainAndName,
         };
         // TLS 1.3 only with TDS 8, where the whole connection is within TLS.
         let roots = address.roots.as_ref().unwrap_or(&Roots::System);
         let versions = [&rustls::version::TLS12];
-        let wanted = Wanted { versions: &versions, ..Wanted::new(check, roots, "ca_file") };
+        let wanted = TlsWanted { versions: &versions, ..TlsWanted::new(check, roots, "ca_file") };
         let config = wanted.client_config()?;
         let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
         let tls = Tls::new(config, name, &address.shown())?;

@@ -5,27 +5,35 @@
 
 use model::DurabilityTier::{Delayed, Durable, Memory};
 
+use crate::durability::DurabilityRule;
 use crate::durability::Is::OneOf;
-use crate::durability::Rule;
 
 pub(super) const LISTED: &[&str] = &["delayed_durability", "recovery_model", "page_verify"];
 
 /// The first matching row counts. `system` is the server's operating system; `forced flush` is off with trace flag
 /// 3979, and before CU 6 of 2017 (<https://support.microsoft.com/help/4131496>).
-pub(super) const TABLE: &[Rule] = &[
-    Rule { when: &[("database", OneOf(&["tempdb"]))], tier: Memory, why: "tempdb is made anew when the server starts" },
-    Rule { when: &[("delayed_durability", OneOf(&["forced"]))], tier: Delayed, why: "no commit waits for the log" },
-    Rule {
+pub(super) const TABLE: &[DurabilityRule] = &[
+    DurabilityRule {
+        when: &[("database", OneOf(&["tempdb"]))],
+        tier: Memory,
+        why: "tempdb is made anew when the server starts",
+    },
+    DurabilityRule {
+        when: &[("delayed_durability", OneOf(&["forced"]))],
+        tier: Delayed,
+        why: "no commit waits for the log",
+    },
+    DurabilityRule {
         when: &[("system", OneOf(&["linux"])), ("forced flush", OneOf(&["off"]))],
         tier: Durable,
         why: "files are not flushed by force: what a device without forced unit access keeps in a volatile cache is lost",
     },
-    Rule {
+    DurabilityRule {
         when: &[("delayed_durability", OneOf(&["allowed"]))],
         tier: Durable,
         why: "a commit is delayed where it asks for it",
     },
-    Rule { when: &[], tier: Durable, why: "" },
+    DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ mod watch;
 use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, SystemPlan};
 
-use crate::server::counted::Question;
+use crate::server::counted::CountsQuery;
 use crate::server::dialogue;
 use crate::server::private::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
@@ -121,7 +121,7 @@ impl Server for SqlServer {
     fn statements(
         system: &SqlServerSystem,
         program: &Program,
-    ) -> Result<((Vec<Typed>, Mode), Option<Question>), Failure> {
+    ) -> Result<((Vec<Typed>, Mode), Option<CountsQuery>), Failure> {
         dialogue::refuse_pipeline("SQL Server", program)?;
         let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
         let counts = program.statements().iter().map(|statement| statement.parameter_count());

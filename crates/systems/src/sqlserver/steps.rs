@@ -1,5 +1,5 @@
 use crate::server::refusal::failure;
-use crate::sqlserver::lane::{Answer, AskError, Client, datum};
+use crate::sqlserver::lane::{AskError, Client, QueryAnswer, datum};
 use families::session::{Session, SessionKind, running};
 use load::datum::Datum;
 use load::error::Failure;
@@ -24,7 +24,7 @@ impl SqlServerSession {
         Ok(SqlServerSession { client, told_cpu_ms: None })
     }
 
-    fn ask(&mut self, sql: &str) -> Result<Answer, Failure> {
+    fn ask(&mut self, sql: &str) -> Result<QueryAnswer, Failure> {
         let answer = self.client.ask(sql).map_err(|error: AskError| failure(running(sql), &error))?;
         for remark in answer.remarks.iter().filter(|remark| TIMES.contains(&remark.number)) {
             if let Some(ms) = first_number(&remark.text) {

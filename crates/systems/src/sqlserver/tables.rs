@@ -4,7 +4,7 @@ use super::connect::{Endpoint, if_known};
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
 use super::{SCHEMA, keys};
-use crate::owner::{GIVEN, MARKER, MARKER_TABLE, Owner};
+use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
 use crate::server::write_values;
@@ -19,34 +19,34 @@ const INSERT_ROWS: usize = 1000;
 /// Of a multi-row insert.
 const INSERT_BYTES: usize = 256 << 10;
 
-pub(super) fn owner(client: &mut Client) -> Result<Owner, Failure> {
+pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
     let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
     if client.one(&format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{SCHEMA}'")).map_err(asked)? == "0" {
-        return Ok(Owner::Nobody);
+        return Ok(TableOwner::Nobody);
     }
     let marker = format!("[{SCHEMA}].dbo.{MARKER_TABLE}");
     if client.one(&format!("SELECT OBJECT_ID(N'{marker}')")).map_err(asked)?.is_empty() {
         let things = format!("SELECT COUNT(*) FROM [{SCHEMA}].sys.objects WHERE is_ms_shipped = 0");
         let is_empty = client.one(&things).map_err(asked)? == "0";
-        return Ok(if is_empty { Owner::Given } else { Owner::SomebodyElse });
+        return Ok(if is_empty { TableOwner::Given } else { TableOwner::SomebodyElse });
     }
     let said = client.one(&format!("SELECT said FROM {marker}")).map_err(asked)?;
-    Ok(Owner::of_marker(&said))
+    Ok(TableOwner::of_marker(&said))
 }
 
-pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Owner, Failure> {
+pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
     owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
 /// Refuses a read-only server, and a login that may not make étalon's database.
-pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Owner) -> Result<(), Failure> {
+pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let refuse = |kind, cause: String, hint: String| {
         Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
     };
     let login = client.one("SELECT SUSER_SNAME()").map_err(asked)?;
-    if owner == Owner::Nobody {
+    if owner == TableOwner::Nobody {
         let may = client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE')").map_err(asked)?;
         if may == "1" {
             return Ok(());
@@ -104,11 +104,16 @@ impl LoadError {
 
 /// Makes the database with the plan's options, so that facts can be read. One with another system's options is
 /// recreated.
-pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), Failure> {
-    if owner == Owner::Guest {
+pub(super) fn ensure(
+    client: &mut Client,
+    endpoint: &Endpoint,
+    session: &Session,
+    owner: TableOwner,
+) -> Result<(), Failure> {
+    if owner == TableOwner::Guest {
         return Ok(());
     }
-    if owner == Owner::Etalon {
+    if owner == TableOwner::Etalon {
         let said = client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"));
         if said.is_ok_and(|said| said == marker(session)) {
             return Ok(());
@@ -123,7 +128,7 @@ pub(super) fn load(
     endpoint: &Endpoint,
     session: &Session,
     data: &Dataset,
-    owner: Owner,
+    owner: TableOwner,
 ) -> Result<(), Failure> {
     let mut fill = || -> Result<(), LoadError> {
         make_room(client, endpoint, session, owner)?;
@@ -158,18 +163,18 @@ fn marker(session: &Session) -> String {
 }
 
 /// Leaves only the marker.
-fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: Owner) -> Result<(), LoadError> {
+fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner: TableOwner) -> Result<(), LoadError> {
     let marker = match owner {
-        Owner::Given | Owner::Guest if !session.database.is_empty() || session.encrypted => {
+        TableOwner::Given | TableOwner::Guest if !session.database.is_empty() || session.encrypted => {
             return Err(LoadError::Settings);
         }
-        Owner::Given | Owner::Guest => {
+        TableOwner::Given | TableOwner::Guest => {
             enter(client)?;
             drop_tables(client)?;
             format!("{MARKER}{GIVEN}")
         }
-        Owner::Nobody | Owner::Etalon | Owner::SomebodyElse => {
-            if owner != Owner::Nobody {
+        TableOwner::Nobody | TableOwner::Etalon | TableOwner::SomebodyElse => {
+            if owner != TableOwner::Nobody {
                 drop_database(client)?;
             }
             client.execute(&format!("CREATE DATABASE [{SCHEMA}]"))?;
@@ -264,9 +269,9 @@ fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
 /// The database, or only its tables if it was given.
 pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
     let removed = match owner(client)? {
-        Owner::Nobody | Owner::Given | Owner::SomebodyElse => Ok(()),
-        Owner::Etalon if !is_at_home(endpoint) => drop_database(client),
-        Owner::Etalon | Owner::Guest => enter(client).and_then(|()| drop_tables(client)),
+        TableOwner::Nobody | TableOwner::Given | TableOwner::SomebodyElse => Ok(()),
+        TableOwner::Etalon if !is_at_home(endpoint) => drop_database(client),
+        TableOwner::Etalon | TableOwner::Guest => enter(client).and_then(|()| drop_tables(client)),
     };
     removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))?;
     if session.encrypted { keys::remove(client) } else { Ok(()) }

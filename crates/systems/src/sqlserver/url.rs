@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::server::is_this_host;
 use crate::server::tls::Roots;
-use crate::server::url::{self, Environment, Form, Given, PasswordSource, authority};
+use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority};
 use families::permits::Permits;
 use load::error::Failure;
 
@@ -72,7 +72,7 @@ fn wrong(cause: impl std::fmt::Display) -> Failure {
 }
 
 impl url::Address for Address {
-    const FORM: Form = Form {
+    const FORM: UrlSyntax = UrlSyntax {
         product: "SQL Server",
         schemes: ["mssql", "sqlserver"],
         // Microsoft's clients write `host,port`.

@@ -3,7 +3,7 @@
 use families::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, split};
 use load::datum::Datum;
 use load::error::Failure;
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted};
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, ErrorCode, Statement};
 
@@ -93,8 +93,8 @@ pub fn to_sql(datum: &Datum) -> ToSqlOutput<'_> {
 }
 
 /// What an error means for the load: what others cause may be tried again.
-fn outcome(ended: rusqlite::Result<()>) -> Outcome {
-    let Err(error) = ended else { return Outcome::Ok };
+fn outcome(ended: rusqlite::Result<()>) -> OpOutcome {
+    let Err(error) = ended else { return OpOutcome::Ok };
     let class = match error.sqlite_error_code() {
         // SQLITE_BUSY_SNAPSHOT: what was read has been changed since, and no waiting helps.
         _ if error.sqlite_error().is_some_and(|error| error.extended_code == 517) => ErrorClass::Serialization,
@@ -104,7 +104,7 @@ fn outcome(ended: rusqlite::Result<()>) -> Outcome {
         Some(ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt) => ErrorClass::ConnectionLost,
         _ => ErrorClass::Statement,
     };
-    Outcome::Failed(OpError { class, message: error.to_string() })
+    OpOutcome::Failed(OpError { class, message: error.to_string() })
 }
 
 impl Lane for ExampleLane {
@@ -127,7 +127,7 @@ impl Lane for ExampleLane {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    fn recover(&mut self, client: usize) -> Option<Outcome> {
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         let connection = &self.clients[client].connection;
         Some(outcome(if connection.is_autocommit() { Ok(()) } else { connection.execute_batch("ROLLBACK") }))
     }

@@ -5,7 +5,7 @@ use model::{MarkKind, Reading, RunRecord};
 
 use super::*;
 use load::counters::{Counters, Placement};
-use load::measure::{self, Evidence};
+use load::measure::{self, LoadResult};
 use load::series::{Collector, Gauge};
 use load::traffic::{Arrivals, PoolSize};
 use systems::sim::lane::{Model, SimLane};
@@ -26,7 +26,7 @@ fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load,
         collector.take(interval);
     });
     let latencies = collector.into_latencies("local", counts.window_ns, counts.skipped + counts.not_begun);
-    measure::record(Evidence {
+    measure::record(LoadResult {
         counts,
         latencies,
         workers: 1,
@@ -66,7 +66,7 @@ fn server(service_us: f64, spread: f64, servers: usize) -> Model {
 
 /// A thousand arrivals in a second.
 fn thousand(seed: u64, clients: u32, warmup_ns: u64) -> Load {
-    let traffic = Traffic { arrivals: Arrivals::Poisson, ..Traffic::default() };
+    let traffic = NetworkTraffic { arrivals: Arrivals::Poisson, ..NetworkTraffic::default() };
     Load { seed, clients, pace: Pace::Rate(1_000.0), traffic, warmup_ns, ..Load::default() }
 }
 
@@ -104,7 +104,7 @@ fn a_server_that_falls_behind_is_marked_however_many_clients_wait() {
 fn what_nobody_began_until_the_end_is_in_the_response_times() {
     // The server stalls for the last 300 of 2,000 ms: two clients wait for it, and 298 arrivals for a client.
     let stalled = Model { stall_at_ms: 1_700, stall_ms: 300, ..server(100.0, 0.0, 10) };
-    let traffic = Traffic::default();
+    let traffic = NetworkTraffic::default();
     let length = RunLength::Time(2 * S);
     let load = Load { clients: 2, pace: Pace::Rate(1_000.0), traffic, length, ..Load::default() };
     let late = record(stalled, "SELECT 1;", &load);
@@ -118,7 +118,7 @@ fn what_nobody_began_until_the_end_is_in_the_response_times() {
 #[test]
 fn what_was_skipped_is_slower_than_all_that_was_not() {
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..server(100.0, 0.0, 100_000) };
-    let traffic = Traffic { latency_limit_ns: Some(50 * MS), ..Traffic::default() };
+    let traffic = NetworkTraffic { latency_limit_ns: Some(50 * MS), ..NetworkTraffic::default() };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
     let skipping = record(model, "SELECT 1;", &load);
     let share = value(&skipping, FAILED_SHARE);
@@ -131,7 +131,7 @@ fn what_was_skipped_is_slower_than_all_that_was_not() {
 fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
     // One connection, 10 ms each, 25 ms of patience: nearly all of a hundred clients give up.
     let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: Some(25 * MS) });
-    let traffic = Traffic { pool, ..Traffic::default() };
+    let traffic = NetworkTraffic { pool, ..NetworkTraffic::default() };
     let load = Load { clients: 100, traffic, length: RunLength::Time(10 * S), ..Load::default() };
     let starved = record(server(10_000.0, 0.0, 10), "SELECT 1;", &load);
     assert!(value(&starved, FAILED_SHARE) > 90.0);
@@ -145,7 +145,8 @@ fn waits_for_the_pool_that_were_in_vain_are_in_its_quantiles() {
 fn whoever_waits_for_the_pool_longer_than_anybody_was_served_is_not_forgotten() {
     // A thousand clients, one connection, 10 ms each: after a second 100 were served, and 900 wait.
     let pool = Some(PoolSize { connections: 1, acquire_timeout_ns: None });
-    let load = Load { clients: 1_000, traffic: Traffic { pool, ..Traffic::default() }, ..Load::default() };
+    let load =
+        Load { clients: 1_000, traffic: NetworkTraffic { pool, ..NetworkTraffic::default() }, ..Load::default() };
     let queued = record(server(10_000.0, 0.0, 10), "SELECT 1;", &load);
     assert!(
         matches!(reading(&queued, "response_p50"), Reading::Unavailable(why) if why.reason.contains("among the 9"))
@@ -201,15 +202,15 @@ impl Lane for Unfair {
     fn submit(&mut self, client: usize, _op: &StatementOp) -> Submitted {
         self.0.wait_until(self.0.now_ns() + MS);
         Submitted::Done(match client {
-            0 => Outcome::Failed(OpError { class: ErrorClass::Deadlock, message: "no".to_owned() }),
-            _ => Outcome::Ok,
+            0 => OpOutcome::Failed(OpError { class: ErrorClass::Deadlock, message: "no".to_owned() }),
+            _ => OpOutcome::Ok,
         })
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
-    fn recover(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Ok)
+    fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Ok)
     }
 
     fn close(self) {}
@@ -218,7 +219,7 @@ impl Lane for Unfair {
 #[test]
 fn what_was_tried_again_for_longer_than_any_response_took_is_slower_than_all() {
     let clock = VirtualClock::default();
-    let traffic = Traffic { limits_ns: vec![500 * MS, 2 * S], ..Traffic::default() };
+    let traffic = NetworkTraffic { limits_ns: vec![500 * MS, 2 * S], ..NetworkTraffic::default() };
     let load = Load { clients: 2, traffic, ..Load::default() };
     let unfair = record_of(Unfair(clock.clone()), &stubborn(), &load, &clock);
     assert_eq!((value(&unfair, FAILED_SHARE), value(&unfair, "errors")), (0.0, 0.0));
@@ -246,14 +247,14 @@ fn limits_count_what_did_not_succeed_as_quantiles_do() {
     assert!(value(&failing(0.03), "over_100ms") > 0.0);
     // Skipped and failed ones are late; those not begun are as late as they had waited.
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..server(100.0, 0.0, 100_000) };
-    let traffic = Traffic { latency_limit_ns: Some(50 * MS), limits_ns: vec![S], ..Traffic::default() };
+    let traffic = NetworkTraffic { latency_limit_ns: Some(50 * MS), limits_ns: vec![S], ..NetworkTraffic::default() };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
     let skipping = record(model, "SELECT 1;", &load);
     let skipped = value(&skipping, "skipped");
     assert!(skipped > 130.0 && value(&skipping, "over_1s") == skipped, "{skipped}");
     assert!((9.0..=12.0).contains(&(value(&skipping, "late") - skipped)));
     let stalled = Model { stall_at_ms: 1_700, stall_ms: 300, ..server(100.0, 0.0, 10) };
-    let traffic = Traffic { limits_ns: vec![100 * MS, S], ..Traffic::default() };
+    let traffic = NetworkTraffic { limits_ns: vec![100 * MS, S], ..NetworkTraffic::default() };
     let load =
         Load { clients: 2, pace: Pace::Rate(1_000.0), traffic, length: RunLength::Time(2 * S), ..Load::default() };
     let late = record(stalled, "SELECT 1;", &load);

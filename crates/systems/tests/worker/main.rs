@@ -6,17 +6,19 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::mpsc::channel;
 
-use families::transactions::{Options, Parts, Piece, Program, Share, StatementOp, Turn, WordyStatement, compile};
+use families::transactions::{
+    ClientGroup, Parts, Program, ScriptOptions, StatementOp, StatementPiece, Turn, WordyStatement, compile,
+};
 use load::clock::Clock;
 use load::datum::Datum;
 use load::durations::Durations;
 use load::gate::Gate;
 use load::lane::Lane;
-use load::lane::{Completion, ErrorClass, OpError, Outcome, SessionCounts, Submitted};
+use load::lane::{Completion, ErrorClass, OpError, OpOutcome, SessionCounts, Submitted};
 use load::recorder::Exchange;
-use load::recorder::Interval;
+use load::recorder::RecordedInterval;
 use load::stream::Retry;
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 use load::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext, run};
 use systems::sim::lane::VirtualClock;
 
@@ -27,7 +29,7 @@ struct Load {
     seed: u64,
     clients: u32,
     pace: Pace,
-    traffic: Traffic,
+    traffic: NetworkTraffic,
     warmup_ns: u64,
     length: RunLength,
     opened: Connections,
@@ -39,7 +41,7 @@ impl Default for Load {
             seed: 4,
             clients: 1,
             pace: Pace::Closed,
-            traffic: Traffic::default(),
+            traffic: NetworkTraffic::default(),
             warmup_ns: 0,
             length: RunLength::Time(1_000_000_000),
             opened: Connections::default(),
@@ -53,7 +55,7 @@ impl Load {
         lane: L,
         program: &Program,
         clock: &VirtualClock,
-    ) -> (LoadCounts, Vec<Interval>) {
+    ) -> (LoadCounts, Vec<RecordedInterval>) {
         let gate = Gate::new(1);
         gate.open(0);
         let (full, intervals) = channel();
@@ -99,16 +101,16 @@ impl Lane for Flaky {
         self.seen.borrow_mut().push(op.parameters.clone());
         if self.failed < self.failures {
             self.failed += 1;
-            return Submitted::Done(Outcome::Failed(OpError { class: self.class, message: "no".to_owned() }));
+            return Submitted::Done(OpOutcome::Failed(OpError { class: self.class, message: "no".to_owned() }));
         }
         self.failed = 0;
-        Submitted::Done(Outcome::Ok)
+        Submitted::Done(OpOutcome::Ok)
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
-    fn recover(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Ok)
+    fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Ok)
     }
 
     fn close(self) {}
@@ -193,14 +195,15 @@ fn a_sleep_is_part_of_its_transaction() {
 
 #[test]
 fn a_pause_comes_before_its_transaction() {
-    let statement = WordyStatement { pieces: vec![Piece::Sql("SELECT 1".to_owned())], head: "select".to_owned() };
+    let statement =
+        WordyStatement { pieces: vec![StatementPiece::Sql("SELECT 1".to_owned())], head: "select".to_owned() };
     let turn = Turn { statement: 0, first_pause_us: 0, pause_us: 5_000 };
     let parts = Parts {
         statements: vec![(statement, 0)],
-        shares: vec![Share { clients: 0..1, turns: vec![turn] }],
+        shares: vec![ClientGroup { clients: 0..1, turns: vec![turn] }],
         ..Parts::default()
     };
-    let program = Program::of_turns(parts, &Options::default());
+    let program = Program::of_turns(parts, &ScriptOptions::default());
     let (counts, seen, longest_ns) = drive_and_time(&program, ErrorClass::Statement, 0);
     assert_eq!((counts.succeeded, seen.len()), (5, 5));
     assert_eq!(counts.window_ns, 4 * 5_000_000 + 5 * 1_000);

@@ -12,12 +12,12 @@ fn steady(service_us: f64) -> Model {
     Model { service_us, spread: 0.0, servers: 100_000, noise: 0.0, ..Model::default() }
 }
 
-fn simulate(model: Model, script: &str, load: &Load) -> (LoadCounts, Vec<Interval>) {
+fn simulate(model: Model, script: &str, load: &Load) -> (LoadCounts, Vec<RecordedInterval>) {
     let program = compile(script, &[]).unwrap();
     run_program(model, &program, load)
 }
 
-fn run_program(model: Model, program: &Program, load: &Load) -> (LoadCounts, Vec<Interval>) {
+fn run_program(model: Model, program: &Program, load: &Load) -> (LoadCounts, Vec<RecordedInterval>) {
     let clock = VirtualClock::default();
     load.run(SimLane::new(model, 1, clock.clone()), program, &clock)
 }
@@ -30,7 +30,7 @@ fn within(value: f64, expected: f64, share: f64) {
     assert!((value - expected).abs() <= share * expected, "{value} is not {expected}");
 }
 
-fn merged(intervals: &[Interval]) -> Durations {
+fn merged(intervals: &[RecordedInterval]) -> Durations {
     let mut all = Durations::default();
     intervals.iter().for_each(|interval| all.add(&interval.response));
     all
@@ -40,7 +40,7 @@ fn extremes(durations: &Durations) -> (u64, u64) {
     (durations.min_ns().unwrap(), durations.max_ns().unwrap())
 }
 
-fn longest_service(intervals: &[Interval]) -> u64 {
+fn longest_service(intervals: &[RecordedInterval]) -> u64 {
     intervals.iter().filter_map(|i| i.service.as_ref()).filter_map(Durations::max_ns).max().unwrap()
 }
 
@@ -60,13 +60,13 @@ impl Lane for Ending<'_> {
         if self.submitted == 10 {
             self.gate.end(self.clock.now_ns() - 500_000);
         }
-        Submitted::Done(Outcome::Ok)
+        Submitted::Done(OpOutcome::Ok)
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
-    fn recover(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Ok)
+    fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Ok)
     }
 
     fn close(self) {}
@@ -80,7 +80,7 @@ fn a_load_beside_something_ends_with_it() {
     assert_eq!(gate.end_ns(), None);
     let (full, _intervals) = channel();
     let (_returns, emptied) = channel();
-    let traffic = Traffic::default();
+    let traffic = NetworkTraffic::default();
     let context = WorkerContext {
         seed: 4,
         clients: 0..1,
@@ -105,7 +105,7 @@ fn a_load_beside_something_ends_with_it() {
 #[test]
 fn clients_of_a_pool_wait_in_turn() {
     // Five clients, one connection, 10 ms each: everybody always waits for four others.
-    let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(1, None), ..NetworkTraffic::default() };
     let load = Load { clients: 5, traffic, warmup_ns: S, ..Load::default() };
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
     // One more than a hundred: two end on the borders.
@@ -118,7 +118,7 @@ fn clients_of_a_pool_wait_in_turn() {
 
 #[test]
 fn a_pool_as_large_as_its_clients_waits_for_nobody() {
-    let traffic = Traffic { pool: pool(5, Some(1)), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(5, Some(1)), ..NetworkTraffic::default() };
     let load = Load { clients: 5, traffic, ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!((counts.succeeded, counts.failures()), (500, 0));
@@ -128,7 +128,7 @@ fn a_pool_as_large_as_its_clients_waits_for_nobody() {
 #[test]
 fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
     // 25 ms of patience, 10 ms each: two of five clients are served before the others give up.
-    let traffic = Traffic { pool: pool(1, Some(25)), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(1, Some(25)), ..NetworkTraffic::default() };
     let load = Load { clients: 5, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!((counts.succeeded, counts.failures_of(ErrorClass::PoolTimeout)), (3, 2));
@@ -143,7 +143,7 @@ fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
 fn a_pool_goes_on_with_the_connections_that_it_got() {
     let mut opened = Connections { missing: 3, ..Connections::default() };
     opened.refuse(load::error::FailureKind::Other, 3, "sorry".to_owned());
-    let traffic = Traffic { pool: pool(5, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(5, None), ..NetworkTraffic::default() };
     let load = Load { clients: 10, traffic, opened, ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!(counts.succeeded, 200, "two connections carry 100 transactions each");
@@ -152,7 +152,7 @@ fn a_pool_goes_on_with_the_connections_that_it_got() {
 
 #[test]
 fn nobody_begins_after_the_end_however_long_the_queue_is() {
-    let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(1, None), ..NetworkTraffic::default() };
     let load = Load { clients: 1_000, traffic, ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!(counts.succeeded, 100);
@@ -161,7 +161,7 @@ fn nobody_begins_after_the_end_however_long_the_queue_is() {
 #[test]
 fn a_client_that_thinks_holds_no_connection_and_its_thought_is_no_response() {
     let think = Some(Span { least_ns: 90 * MS, most_ns: 90 * MS });
-    let traffic = Traffic { think, pool: pool(1, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { think, pool: pool(1, None), ..NetworkTraffic::default() };
     let load = Load { clients: 10, traffic, warmup_ns: S, length: RunLength::Time(10 * S), ..Load::default() };
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
     // Ten clients that work 10 of every 100 ms fill one connection.
@@ -172,7 +172,7 @@ fn a_client_that_thinks_holds_no_connection_and_its_thought_is_no_response() {
 #[test]
 fn think_times_are_drawn_from_their_range() {
     let think = Some(Span { least_ns: 10 * MS, most_ns: 30 * MS });
-    let traffic = Traffic { think, ..Traffic::default() };
+    let traffic = NetworkTraffic { think, ..NetworkTraffic::default() };
     let load = Load { traffic, length: RunLength::Time(100 * S), ..Load::default() };
     let (counts, _) = simulate(steady(10.0), "SELECT 1;", &load);
     within(counts.succeeded as f64, 100.0 / 0.02001, 0.02);
@@ -181,7 +181,7 @@ fn think_times_are_drawn_from_their_range() {
 #[test]
 fn a_pause_lies_between_statements_and_keeps_the_connection() {
     let pause = Some(Span { least_ns: 20 * MS, most_ns: 20 * MS });
-    let traffic = Traffic { pause, pool: pool(1, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { pause, pool: pool(1, None), ..NetworkTraffic::default() };
     let load = Load { clients: 2, traffic, length: RunLength::Count(5), ..Load::default() };
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;\nSELECT 2;\nSELECT 3;", &load);
     // Three statements and two pauses are 70 ms, one transaction after the other.
@@ -191,7 +191,7 @@ fn a_pause_lies_between_statements_and_keeps_the_connection() {
 
 #[test]
 fn clients_begin_evenly_over_the_ramp() {
-    let traffic = Traffic { ramp_ns: S, ..Traffic::default() };
+    let traffic = NetworkTraffic { ramp_ns: S, ..NetworkTraffic::default() };
     let load = Load { clients: 10, traffic, warmup_ns: S, ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     // In the ramp a client has 1 s, 0.9 s, … 0.1 s: 5.5 s of ten, then all of each second.
@@ -202,7 +202,7 @@ fn clients_begin_evenly_over_the_ramp() {
 #[test]
 fn a_poisson_rate_is_met_whatever_the_system_does() {
     let rate = |model, arrivals| {
-        let traffic = Traffic { arrivals, ..Traffic::default() };
+        let traffic = NetworkTraffic { arrivals, ..NetworkTraffic::default() };
         let length = RunLength::Time(20 * S);
         let load = Load { clients: 50, pace: Pace::Rate(1_000.0), traffic, length, ..Load::default() };
         simulate(model, "SELECT 1;", &load).0
@@ -234,7 +234,7 @@ fn a_stall_is_charged_to_everything_that_it_delayed_and_shows_as_backlog() {
 #[test]
 fn what_is_too_late_already_is_skipped_and_what_comes_late_is_counted() {
     let model = Model { stall_at_ms: 400, stall_ms: 200, ..steady(100.0) };
-    let traffic = Traffic { latency_limit_ns: Some(50 * MS), ..Traffic::default() };
+    let traffic = NetworkTraffic { latency_limit_ns: Some(50 * MS), ..NetworkTraffic::default() };
     let load = Load { clients: 10, pace: Pace::Rate(1_000.0), traffic, ..Load::default() };
     let (counts, _) = simulate(model, "SELECT 1;", &load);
     // Ten were in flight in the stall, 140 over 50 ms late at its end, 50 late but still in time.
@@ -246,7 +246,7 @@ fn what_is_too_late_already_is_skipped_and_what_comes_late_is_counted() {
 #[test]
 fn responses_beyond_each_limit_are_counted_exactly() {
     let limits_ns = vec![5 * MS, 10 * MS, 20 * MS];
-    let traffic = Traffic { limits_ns, ..Traffic::default() };
+    let traffic = NetworkTraffic { limits_ns, ..NetworkTraffic::default() };
     let load = Load { traffic, length: RunLength::Count(10), ..Load::default() };
     let script = "\\set long random(1, 2)\nSELECT 1;\n\\if :client_id = 0\n\\sleep 5 ms\n\\endif";
     let (counts, _) = simulate(steady(5_000.0), script, &load);
@@ -255,7 +255,7 @@ fn responses_beyond_each_limit_are_counted_exactly() {
 
 #[test]
 fn a_connection_is_made_anew_after_so_many_transactions() {
-    let traffic = Traffic { reconnect_every: 3, ..Traffic::default() };
+    let traffic = NetworkTraffic { reconnect_every: 3, ..NetworkTraffic::default() };
     let load = Load { traffic, length: RunLength::Count(10), ..Load::default() };
     let model = Model { connect_us: 2_000.0, ..steady(1_000.0) };
     let (counts, intervals) = simulate(model, "SELECT 1;", &load);
@@ -270,7 +270,7 @@ fn a_connection_is_made_anew_after_so_many_transactions() {
 
 #[test]
 fn a_client_that_connects_anew_delays_no_other() {
-    let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
+    let traffic = NetworkTraffic { reconnect_every: 1, ..NetworkTraffic::default() };
     let load = Load { clients: 10, traffic, ..Load::default() };
     let model = Model { connect_us: 9_000.0, ..steady(1_000.0) };
     let (counts, intervals) = simulate(model, "SELECT 1;", &load);
@@ -312,7 +312,7 @@ fn a_rollback_without_end_is_given_up() {
 
 #[test]
 fn tasks_are_all_due_at_the_start_and_each_is_one_transaction() {
-    let traffic = Traffic { tasks: Some(100), pool: pool(10, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { tasks: Some(100), pool: pool(10, None), ..NetworkTraffic::default() };
     let load = Load { clients: 100, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!((counts.succeeded, counts.window_ns), (100, 100 * MS));
@@ -328,7 +328,8 @@ fn tasks_are_all_due_at_the_start_and_each_is_one_transaction() {
 
 #[test]
 fn fewer_tasks_at_once_follow_one_another() {
-    let traffic = Traffic { tasks: Some(50), tasks_at_once: Some(5), pool: pool(2, None), ..Traffic::default() };
+    let traffic =
+        NetworkTraffic { tasks: Some(50), tasks_at_once: Some(5), pool: pool(2, None), ..NetworkTraffic::default() };
     let load = Load { clients: 50, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!((counts.succeeded, counts.window_ns), (50, 250 * MS));
@@ -340,7 +341,7 @@ fn fewer_tasks_at_once_follow_one_another() {
 
 #[test]
 fn tasks_are_due_over_the_ramp() {
-    let traffic = Traffic { tasks: Some(50), ramp_ns: S, pool: pool(1, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { tasks: Some(50), ramp_ns: S, pool: pool(1, None), ..NetworkTraffic::default() };
     let load = Load { clients: 50, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     let tasks = &counts.tasks[0].tasks;
@@ -350,7 +351,7 @@ fn tasks_are_due_over_the_ramp() {
 
 #[test]
 fn a_task_that_fails_is_in_the_log_as_failed() {
-    let traffic = Traffic { tasks: Some(5), pool: pool(1, Some(25)), ..Traffic::default() };
+    let traffic = NetworkTraffic { tasks: Some(5), pool: pool(1, Some(25)), ..NetworkTraffic::default() };
     let load = Load { clients: 5, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
     let ends: Vec<Option<u64>> = counts.tasks[0].tasks.iter().map(|task| task.response_ns).collect();
@@ -359,10 +360,10 @@ fn a_task_that_fails_is_in_the_log_as_failed() {
 
 #[test]
 fn kinds_of_a_mix_are_told_apart() {
-    use families::transactions::{Options, Source, compile_mix};
+    use families::transactions::{ScriptOptions, Source, compile_mix};
     let source = |name, text, weight| Source { name, text, weight };
     let sources = [source("short", "SELECT 1;", 3), source("long", "SELECT 1;\nSELECT 2;", 1)];
-    let program = compile_mix(&sources, &Options::default()).unwrap();
+    let program = compile_mix(&sources, &ScriptOptions::default()).unwrap();
     let load = Load { clients: 4, length: RunLength::Time(10 * S), ..Load::default() };
     let (counts, _) = run_program(steady(1_000.0), &program, &load);
     let [short, long] = &counts.kinds[..] else { panic!("{:?}", counts.kinds.len()) };
@@ -387,7 +388,7 @@ fn a_server_that_never_answers_is_given_up() {
     assert_eq!(counts.failures_of(ErrorClass::Unresponsive), 1);
     assert!(counts.messages[0].message.contains("has not answered for 120 s"), "{}", counts.messages[0].message);
     // Nor have clients that wait for a pool: nothing can be given up.
-    let traffic = Traffic { tasks: Some(9), pool: pool(2, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { tasks: Some(9), pool: pool(2, None), ..NetworkTraffic::default() };
     let load = Load { clients: 9, traffic, length: RunLength::Count(1), ..Load::default() };
     let (counts, _) = simulate(Model { stall_at_ms: 0, ..frozen() }, "SELECT 1;", &load);
     assert_eq!(counts.failures_of(ErrorClass::Unresponsive), 2);
@@ -410,7 +411,7 @@ impl Lane for Asked<'_> {
         self.lane.reap(deadline_ns, into);
     }
 
-    fn recover(&mut self, client: usize) -> Option<Outcome> {
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         self.lane.recover(client)
     }
 
@@ -445,13 +446,13 @@ impl Lane for Stuck {
     type Op = StatementOp;
 
     fn submit(&mut self, _client: usize, _op: &StatementOp) -> Submitted {
-        Submitted::Done(Outcome::Failed(OpError { class: ErrorClass::Deadlock, message: "no".to_owned() }))
+        Submitted::Done(OpOutcome::Failed(OpError { class: ErrorClass::Deadlock, message: "no".to_owned() }))
     }
 
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
-    fn recover(&mut self, _client: usize) -> Option<Outcome> {
-        Some(Outcome::Failed(OpError { class: self.0, message: "no ROLLBACK here".to_owned() }))
+    fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
+        Some(OpOutcome::Failed(OpError { class: self.0, message: "no ROLLBACK here".to_owned() }))
     }
 
     fn close(self) {}
@@ -478,16 +479,16 @@ fn a_client_that_cannot_be_brought_back_ends_the_run_whatever_the_reason() {
 
 #[test]
 fn whoever_waits_for_the_pool_at_the_end_counts_with_all_of_a_pipeline() {
-    let options = Options { depth: 5, ..Options::default() };
+    let options = ScriptOptions { depth: 5, ..ScriptOptions::default() };
     let program = families::transactions::compile_with("SELECT 1;", &options).unwrap();
-    let traffic = Traffic { pool: pool(1, None), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(1, None), ..NetworkTraffic::default() };
     let load = Load { clients: 100, traffic, ..Load::default() };
     let (counts, _) = run_program(steady(10_000.0), &program, &load);
     // Five statements of 10 ms on one connection: 20 clients were served, 80 wait.
     assert_eq!((counts.succeeded, counts.not_begun), (100, 400));
     assert_eq!(counts.pool_wait.unwrap().failed(), 80, "a pipeline waits once");
     // Waits in vain count likewise.
-    let traffic = Traffic { pool: pool(1, Some(25)), ..Traffic::default() };
+    let traffic = NetworkTraffic { pool: pool(1, Some(25)), ..NetworkTraffic::default() };
     let load = Load { clients: 3, traffic, length: RunLength::Count(5), ..Load::default() };
     let (counts, _) = run_program(steady(10_000.0), &program, &load);
     assert_eq!((counts.succeeded, counts.failures_of(ErrorClass::PoolTimeout)), (5, 10));
@@ -505,7 +506,7 @@ fn a_long_answer_is_waited_for_as_experience_tells() {
 fn ten_thousand_clients_are_soon_set_up() {
     let load = Load { clients: 10_000, length: RunLength::Count(2), ..Load::default() };
     let program = {
-        let options = Options { clients: 10_000, ..Default::default() };
+        let options = ScriptOptions { clients: 10_000, ..Default::default() };
         families::transactions::compile_with("\\set x random(1, 10)\nSELECT :x;", &options).unwrap()
     };
     let began = std::time::Instant::now();

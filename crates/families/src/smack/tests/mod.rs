@@ -20,7 +20,7 @@ const MAIN: &str = "main { c.init(); c.set_num_rounds($2); c.create_threads($1);
 const LIST: &str = "type \"seq\"; source_type \"list\"; source \"a,it's,7,\";";
 
 fn compile(text: &str, clients: u32, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
-    let script = Script { name: "t".to_owned(), file: syntax::parse(text)?, texts: None };
+    let script = SmackScript { name: "t".to_owned(), file: syntax::parse(text)?, texts: None };
     script.compile(Arguments::Clients(clients), protocol)
 }
 
@@ -52,11 +52,11 @@ fn sent(program: &Program, client: u32, count: u64) -> Vec<String> {
 
 #[test]
 fn the_stock_scripts_hold_750_words_or_all() {
-    for BuiltIn { name, .. } in BUILT_IN {
-        let script = Script::read(name).unwrap();
+    for BuiltInScript { name, .. } in BUILT_IN {
+        let script = SmackScript::read(name).unwrap();
         let (data, program) = script.compile(Arguments::Clients(3), Protocol::Simple).unwrap();
         let fair = name.ends_with("-fair");
-        let Words::AtRandom(list) = &program.dictionaries[0].words else { panic!("{name}") };
+        let WordSource::AtRandom(list) = &program.dictionaries[0].words else { panic!("{name}") };
         assert_eq!(list.len(), if fair { 90_000 } else { 750 }, "{name}");
         assert_eq!(list.get(0), if fair { "ilcpsklryvmc1" } else { "vqobdvjqxtyd120" });
         assert_eq!(list.get(list.len() - 1), "gegbxtvkybwy90000");
@@ -75,10 +75,11 @@ fn the_stock_scripts_hold_750_words_or_all() {
 
 #[test]
 fn rows_are_made_once_for_all_cases() {
-    let task = || Script::read("select-key").unwrap().compile(Arguments::Clients(1), Protocol::Simple).unwrap();
+    let task = || SmackScript::read("select-key").unwrap().compile(Arguments::Clients(1), Protocol::Simple).unwrap();
     let (one, other) = (task(), task());
     assert_eq!(one.0.name, other.0.name);
-    let (Words::AtRandom(a), Words::AtRandom(b)) = (&one.1.dictionaries[0].words, &other.1.dictionaries[0].words)
+    let (WordSource::AtRandom(a), WordSource::AtRandom(b)) =
+        (&one.1.dictionaries[0].words, &other.1.dictionaries[0].words)
     else {
         panic!("both are lists")
     };
@@ -140,11 +141,11 @@ fn two_kinds_of_clients_run_their_own_barrels() {
     let (_, program) = compile(text, 2, Protocol::Simple).unwrap();
     assert_eq!((0..3).flat_map(|client| sent(&program, client, 1)).collect::<Vec<_>>(), ["A", "A", "B"]);
     assert_eq!(program.kinds(), ["a", "b"]);
-    let invocation = Script::parse("t", text).unwrap().invocation(&["2".to_owned()]).unwrap();
+    let invocation = SmackScript::parse("t", text).unwrap().invocation(&["2".to_owned()]).unwrap();
     let expected = Invocation { client: "x+y".to_owned(), clients: 3, queries: 20, arguments: "2".to_owned() };
     assert_eq!(invocation, expected);
     let uneven = text.replace("y.set_num_rounds(20)", "y.set_num_rounds(21)");
-    let refused = Script::parse("t", &uneven).unwrap().invocation(&["2".to_owned()]).unwrap_err();
+    let refused = SmackScript::parse("t", &uneven).unwrap().invocation(&["2".to_owned()]).unwrap_err();
     assert!(refused.to_string().contains("20, 21"), "{refused}");
 }
 
@@ -157,11 +158,11 @@ fn main_shows_texts_reports_and_results() {
     let look_up = |client: &str, kind: Option<&str>, field: &str| {
         kind.map(|kind| format!("{client}/{kind}/{field}")).filter(|_| field == "q_per_s")
     };
-    let script = Script::parse("t", &text).unwrap();
+    let script = SmackScript::parse("t", &text).unwrap();
     let shown = script.shown(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
     assert_eq!(shown, [Shown::Report("c".to_owned()), Shown::Text("n/a".to_owned())]);
     let text = text.replace(" . \", slowest connection \" . c::max_connect_time", "");
-    let shown = Script::parse("t", &text).unwrap().shown(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
+    let shown = SmackScript::parse("t", &text).unwrap().shown(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
     assert_eq!(shown[1], Shown::Text("rate c/t/q_per_s".to_owned()));
 }
 
@@ -280,7 +281,7 @@ fn files_beside_the_script_are_read() {
     std::fs::write(&path, format!("{text}{MAIN}")).unwrap();
     let compile = |rows: &[u8]| {
         std::fs::write(folder.path().join("d.csv"), rows).unwrap();
-        Script::read(path.to_str().unwrap()).unwrap().compile(Arguments::Clients(1), Protocol::Simple)
+        SmackScript::read(path.to_str().unwrap()).unwrap().compile(Arguments::Clients(1), Protocol::Simple)
     };
     // 16 bytes in four lines, and 16 / 5 is 3: the third line alone.
     let (data, program) = compile(b"a,1\nb,2\nc,3\nd,\\N\n").map_err(|e| e.to_string()).unwrap();

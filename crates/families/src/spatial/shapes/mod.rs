@@ -16,11 +16,13 @@ use std::sync::OnceLock;
 use model::Facts;
 
 use self::file::Features;
-use self::planar::{Bounds, Contact, Flaw, Polygon, Relation, doubled, tidy};
+use self::planar::{BoundingBox, Contact, Polygon, ShapeFlaw, SpatialRelation, doubled, tidy};
 use super::data::{CLASSES, Country};
 use super::dialect;
-use super::exact::{Fixed, Pt, Side, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area};
-use super::land::{Answers, Land, Table};
+use super::exact::{
+    Fixed, PlaneSide, Pt, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area,
+};
+use super::land::{Answers, Land, LandTable};
 use super::oracle::{FEW_ROADS, PROBES, centroid, half, is_near, pairs};
 use super::query::{Expected, Query};
 
@@ -99,32 +101,32 @@ impl Land for Shapes {
         self.features.width.max(self.features.height) + 1
     }
 
-    fn rows(&self, table: Table) -> i64 {
+    fn rows(&self, table: LandTable) -> i64 {
         let map = self.map();
         let rows = match table {
-            Table::Cell => map.cells.len(),
-            Table::Road => map.roads.len(),
-            Table::Point => self.points.len(),
-            Table::Shape => map.shapes.len(),
+            LandTable::Cell => map.cells.len(),
+            LandTable::Road => map.roads.len(),
+            LandTable::Point => self.points.len(),
+            LandTable::Shape => map.shapes.len(),
         };
         rows as i64
     }
 
-    fn group(&self, table: Table, id: i64) -> Option<i64> {
+    fn group(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
-            Table::Cell => Some(self.department(&self.map().cells[id as usize - 1])),
-            Table::Road => Some(class(id)),
-            Table::Point | Table::Shape => None,
+            LandTable::Cell => Some(self.department(&self.map().cells[id as usize - 1])),
+            LandTable::Road => Some(class(id)),
+            LandTable::Point | LandTable::Shape => None,
         }
     }
 
-    fn write(&self, table: Table, id: i64, text: &mut String) {
+    fn write(&self, table: LandTable, id: i64, text: &mut String) {
         let (map, place) = (self.map(), id as usize - 1);
         match table {
-            Table::Cell => dialect::polygon(&map.cells[place].rings, text),
-            Table::Road => dialect::line(&map.roads[place], text),
-            Table::Point => dialect::point(self.points[place], text),
-            Table::Shape => dialect::polygon(&map.shapes[place], text),
+            LandTable::Cell => dialect::polygon(&map.cells[place].rings, text),
+            LandTable::Road => dialect::line(&map.roads[place], text),
+            LandTable::Point => dialect::point(self.points[place], text),
+            LandTable::Shape => dialect::polygon(&map.shapes[place], text),
         }
     }
 
@@ -168,9 +170,9 @@ impl Map {
         for rings in &features.polygons {
             let rings: Vec<Vec<Pt>> = rings.iter().map(|ring| tidy(ring)).collect();
             match Polygon::new(rings.clone()) {
-                Err(Flaw::Flat) => left_out.flat += 1,
-                Err(Flaw::Touching) => left_out.touching += 1,
-                Err(Flaw::Invalid) => {
+                Err(ShapeFlaw::Flat) => left_out.flat += 1,
+                Err(ShapeFlaw::Touching) => left_out.touching += 1,
+                Err(ShapeFlaw::Invalid) => {
                     // A ring needs four points even in a text.
                     shapes.push(rings.into_iter().filter(|ring| ring.len() >= 4).collect());
                     invalid.push(shapes.len() as i64);
@@ -201,9 +203,9 @@ fn touched(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>
     let mut touched = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
         match cell.relation(polygon) {
-            Relation::Apart => {}
-            Relation::Touch(contact) => touched.push((at, contact)),
-            Relation::Overlap => return None,
+            SpatialRelation::Apart => {}
+            SpatialRelation::Touch(contact) => touched.push((at, contact)),
+            SpatialRelation::Overlap => return None,
         }
     }
     Some(touched)
@@ -293,7 +295,8 @@ impl Shapes {
         let (mut found, mut used) = (Vec::new(), 0);
         for (cell, id) in self.map().cells.iter().zip(1_i64..) {
             let before = found.len();
-            let inside = |p: &Pt| Bounds::of(&[*p]).meets(&cell.bounds) && cell.side_of(doubled(*p)) == Side::Inside;
+            let inside =
+                |p: &Pt| BoundingBox::of(&[*p]).meets(&cell.bounds) && cell.side_of(doubled(*p)) == PlaneSide::Inside;
             found.extend(self.points.iter().zip(1_i64..).filter(|(p, _)| inside(p)).map(|(_, point)| (id, point)));
             used += i128::from(found.len() > before);
         }
@@ -307,9 +310,9 @@ impl Shapes {
         let map = self.map();
         let mut found = Vec::new();
         for (road, at) in map.roads.iter().zip(0..) {
-            let bounds = Bounds::of(road);
+            let bounds = BoundingBox::of(road);
             for (cell, place) in map.cells.iter().zip(0..).filter(|(cell, _)| cell.bounds.meets(&bounds)) {
-                let starts_in = cell.side_of(doubled(road[0])) != Side::Outside;
+                let starts_in = cell.side_of(doubled(road[0])) != PlaneSide::Outside;
                 if starts_in || segments(road).any(|segment| cell.meets_border(segment)) {
                     found.push((at, place));
                 }

@@ -5,27 +5,28 @@
 //! which the middle of the piece tells. Coordinates are below 2^22, so the middle is whole when doubled.
 
 use super::super::exact::{
-    Fixed, Pt, Segment, Side, cross, distance_squared, hull, is_on, is_simple, length, meet, pt, segments, twice_area,
+    Fixed, PlaneSide, Pt, Segment, cross, distance_squared, hull, is_on, is_simple, length, meet, pt, segments,
+    twice_area,
 };
 
 /// Edges in a strip, about.
 const EDGES_A_STRIP: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub(super) struct BoundingBox {
     pub(super) low: Pt,
     pub(super) high: Pt,
 }
 
-impl Bounds {
-    pub(super) fn of(points: &[Pt]) -> Bounds {
+impl BoundingBox {
+    pub(super) fn of(points: &[Pt]) -> BoundingBox {
         let by = |pick: fn(i64, i64) -> i64| {
             points.iter().copied().reduce(|a, b| pt(pick(a.x, b.x), pick(a.y, b.y))).unwrap_or(pt(0, 0))
         };
-        Bounds { low: by(i64::min), high: by(i64::max) }
+        BoundingBox { low: by(i64::min), high: by(i64::max) }
     }
 
-    pub(super) fn meets(&self, other: &Bounds) -> bool {
+    pub(super) fn meets(&self, other: &BoundingBox) -> bool {
         self.low.x <= other.high.x
             && other.low.x <= self.high.x
             && self.low.y <= other.high.y
@@ -35,7 +36,7 @@ impl Bounds {
 
 /// Why a ring or a polygon is not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flaw {
+pub(super) enum ShapeFlaw {
     /// All its corners are on a line, or came there when they were rounded.
     Flat,
     /// It crosses or touches itself, or a hole of it is outside or in another hole.
@@ -48,7 +49,7 @@ pub(super) enum Flaw {
 pub(super) struct Polygon {
     /// Border counter-clockwise, then holes clockwise: the inside is left of every edge.
     pub(super) rings: Vec<Vec<Pt>>,
-    pub(super) bounds: Bounds,
+    pub(super) bounds: BoundingBox,
     /// The numbers of the edges in each strip of its height.
     strips: Vec<Vec<u32>>,
     edges: Vec<Segment>,
@@ -64,7 +65,7 @@ pub(super) struct Contact {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Relation {
+pub(super) enum SpatialRelation {
     Apart,
     /// They have points of their borders in common, and no inner ones.
     Touch(Contact),
@@ -92,17 +93,17 @@ pub(super) fn tidy(ring: &[Pt]) -> Vec<Pt> {
 
 impl Polygon {
     /// `rings` must be tidy.
-    pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, Flaw> {
+    pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, ShapeFlaw> {
         // A bow-tie may have no area, all signs told, and is not flat.
         let is_flat = |ring: &Vec<Pt>| ring.len() < 4 || twice_area(&hull(ring)) == 0;
         match rings.first() {
-            None => return Err(Flaw::Flat),
-            Some(border) if is_flat(border) => return Err(Flaw::Flat),
+            None => return Err(ShapeFlaw::Flat),
+            Some(border) if is_flat(border) => return Err(ShapeFlaw::Flat),
             // A hole that has lost its area is none.
             Some(_) => rings.retain(|ring| !is_flat(ring)),
         }
         if !rings.iter().all(|ring| is_simple(ring)) {
-            return Err(Flaw::Invalid);
+            return Err(ShapeFlaw::Invalid);
         }
         for (place, ring) in rings.iter_mut().enumerate() {
             if (twice_area(ring) > 0) != (place == 0) {
@@ -113,12 +114,12 @@ impl Polygon {
         for (place, one) in alone.iter().enumerate() {
             for other in &alone[place + 1..] {
                 if other.edges.iter().any(|edge| one.meets_border(*edge)) {
-                    return Err(Flaw::Touching);
+                    return Err(ShapeFlaw::Touching);
                 }
-                let inside = one.side_of(doubled(other.edges[0].0)) == Side::Inside;
-                let around = other.side_of(doubled(one.edges[0].0)) == Side::Inside;
+                let inside = one.side_of(doubled(other.edges[0].0)) == PlaneSide::Inside;
+                let around = other.side_of(doubled(one.edges[0].0)) == PlaneSide::Inside;
                 if inside != (place == 0) || around {
-                    return Err(Flaw::Invalid);
+                    return Err(ShapeFlaw::Invalid);
                 }
             }
         }
@@ -126,7 +127,7 @@ impl Polygon {
     }
 
     fn unchecked(rings: Vec<Vec<Pt>>) -> Polygon {
-        let bounds = Bounds::of(rings.first().map_or(&[], Vec::as_slice));
+        let bounds = BoundingBox::of(rings.first().map_or(&[], Vec::as_slice));
         let edges: Vec<Segment> = rings.iter().flat_map(|ring| segments(ring)).collect();
         let mut polygon = Polygon { bounds, strips: vec![Vec::new(); edges.len() / EDGES_A_STRIP + 1], edges, rings };
         for (number, (a, b)) in (0..).zip(&polygon.edges) {
@@ -145,7 +146,7 @@ impl Polygon {
 
     /// Edges that may meet a segment, some more than once.
     fn near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
-        let strips = match Bounds::of(&[a, b]).meets(&self.bounds) {
+        let strips = match BoundingBox::of(&[a, b]).meets(&self.bounds) {
             true => self.strip(a.y.min(b.y))..self.strip(a.y.max(b.y)) + 1,
             false => 0..0,
         };
@@ -158,20 +159,20 @@ impl Polygon {
     }
 
     /// `p` has doubled coordinates.
-    pub(super) fn side_of(&self, p: Pt) -> Side {
+    pub(super) fn side_of(&self, p: Pt) -> PlaneSide {
         let mut inside = false;
         // The height is in this strip, whether or not it is whole.
         for number in &self.strips[self.strip(p.y.div_euclid(2))] {
             let (a, b) = self.edges[*number as usize];
             let (a, b) = (doubled(a), doubled(b));
             if is_on((a, b), p) {
-                return Side::Boundary;
+                return PlaneSide::Boundary;
             }
             if (a.y > p.y) != (b.y > p.y) && (cross(a, b, p) > 0) == (b.y > a.y) {
                 inside = !inside;
             }
         }
-        if inside { Side::Inside } else { Side::Outside }
+        if inside { PlaneSide::Inside } else { PlaneSide::Outside }
     }
 
     pub(super) fn twice_area(&self) -> i128 {
@@ -183,19 +184,19 @@ impl Polygon {
         self.rings.iter().map(|ring| length(ring)).sum()
     }
 
-    pub(super) fn relation(&self, other: &Polygon) -> Relation {
+    pub(super) fn relation(&self, other: &Polygon) -> SpatialRelation {
         if !self.bounds.meets(&other.bounds) {
-            return Relation::Apart;
+            return SpatialRelation::Apart;
         }
         let one = self.edges_to(other);
         if one.overlap {
-            return Relation::Overlap;
+            return SpatialRelation::Overlap;
         }
         let two = other.edges_to(self);
         match (two.overlap, one.contact || two.contact) {
-            (true, _) => Relation::Overlap,
-            (false, true) => Relation::Touch(Contact { shared: one.shared, free: (one.outside, two.outside) }),
-            (false, false) => Relation::Apart,
+            (true, _) => SpatialRelation::Overlap,
+            (false, true) => SpatialRelation::Touch(Contact { shared: one.shared, free: (one.outside, two.outside) }),
+            (false, false) => SpatialRelation::Apart,
         }
     }
 
@@ -216,10 +217,10 @@ impl Polygon {
             for piece in segments(&cuts) {
                 let middle = pt(piece.0.x + piece.1.x, piece.0.y + piece.1.y);
                 match other.side_of(middle) {
-                    Side::Outside => found.outside = true,
-                    Side::Inside => found.overlap = true,
-                    Side::Boundary if other.runs_along(piece) => found.overlap = true,
-                    Side::Boundary => found.shared += Fixed::sqrt(distance_squared(piece.0, piece.1)),
+                    PlaneSide::Outside => found.outside = true,
+                    PlaneSide::Inside => found.overlap = true,
+                    PlaneSide::Boundary if other.runs_along(piece) => found.overlap = true,
+                    PlaneSide::Boundary => found.shared += Fixed::sqrt(distance_squared(piece.0, piece.1)),
                 }
             }
             if found.overlap {
@@ -299,39 +300,39 @@ mod tests {
         Polygon::new(rings.to_vec()).unwrap()
     }
 
-    fn touch(shared: i128, free: (bool, bool)) -> Relation {
-        Relation::Touch(Contact { shared: Fixed::whole(shared), free })
+    fn touch(shared: i128, free: (bool, bool)) -> SpatialRelation {
+        SpatialRelation::Touch(Contact { shared: Fixed::whole(shared), free })
     }
 
     #[test]
     fn polygons_lie_apart_touch_or_overlap() {
         let one = polygon(&[square(0, 0, 10)]);
         for (other, expected) in [
-            (square(20, 0, 5), Relation::Apart),
+            (square(20, 0, 5), SpatialRelation::Apart),
             (square(10, 2, 5), touch(5, (true, true))),
             (square(10, -10, 30), touch(10, (true, true))),
             (square(10, 10, 5), touch(0, (true, true))),
-            (square(9, 9, 5), Relation::Overlap),
-            (square(2, 2, 5), Relation::Overlap),
-            (square(0, 0, 5), Relation::Overlap),
-            (square(0, 0, 10), Relation::Overlap),
-            (square(-5, -5, 30), Relation::Overlap),
+            (square(9, 9, 5), SpatialRelation::Overlap),
+            (square(2, 2, 5), SpatialRelation::Overlap),
+            (square(0, 0, 5), SpatialRelation::Overlap),
+            (square(0, 0, 10), SpatialRelation::Overlap),
+            (square(-5, -5, 30), SpatialRelation::Overlap),
             // A corner on the other's edge; the edges cross nowhere.
             (ring(&[(5, 10), (8, 15), (2, 15)]), touch(0, (true, true))),
-            (ring(&[(5, 10), (8, 5), (2, 5)]), Relation::Overlap),
+            (ring(&[(5, 10), (8, 5), (2, 5)]), SpatialRelation::Overlap),
         ] {
             let other = polygon(&[other]);
             assert_eq!(one.relation(&other), expected, "{:?}", other.rings);
             let back = match expected {
-                Relation::Touch(contact) => touch_back(contact),
+                SpatialRelation::Touch(contact) => touch_back(contact),
                 same => same,
             };
             assert_eq!(other.relation(&one), back, "{:?}", other.rings);
         }
     }
 
-    fn touch_back(contact: Contact) -> Relation {
-        Relation::Touch(Contact { free: (contact.free.1, contact.free.0), ..contact })
+    fn touch_back(contact: Contact) -> SpatialRelation {
+        SpatialRelation::Touch(Contact { free: (contact.free.1, contact.free.0), ..contact })
     }
 
     /// A country in another: its whole border is the other's hole.
@@ -340,26 +341,26 @@ mod tests {
         let around = polygon(&[square(0, 0, 30), square(10, 10, 10)]);
         let enclave = polygon(&[square(10, 10, 10)]);
         assert_eq!(around.relation(&enclave), touch(40, (true, false)));
-        assert_eq!(around.relation(&polygon(&[square(12, 12, 2)])), Relation::Apart);
-        assert_eq!(around.relation(&polygon(&[square(5, 5, 20)])), Relation::Overlap);
+        assert_eq!(around.relation(&polygon(&[square(12, 12, 2)])), SpatialRelation::Apart);
+        assert_eq!(around.relation(&polygon(&[square(5, 5, 20)])), SpatialRelation::Overlap);
         assert_eq!((around.twice_area(), around.perimeter()), (2 * 800, Fixed::whole(160)));
-        assert_eq!(around.side_of(doubled(pt(15, 15))), Side::Outside);
-        assert_eq!(around.side_of(pt(19, 30)), Side::Inside, "at 9.5, 15");
+        assert_eq!(around.side_of(doubled(pt(15, 15))), PlaneSide::Outside);
+        assert_eq!(around.side_of(pt(19, 30)), PlaneSide::Inside, "at 9.5, 15");
     }
 
     #[test]
     fn what_is_no_polygon_is_told_from_what_is() {
         let new = |rings: &[Vec<Pt>]| Polygon::new(rings.to_vec()).map(|_| ());
         let hole = |x, y, side| [square(0, 0, 30), square(x, y, side)];
-        assert_eq!(new(&[ring(&[(0, 0), (9, 9), (9, 0), (0, 9)])]), Err(Flaw::Invalid), "a bow-tie");
-        assert_eq!(new(&hole(40, 0, 5)), Err(Flaw::Invalid), "a hole outside");
+        assert_eq!(new(&[ring(&[(0, 0), (9, 9), (9, 0), (0, 9)])]), Err(ShapeFlaw::Invalid), "a bow-tie");
+        assert_eq!(new(&hole(40, 0, 5)), Err(ShapeFlaw::Invalid), "a hole outside");
         assert_eq!(
             new(&[square(0, 0, 30), square(5, 5, 20), square(10, 10, 5)]),
-            Err(Flaw::Invalid),
+            Err(ShapeFlaw::Invalid),
             "a hole in a hole"
         );
-        assert_eq!(new(&hole(0, 10, 5)), Err(Flaw::Touching));
-        assert_eq!(new(&[ring(&[(0, 0), (9, 9)])]), Err(Flaw::Flat));
+        assert_eq!(new(&hole(0, 10, 5)), Err(ShapeFlaw::Touching));
+        assert_eq!(new(&[ring(&[(0, 0), (9, 9)])]), Err(ShapeFlaw::Flat));
         assert_eq!(new(&[square(0, 0, 30), ring(&[(5, 5), (9, 9)])]), Ok(()), "the hole is none");
         assert_eq!(new(&hole(10, 10, 5)), Ok(()));
     }

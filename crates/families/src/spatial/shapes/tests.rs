@@ -1,12 +1,12 @@
 //! Shapes whose answers can be seen.
 
-use super::super::data::Spread;
-use super::super::query::Value;
+use super::super::data::PointSpread;
+use super::super::query::ExpectedValue;
 use super::*;
 
 const LANDS: &str = include_str!("../../../tests/shapes/lands.json");
 const ROADS: &str = include_str!("../../../tests/shapes/roads.json");
-const DRAWN: Country = Country { side: 4, seed: 1, spread: Spread::Uniform };
+const DRAWN: Country = Country { side: 4, seed: 1, spread: PointSpread::Uniform };
 /// The longer side is 64 degrees, so that one is so many units.
 const UNIT: f64 = 1e4;
 
@@ -19,9 +19,9 @@ fn answer(shapes: &Shapes, query: Query, powers: &[i32]) -> Vec<f64> {
     let expected = shapes.answer(query);
     assert_eq!(expected.len(), powers.len(), "{query:?}");
     let number = |value| match value {
-        Value::Exact(value) => value as f64,
-        Value::Near(value) => value,
-        Value::Rounded { .. } => panic!("{query:?} is rounded"),
+        ExpectedValue::Exact(value) => value as f64,
+        ExpectedValue::Near(value) => value,
+        ExpectedValue::Rounded { .. } => panic!("{query:?} is rounded"),
     };
     expected.iter().zip(powers).map(|(expected, power)| number(expected.value) / UNIT.powi(*power)).collect()
 }
@@ -72,7 +72,7 @@ fn what_is_left_out_is_counted() {
     }
     let roads = shapes(ROADS);
     assert_eq!(roads.facts().get("shapes.lands.left_out.lines"), Some("1"), "one lies on itself");
-    assert_eq!((roads.rows(Table::Road), roads.rows(Table::Point)), (4, 8));
+    assert_eq!((roads.rows(LandTable::Road), roads.rows(LandTable::Point)), (4, 8));
     let [crc, other] =
         [&shapes(LANDS), &roads].map(|shapes| shapes.facts().get("shapes.lands.crc32").unwrap().to_owned());
     assert_ne!(crc, other, "another file is another system");
@@ -81,7 +81,7 @@ fn what_is_left_out_is_counted() {
 #[test]
 fn points_are_drawn_over_all_of_it_where_a_file_has_none() {
     let lands = shapes(LANDS);
-    let all = Bounds::of(&lands.points);
+    let all = BoundingBox::of(&lands.points);
     assert!(all.low.x >= 0 && all.high.x <= lands.features.width && all.high.y <= lands.features.height);
     assert!(all.high.x > lands.features.width * 9 / 10 && all.high.y > lands.features.height * 9 / 10);
     // A ninth of a tenth of the square is land; those in the enclave count once.
@@ -89,7 +89,7 @@ fn points_are_drawn_over_all_of_it_where_a_file_has_none() {
     assert!((5.0..40.0).contains(&inside[0]), "{inside:?}");
     let every = lands.points.iter().zip(1_i64..).flat_map(|(p, point)| {
         let cells = lands.map().cells.iter().zip(1_i64..);
-        let inside = cells.filter(|(cell, _)| cell.side_of(doubled(*p)) == Side::Inside);
+        let inside = cells.filter(|(cell, _)| cell.side_of(doubled(*p)) == PlaneSide::Inside);
         inside.map(move |(_, cell)| (cell, point)).collect::<Vec<_>>()
     });
     assert_eq!(pairs(every)[..], lands.points_in_cells()[..2]);
@@ -100,8 +100,8 @@ fn points_are_drawn_over_all_of_it_where_a_file_has_none() {
 fn rows_are_written_with_their_holes() {
     let lands = shapes(LANDS);
     let mut text = String::new();
-    lands.write(Table::Cell, 1, &mut text);
+    lands.write(LandTable::Cell, 1, &mut text);
     assert!(text.starts_with("POLYGON((0 0,100000 0,") && text.contains("),(40000 40000,40000 60000,"), "{text}");
-    assert_eq!((lands.group(Table::Cell, 4), lands.group(Table::Point, 1)), (Some(2), None));
-    assert_eq!(lands.rows(Table::Shape), 8);
+    assert_eq!((lands.group(LandTable::Cell, 4), lands.group(LandTable::Point, 1)), (Some(2), None));
+    assert_eq!(lands.rows(LandTable::Shape), 8);
 }

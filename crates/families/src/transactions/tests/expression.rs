@@ -2,21 +2,21 @@ use super::*;
 
 struct Fixed;
 
-impl Scope for Fixed {
-    fn load(&self, slot: usize) -> Result<Value, Fault> {
-        Ok([Value::Int(3), Value::Null, Value::Double(2.5), Value::Bool(true)][slot])
+impl ScriptVariables for Fixed {
+    fn load(&self, slot: usize) -> Result<ScriptValue, Fault> {
+        Ok([ScriptValue::Int(3), ScriptValue::Null, ScriptValue::Double(2.5), ScriptValue::Bool(true)][slot])
     }
-    fn debug(&self, _: Value) {}
+    fn debug(&self, _: ScriptValue) {}
 }
 
-fn compiled(text: &str) -> Result<Expression, Wrong> {
+fn compiled(text: &str) -> Result<ScriptExpression, Wrong> {
     parse(text, &mut |name, at| {
         let known = ["scale", "nil", "half", "yes"].iter().position(|known| *known == name);
         known.ok_or_else(|| (at, format!("the variable `:{name}` has not been set")))
     })
 }
 
-fn value(text: &str) -> Result<Value, Fault> {
+fn value(text: &str) -> Result<ScriptValue, Fault> {
     compiled(text).unwrap_or_else(|error| panic!("{text}: {error:?}")).value(
         &Fixed,
         &mut Generator::new(1),
@@ -26,13 +26,13 @@ fn value(text: &str) -> Result<Value, Fault> {
 
 fn int(text: &str) -> i64 {
     match value(text) {
-        Ok(Value::Int(n)) => n,
+        Ok(ScriptValue::Int(n)) => n,
         other => panic!("{text}: {other:?}"),
     }
 }
 
 fn truth(text: &str) -> bool {
-    value(text) == Ok(Value::Bool(true))
+    value(text) == Ok(ScriptValue::Bool(true))
 }
 
 #[test]
@@ -59,18 +59,18 @@ fn operators_have_their_precedence() {
 
 #[test]
 fn types_are_mixed_by_rule() {
-    assert_eq!(value("1 + 1.5"), Ok(Value::Double(2.5)));
-    assert_eq!(value("3 / 2.0"), Ok(Value::Double(1.5)));
-    assert_eq!(value("1.5 / 0"), Ok(Value::Double(f64::INFINITY)));
-    assert_eq!(value("1 = 1.0"), Ok(Value::Bool(true)));
-    assert_eq!(value("5.5 % 3"), Ok(Value::Int(0)));
-    assert_eq!(value("2.5 | 0"), Ok(Value::Int(2)));
-    assert_eq!(value("1 + NULL"), Ok(Value::Null));
-    assert_eq!(value("NULL = NULL"), Ok(Value::Null));
-    assert_eq!(value("NOT NULL"), Ok(Value::Null));
-    assert_eq!(value("least(3, NULL)"), Ok(Value::Null));
-    assert_eq!(value("1 IS TRUE"), Ok(Value::Bool(false)));
-    assert_eq!(value(":half IS NULL"), Ok(Value::Bool(false)));
+    assert_eq!(value("1 + 1.5"), Ok(ScriptValue::Double(2.5)));
+    assert_eq!(value("3 / 2.0"), Ok(ScriptValue::Double(1.5)));
+    assert_eq!(value("1.5 / 0"), Ok(ScriptValue::Double(f64::INFINITY)));
+    assert_eq!(value("1 = 1.0"), Ok(ScriptValue::Bool(true)));
+    assert_eq!(value("5.5 % 3"), Ok(ScriptValue::Int(0)));
+    assert_eq!(value("2.5 | 0"), Ok(ScriptValue::Int(2)));
+    assert_eq!(value("1 + NULL"), Ok(ScriptValue::Null));
+    assert_eq!(value("NULL = NULL"), Ok(ScriptValue::Null));
+    assert_eq!(value("NOT NULL"), Ok(ScriptValue::Null));
+    assert_eq!(value("least(3, NULL)"), Ok(ScriptValue::Null));
+    assert_eq!(value("1 IS TRUE"), Ok(ScriptValue::Bool(false)));
+    assert_eq!(value(":half IS NULL"), Ok(ScriptValue::Bool(false)));
     for wrong in
         ["true + 1", "true = true", "NOT 1", "1 AND true", "true OR 1 = 1 AND 1", "false OR 1", "~true", "int(true)"]
     {
@@ -81,14 +81,14 @@ fn types_are_mixed_by_rule() {
 
 #[test]
 fn logic_is_lazy() {
-    assert_eq!(value("false AND 1 / 0 = 1"), Ok(Value::Bool(false)));
-    assert_eq!(value("true OR 1 / 0 = 1"), Ok(Value::Bool(true)));
-    assert_eq!(value("NULL OR true"), Ok(Value::Null), "as pgbench has it, not SQL");
-    assert_eq!(value("NULL AND false"), Ok(Value::Null));
-    assert_eq!(value("true AND NULL"), Ok(Value::Null));
-    assert_eq!(value("CASE WHEN 0 THEN 1 / 0 WHEN 2.5 THEN 5 ELSE 1 / 0 END"), Ok(Value::Int(5)));
-    assert_eq!(value("CASE WHEN NULL THEN 1 END"), Ok(Value::Null));
-    assert_eq!(value("CASE WHEN true THEN CASE WHEN false THEN 1 ELSE 2 END END + 1"), Ok(Value::Int(3)));
+    assert_eq!(value("false AND 1 / 0 = 1"), Ok(ScriptValue::Bool(false)));
+    assert_eq!(value("true OR 1 / 0 = 1"), Ok(ScriptValue::Bool(true)));
+    assert_eq!(value("NULL OR true"), Ok(ScriptValue::Null), "as pgbench has it, not SQL");
+    assert_eq!(value("NULL AND false"), Ok(ScriptValue::Null));
+    assert_eq!(value("true AND NULL"), Ok(ScriptValue::Null));
+    assert_eq!(value("CASE WHEN 0 THEN 1 / 0 WHEN 2.5 THEN 5 ELSE 1 / 0 END"), Ok(ScriptValue::Int(5)));
+    assert_eq!(value("CASE WHEN NULL THEN 1 END"), Ok(ScriptValue::Null));
+    assert_eq!(value("CASE WHEN true THEN CASE WHEN false THEN 1 ELSE 2 END END + 1"), Ok(ScriptValue::Int(3)));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn faults_are_found() {
     assert_eq!(value("-9223372036854775808 - 1"), Err(Fault::OutOfRange("sub")));
     assert_eq!(value("9223372036854775807 * 2"), Err(Fault::OutOfRange("mul")));
     assert_eq!(value("-9223372036854775808 / -1"), Err(Fault::OutOfRange("div")));
-    assert_eq!(value("-9223372036854775808 % -1"), Ok(Value::Int(0)));
+    assert_eq!(value("-9223372036854775808 % -1"), Ok(ScriptValue::Int(0)));
     assert_eq!(value("1 / 0"), Err(Fault::DivisionByZero));
     assert_eq!(value("mod(1, 0)"), Err(Fault::DivisionByZero));
     assert_eq!(value("int(1e300)"), Err(Fault::TooLarge(1e300)));
@@ -115,8 +115,8 @@ fn a_greater_than_evaluates_its_right_side_first() {
     let mut random = Generator::new(9);
     let (first, second) = (random.uniform(1, 1_000_000), random.uniform(1, 1_000_000));
     let draw = |text: &str| compiled(text).unwrap().value(&Fixed, &mut Generator::new(9), &mut Vec::new()).unwrap();
-    assert_eq!(draw("random(1, 1000000) < random(1, 1000000)"), Value::Bool(first < second));
-    assert_eq!(draw("random(1, 1000000) > random(1, 1000000)"), Value::Bool(second > first));
+    assert_eq!(draw("random(1, 1000000) < random(1, 1000000)"), ScriptValue::Bool(first < second));
+    assert_eq!(draw("random(1, 1000000) > random(1, 1000000)"), ScriptValue::Bool(second > first));
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn sleeps_and_pipelines_reach_the_worker() {
 }
 
 fn pipelined(script: &str, depth: u32) -> Result<Program, ScriptError> {
-    compile_with(script, &Options { depth, ..Options::default() })
+    compile_with(script, &ScriptOptions { depth, ..ScriptOptions::default() })
 }
 
 /// Reads are waited for once; writes are committed separately, as without a pipeline.
@@ -120,7 +120,7 @@ fn a_script_is_repeated_in_one_pipeline() {
     // A pipeline mixes kinds, so none is told apart.
     let source = |name, text| Source { name, text, weight: 1 };
     let mix = |depth| {
-        let options = Options { depth, ..Options::default() };
+        let options = ScriptOptions { depth, ..ScriptOptions::default() };
         compile_mix(&[source("a", "SELECT 1;"), source("b", "SELECT 2;")], &options).unwrap().kinds().len()
     };
     assert_eq!((mix(1), mix(2)), (2, 0));
@@ -202,7 +202,7 @@ fn a_warm_client_needs_no_more_memory() {
     let script = "\\set a random_gaussian(1, 100, 2.5)\n\\set b CASE WHEN :a > 50 THEN 1.5 ELSE NULL END\n\
         SELECT :a, :b, :t;\nSELECT :b, :a, :t;";
     let definitions = vec![("t".to_owned(), "a text".to_owned())];
-    let program = compile_with(script, &Options { definitions, ..Options::default() }).unwrap();
+    let program = compile_with(script, &ScriptOptions { definitions, ..ScriptOptions::default() }).unwrap();
     let mut client = program.client(1, 0);
     let mut op = StatementOp::default();
     let mut places = |index| {
@@ -219,13 +219,13 @@ fn a_warm_client_needs_no_more_memory() {
 fn variables_are_the_user_s_or_automatic() {
     let script = "SELECT :scale, :client_id, :random_seed, :default_seed, :mine";
     let definitions = |list: &[(&str, &str)]| list.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = Options { scale: 5, definitions: definitions(&[("mine", "0x1")]), ..Options::default() };
+    let options = ScriptOptions { scale: 5, definitions: definitions(&[("mine", "0x1")]), ..ScriptOptions::default() };
     let own = run(&compile_with(script, &options).unwrap());
     assert!(own[0].contains("[Int(5), Int(0), Int(1), Int(") && own[0].ends_with("Text(\"0x1\")]"), "{own:?}");
     let all = [("scale", "9"), ("client_id", "8"), ("random_seed", "7"), ("default_seed", "6"), ("mine", "x")];
-    let options = Options { definitions: definitions(&all), ..Options::default() };
+    let options = ScriptOptions { definitions: definitions(&all), ..ScriptOptions::default() };
     assert!(run(&compile_with(script, &options).unwrap())[0].contains("[Int(9), Int(8), Int(7), Int(6), Text"));
-    let accepting = Options { unset: Unset::Accepted, ..Options::default() };
+    let accepting = ScriptOptions { unset: Unset::Accepted, ..ScriptOptions::default() };
     assert!(run(&compile_with("SELECT :nobody", &accepting).unwrap())[0].ends_with("[Null]"));
     let expression = compile_with("\\set x :nobody", &accepting).unwrap();
     assert_eq!(run(&expression), ["line 1: the variable `:nobody` has no value"]);
@@ -233,7 +233,7 @@ fn variables_are_the_user_s_or_automatic() {
 
 #[test]
 fn text_takes_the_place_of_variables_where_there_are_no_parameters() {
-    let options = Options { protocol: Protocol::Simple, unset: Unset::Accepted, ..Options::default() };
+    let options = ScriptOptions { protocol: Protocol::Simple, unset: Unset::Accepted, ..ScriptOptions::default() };
     let script = "\\set a 1.0 / 3\n\\set b NULL\nSELECT ':a', :b, :c, now()::text";
     let program = compile_with(script, &options).unwrap();
     assert_eq!(run(&program), ["SELECT '0.333333333333333', NULL, :c, now()::text"]);
@@ -267,7 +267,7 @@ fn what_writes_is_known() {
 
 #[test]
 fn scripts_are_chosen_by_weight_and_share_variables() {
-    let options = Options::default();
+    let options = ScriptOptions::default();
     let source = |name, text, weight| Source { name, text, weight };
     let sources =
         [source("a", "\\set x 1\nSELECT 'a'", 1), source("n", "SELECT 'n'", 0), source("b", "SELECT 'b', :x", 3)];
@@ -292,7 +292,7 @@ fn scripts_are_chosen_by_weight_and_share_variables() {
 fn debug_shows_its_place_and_type() {
     static SHOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let show: fn(&str) = |line| SHOWN.lock().unwrap().push(line.to_owned());
-    let options = Options { debug: Some(show), ..Options::default() };
+    let options = ScriptOptions { debug: Some(show), ..ScriptOptions::default() };
     let script = "\\set a debug(5 / 2.0)\n\\if debug(true)\n\\endif\n\\set b debug(NULL)\n\\set c debug(7)";
     run(&compile_with(script, &options).unwrap());
     assert_eq!(
@@ -310,7 +310,7 @@ fn debug_shows_its_place_and_type() {
 fn shell_commands_need_permission() {
     assert!(error("\\shell true").starts_with("line 1, column 1: shell commands are refused"));
     assert!(error("SELECT 1;\n \\setshell x echo 1").starts_with("line 2, column 2"));
-    let options = Options { shell: Shell::Allowed, unset: Unset::Accepted, ..Options::default() };
+    let options = ScriptOptions { shell: Shell::Allowed, unset: Unset::Accepted, ..ScriptOptions::default() };
     let ran = |script: &str| run(&compile_with(script, &options).unwrap());
     assert_eq!(ran("\\set a 20\n\\setshell x expr :a + 1\nSELECT :x"), ["SELECT $1 [Int(21)]"]);
     assert_eq!(ran("\\shell test ::a = :a\n")[0], "line 1: the variable `:a` has no value");
@@ -369,7 +369,7 @@ proptest! {
 fn a_message_is_split_into_statements_with_their_own_parameters() {
     let script =
         "INSERT INTO t VALUES (:a, ';', :b) \\; /* ; */ SELECT 'it''s;' \\; \\; UPDATE t SET a = :b WHERE c = :a;";
-    let options = |protocol| Options { protocol, unset: Unset::Accepted, ..Options::default() };
+    let options = |protocol| ScriptOptions { protocol, unset: Unset::Accepted, ..ScriptOptions::default() };
     let parts = |protocol| {
         let program = compile_with(script, &options(protocol)).unwrap();
         let parts = program.statements()[0].parts(&Dollar);

@@ -12,7 +12,7 @@ use wire::mysql::{
 use super::connection::Connection;
 use super::statement::{Binary, Columns, Form};
 use super::{AskError, Client, Opened, own_words};
-use crate::server::dialogue::{Asker, Pieces, Protocol, TextRows, Tls};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, WireProtocol};
 
 const NOT_PREPARED: u16 = 1295;
 
@@ -60,7 +60,7 @@ pub(crate) fn log_in(
     }
 }
 
-impl Protocol for Spoken {
+impl WireProtocol for Spoken {
     type Error = ErrorPacket;
     type Connection = Connection;
     type Statements = Vec<String>;

@@ -7,9 +7,11 @@ use wire::{WireError, mysql};
 use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
-use crate::server::dialogue::{Conversation, Heard, LastRows, Parting, ServerError as _, State, too_long, without_end};
+use crate::server::dialogue::{
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, too_long, without_end,
+};
 use families::transactions::{Rows, StatementOp};
-use load::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, lost};
 
 enum Step {
     All,
@@ -21,7 +23,7 @@ pub struct Connection {
     scanner: Scanner,
     /// Empty for text statements.
     forms: Vec<Form>,
-    state: State,
+    state: DialogueState,
     /// As last reported: errors do not tell.
     status: ServerStatus,
     /// Session number from the login.
@@ -42,7 +44,7 @@ impl Connection {
         Connection {
             scanner,
             forms,
-            state: State::Free,
+            state: DialogueState::Free,
             status,
             thread_id,
             failure: None,
@@ -59,8 +61,8 @@ impl Connection {
         match self.failure.take() {
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
             failure => {
-                self.state = State::Free;
-                heard.answer = Some(failure.map_or(Outcome::Ok, Outcome::Failed));
+                self.state = DialogueState::Free;
+                heard.answer = Some(failure.map_or(OpOutcome::Ok, OpOutcome::Failed));
             }
         }
     }
@@ -121,7 +123,7 @@ impl Connection {
                 Ok(Some(Event::Error(error))) => {
                     self.described = false;
                     // Unsolicited: the server is about to close the connection.
-                    if self.state != State::Waiting {
+                    if self.state != DialogueState::Waiting {
                         return Step::End(error.op_error());
                     }
                     self.failure = Some(error.op_error());
@@ -162,16 +164,16 @@ impl Connection {
 impl Conversation for Connection {
     const PARTING: Parting = Parting::Awaited;
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &DialogueState {
         &self.state
     }
 
-    fn state_mut(&mut self) -> &mut State {
+    fn state_mut(&mut self) -> &mut DialogueState {
         &mut self.state
     }
 
     fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
-        if let State::Gone(error) = &self.state {
+        if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         let misfit = |error: WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
@@ -195,7 +197,7 @@ impl Conversation for Connection {
                 Rows::Keep => mysql::Rows::Keep,
             });
         }
-        self.state = State::Waiting;
+        self.state = DialogueState::Waiting;
         Ok(request)
     }
 

@@ -15,7 +15,7 @@ pub use connection::Connection;
 
 pub(crate) type Client = dialogue::Client<Spoken>;
 pub(crate) type AskError = dialogue::AskError<ErrorPacket>;
-pub(crate) type Opened = dialogue::Opened<Connection>;
+pub(crate) type Opened = dialogue::OpenedConnection<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ErrorPacket {

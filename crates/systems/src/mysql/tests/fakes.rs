@@ -11,7 +11,7 @@ use crate::server::system::Settings as _;
 use crate::server::testing::fakes::{Told, listen};
 use crate::server::testing::lane::native;
 use families::transactions::{Rows, StatementOp};
-use load::lane::{ErrorClass, Lane as _, OpError, Outcome, Submitted};
+use load::lane::{ErrorClass, Lane as _, OpError, OpOutcome, Submitted};
 
 fn url(port: u16, query: &str) -> String {
     format!("mysql://me:hunter2@127.0.0.1:{port}/shop?connect-timeout=1&{query}")
@@ -100,14 +100,14 @@ fn what_is_not_prepared_travels_as_text() {
     for statement in [0, 1, 0, 1] {
         let submitted = lane.submit(0, &StatementOp { statement, ..StatementOp::default() });
         assert!(matches!(submitted, Submitted::Queued), "{submitted:?}");
-        assert_eq!(end_of(&mut lane), Outcome::Ok);
+        assert_eq!(end_of(&mut lane), OpOutcome::Ok);
     }
     assert_eq!(lane.reconnect(0), None);
-    assert_eq!(end_of(&mut lane), Outcome::Failed(load::lane::lost("not again")));
+    assert_eq!(end_of(&mut lane), OpOutcome::Failed(load::lane::lost("not again")));
 }
 
 /// Of the operation in flight.
-fn end_of(lane: &mut NativeLane) -> Outcome {
+fn end_of(lane: &mut NativeLane) -> OpOutcome {
     let mut ended = Vec::new();
     while ended.is_empty() {
         lane.reap(u64::MAX, &mut ended);
@@ -155,15 +155,15 @@ fn what_one_client_waits_for_delays_no_other() {
         assert!(matches!(lane.submit(client, &op), Submitted::Queued));
         end_of(lane)
     };
-    assert_eq!(ask(&mut lane, 0, "BEGIN"), Outcome::Ok);
-    assert!(matches!(ask(&mut lane, 0, "FAIL"), Outcome::Failed(error) if error.class == ErrorClass::Deadlock));
+    assert_eq!(ask(&mut lane, 0, "BEGIN"), OpOutcome::Ok);
+    assert!(matches!(ask(&mut lane, 0, "FAIL"), OpOutcome::Failed(error) if error.class == ErrorClass::Deadlock));
     assert_eq!(lane.recover(0), None);
-    (0..5).for_each(|_| assert_eq!(ask(&mut lane, 1, "SELECT 1"), Outcome::Ok));
-    assert_eq!(end_of(&mut lane), Outcome::Ok, "rolled back");
+    (0..5).for_each(|_| assert_eq!(ask(&mut lane, 1, "SELECT 1"), OpOutcome::Ok));
+    assert_eq!(end_of(&mut lane), OpOutcome::Ok, "rolled back");
     assert_eq!(lane.reconnect(0), None);
-    (0..5).for_each(|_| assert_eq!(ask(&mut lane, 1, "SELECT 1"), Outcome::Ok));
-    assert_eq!(end_of(&mut lane), Outcome::Ok, "connected anew");
-    assert_eq!(ask(&mut lane, 0, "SELECT 1"), Outcome::Ok);
+    (0..5).for_each(|_| assert_eq!(ask(&mut lane, 1, "SELECT 1"), OpOutcome::Ok));
+    assert_eq!(end_of(&mut lane), OpOutcome::Ok, "connected anew");
+    assert_eq!(ask(&mut lane, 0, "SELECT 1"), OpOutcome::Ok);
     lane.close();
 }
 
@@ -180,7 +180,7 @@ fn under_load(way: Choice, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Re
     assert!(matches!(lane.submit(0, &op), Submitted::Queued));
     let outcome = end_of(&mut lane);
     lane.close();
-    let Outcome::Failed(error) = outcome else { panic!("it went well") };
+    let OpOutcome::Failed(error) = outcome else { panic!("it went well") };
     error
 }
 

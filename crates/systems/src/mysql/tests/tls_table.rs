@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::*;
-use crate::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk};
+use crate::server::tls::testing::{Made, TlsOutcome, chmod, make, make_client, walk};
 
 /// A server with changeable certificate, and an account without password.
 struct Stage {
@@ -37,7 +37,7 @@ impl Stage {
     }
 
     /// Options in MariaDB's client's words, separated by `&`.
-    fn client(&self, options: &str) -> Outcome {
+    fn client(&self, options: &str) -> TlsOutcome {
         let Place::Tcp { host, port } = &self.server.endpoint.address.place else { panic!() };
         let mut command = Command::new("mariadb");
         command.arg(format!("--defaults-file={}", self.file(".my.cnf"))).args(["--protocol=tcp", "-u", "visitor"]);
@@ -54,27 +54,27 @@ impl Stage {
         let output = command.stdin(Stdio::null()).output().expect("this test needs MariaDB's client");
         let said = String::from_utf8_lossy(&output.stdout);
         match (output.status.success(), said.contains("TLSv1")) {
-            (true, true) => Outcome::Encrypted,
-            (true, false) => Outcome::Plain,
-            (false, _) => Outcome::Refused,
+            (true, true) => TlsOutcome::Encrypted,
+            (true, false) => TlsOutcome::Plain,
+            (false, _) => TlsOutcome::Refused,
         }
     }
 
-    fn etalon(&self, options: &str) -> Outcome {
+    fn etalon(&self, options: &str) -> TlsOutcome {
         let Place::Tcp { host, port } = &self.server.endpoint.address.place else { panic!() };
         let url = format!("mysql://visitor@{host}:{port}/?{options}");
         let home = self.folder.path().display().to_string();
         let environment = |name: &str| (name == "HOME").then(|| home.clone());
         let endpoint = Address::parse(&url, &environment).and_then(Endpoint::new);
         match endpoint.and_then(|endpoint| endpoint.connect(Purpose::Load)) {
-            Err(_) => Outcome::Refused,
-            Ok(client) if client.encryption().is_some() => Outcome::Encrypted,
-            Ok(_) => Outcome::Plain,
+            Err(_) => TlsOutcome::Refused,
+            Ok(client) if client.encryption().is_some() => TlsOutcome::Encrypted,
+            Ok(_) => TlsOutcome::Plain,
         }
     }
 
     /// Étalon first.
-    fn both(&self, options: &str) -> (Outcome, Outcome) {
+    fn both(&self, options: &str) -> (TlsOutcome, TlsOutcome) {
         (self.etalon(options), self.client(options))
     }
 }
@@ -106,18 +106,18 @@ fn certificates_are_taken_and_refused_as_by_mariadb() {
 
 #[test]
 fn options_and_files_are_those_of_mariadb_s_client() {
-    use Outcome::{Encrypted, Plain, Refused};
+    use TlsOutcome::{Encrypted, Plain, Refused};
     let stage = Stage::new();
     let file = |text: &str| fs::write(stage.file(".my.cnf"), format!("[client]\n{text}\n")).unwrap();
     file("");
     let root = format!("ssl-ca={}", stage.file("root.crt"));
     let (cert, key) = (stage.file("client.crt"), stage.file("client.key"));
     chmod("0600", &PathBuf::from(&key));
-    let alike = |options: &str, expected: Outcome| {
+    let alike = |options: &str, expected: TlsOutcome| {
         assert_eq!(stage.both(options), (expected, expected), "étalon and mariadb by {options}");
     };
     // Where étalon is stricter, with the client's outcome.
-    let stricter = |options: &str, own: Outcome, client: Outcome| {
+    let stricter = |options: &str, own: TlsOutcome, client: TlsOutcome| {
         assert_eq!(stage.both(options), (own, client), "étalon and mariadb by {options}");
     };
     alike("ssl=0", Plain);
@@ -140,7 +140,7 @@ fn options_and_files_are_those_of_mariadb_s_client() {
     assert_eq!(stage.etalon("ssl-mode=verify_ca"), Encrypted);
     assert_eq!(stage.etalon("ssl-mode=disabled"), Plain);
     file("");
-    let modes = |query: &str, expected: [Outcome; 5]| {
+    let modes = |query: &str, expected: [TlsOutcome; 5]| {
         let modes = ["disabled", "preferred", "required", "verify_ca", "verify_identity"];
         for (mode, expected) in modes.into_iter().zip(expected) {
             assert_eq!(stage.etalon(&format!("ssl-mode={mode}{query}")), expected, "{mode}{query}");
@@ -163,11 +163,11 @@ fn a_server_without_tls_is_refused_where_tls_is_wanted() {
     let server = start(Connect::Tcp, &[]);
     server.run("CREATE USER visitor@'%'");
     let stage = Stage { server, folder };
-    assert_eq!(stage.both("ssl=0"), (Outcome::Plain, Outcome::Plain));
-    assert_eq!(stage.both(""), (Outcome::Plain, Outcome::Plain));
-    assert_eq!(stage.etalon("ssl=1"), Outcome::Refused);
+    assert_eq!(stage.both("ssl=0"), (TlsOutcome::Plain, TlsOutcome::Plain));
+    assert_eq!(stage.both(""), (TlsOutcome::Plain, TlsOutcome::Plain));
+    assert_eq!(stage.etalon("ssl=1"), TlsOutcome::Refused);
     // MariaDB's client falls back to no TLS unless it verifies.
-    assert_eq!(stage.both("ssl=1&ssl-verify-server-cert=1"), (Outcome::Refused, Outcome::Refused));
+    assert_eq!(stage.both("ssl=1&ssl-verify-server-cert=1"), (TlsOutcome::Refused, TlsOutcome::Refused));
     let url = |mode: &str| Address::parse(&format!("mysql://u@h/?ssl-ca=/x&ssl-mode={mode}"), &|_| None).unwrap().tls;
     let arguments = |mode: &str, program: &str| url(mode).arguments(Path::new(program));
     assert_eq!(arguments("required", "/bin/mariadb-dump").unwrap_err().kind, FailureKind::Unsupported);

@@ -13,7 +13,7 @@ use wire::postgres::{
 use super::connection::Connection;
 use super::statement::{Encoded, name};
 use super::{AskError, Client, Opened, Statements};
-use crate::server::dialogue::{Asker, Pieces, Protocol, TextRows, Tls};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, WireProtocol};
 use load::error::Failure;
 
 /// Several of the server's messages.
@@ -95,7 +95,7 @@ fn fault_of_tls(cause: io::Error) -> AskError {
     }
 }
 
-impl Protocol for Spoken {
+impl WireProtocol for Spoken {
     type Error = ErrorFields;
     type Connection = Connection;
     type Statements = Statements;

@@ -5,10 +5,10 @@ use wire::WireError;
 use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
 
 use super::statement::{Encoded, Shape};
-use crate::server::dialogue::{Conversation, Heard, LastRows, Parting, ServerError as _, State, without_end};
+use crate::server::dialogue::{Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, without_end};
 use families::transactions::{Flow, Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{ErrorClass, KeptRow, OpError, Outcome, SyncPoint, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, SyncPoint, lost};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pipeline {
@@ -36,7 +36,7 @@ pub struct Connection {
     process_id: u32,
     /// As last reported.
     transaction: TransactionStatus,
-    state: State,
+    state: DialogueState,
     /// Outstanding answers.
     owed: u32,
     pipeline: Pipeline,
@@ -59,7 +59,7 @@ impl Connection {
             statements,
             process_id,
             transaction: TransactionStatus::Idle,
-            state: State::Free,
+            state: DialogueState::Free,
             owed: 0,
             pipeline: Pipeline::Closed,
             failure: None,
@@ -90,19 +90,19 @@ impl Connection {
     }
 
     /// Ends an open transaction once nothing is outstanding.
-    fn roll_back(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
+    fn roll_back(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
         // The pipeline's failures are the reason, or follow from it.
         self.failure = None;
         self.pipeline = Pipeline::Closed;
-        self.state = State::Free;
+        self.state = DialogueState::Free;
         if self.transaction == TransactionStatus::Idle {
-            return Some(Outcome::Ok);
+            return Some(OpOutcome::Ok);
         }
         if let Err(error) = frontend::query(Connection::ROLLBACK, out) {
-            return Some(Outcome::Failed(lost(&error)));
+            return Some(OpOutcome::Failed(lost(&error)));
         }
         self.owed += 1;
-        self.state = State::Waiting;
+        self.state = DialogueState::Waiting;
         None
     }
 
@@ -174,16 +174,16 @@ impl Conversation for Connection {
     const PARTING: Parting = Parting::Said;
     const ROLLBACK: &'static str = "ROLLBACK";
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &DialogueState {
         &self.state
     }
 
-    fn state_mut(&mut self) -> &mut State {
+    fn state_mut(&mut self) -> &mut DialogueState {
         &mut self.state
     }
 
     fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
-        if let State::Gone(error) = &self.state {
+        if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         if op.flow == Flow::Wait {
@@ -201,20 +201,20 @@ impl Conversation for Connection {
             Flow::Pipelined => self.pipeline = Pipeline::Open,
             Flow::Wait => {
                 self.owed += 1;
-                self.state = State::Waiting;
+                self.state = DialogueState::Waiting;
             }
         }
         Ok(request)
     }
 
     fn sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
-        if let State::Gone(error) = &self.state {
+        if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         self.expect(Rows::Discard);
         self.send_sync(out);
         if point == SyncPoint::End {
-            self.state = State::Waiting;
+            self.state = DialogueState::Waiting;
         }
         Ok(())
     }
@@ -241,14 +241,14 @@ impl Conversation for Connection {
                 Step::End(error) => heard.end = Some(error),
             }
         }
-        if self.owed > 0 || self.state != State::Waiting {
+        if self.owed > 0 || self.state != DialogueState::Waiting {
             return;
         }
         if self.pipeline == Pipeline::Clearing {
             heard.answer = self.roll_back(reply);
         } else {
-            self.state = State::Free;
-            heard.answer = Some(self.failure.take().map_or(Outcome::Ok, Outcome::Failed));
+            self.state = DialogueState::Free;
+            heard.answer = Some(self.failure.take().map_or(OpOutcome::Ok, OpOutcome::Failed));
         }
     }
 
@@ -257,9 +257,9 @@ impl Conversation for Connection {
     }
 
     /// A broken pipeline is ended first.
-    fn recover(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
-        if self.state != State::Free {
-            return Some(Outcome::Ok);
+    fn recover(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
+        if self.state != DialogueState::Free {
+            return Some(OpOutcome::Ok);
         }
         self.expect(Rows::Discard);
         if self.pipeline == Pipeline::Open {
@@ -269,7 +269,7 @@ impl Conversation for Connection {
             return self.roll_back(out);
         }
         self.pipeline = Pipeline::Clearing;
-        self.state = State::Waiting;
+        self.state = DialogueState::Waiting;
         None
     }
 

@@ -14,7 +14,7 @@ pub use connection::Connection;
 
 pub(crate) type Client = dialogue::Client<Spoken>;
 pub(crate) type AskError = dialogue::AskError<ErrorFields>;
-pub(crate) type Opened = dialogue::Opened<Connection>;
+pub(crate) type Opened = dialogue::OpenedConnection<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;
 
 /// How a script's statements travel.

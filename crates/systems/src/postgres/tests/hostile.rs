@@ -13,7 +13,7 @@ use super::*;
 use crate::server::testing::fakes::listen;
 use crate::server::testing::lane::{WAYS, native};
 use families::transactions::StatementOp;
-use load::lane::{Completion, ErrorClass, Lane, OpError, Outcome, Submitted};
+use load::lane::{Completion, ErrorClass, Lane, OpError, OpOutcome, Submitted};
 
 pub(super) fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
@@ -89,11 +89,11 @@ fn heard(answer: impl Fn(&mut TcpStream) + Send + Sync + Clone + 'static) -> OpE
         let mut lane = open_lane(&endpoint, way);
         let mut ended = ask(&mut lane, &[0, 1], 2);
         ended.sort_by_key(|completion| completion.client);
-        assert_eq!(ended[1].outcome, Outcome::Ok);
-        let Outcome::Failed(error) = ended.remove(0).outcome else { panic!("it was not noticed") };
+        assert_eq!(ended[1].outcome, OpOutcome::Ok);
+        let OpOutcome::Failed(error) = ended.remove(0).outcome else { panic!("it was not noticed") };
         assert!(first.as_ref().is_none_or(|first| *first == error), "{first:?} {error:?}");
-        assert!(matches!(lane.submit(0, &op()), Submitted::Done(Outcome::Failed(_))), "it is gone");
-        assert_eq!(ask(&mut lane, &[1], 1)[0].outcome, Outcome::Ok);
+        assert!(matches!(lane.submit(0, &op()), Submitted::Done(OpOutcome::Failed(_))), "it is gone");
+        assert_eq!(ask(&mut lane, &[1], 1)[0].outcome, OpOutcome::Ok);
         lane.close();
         first = Some(error);
     }
@@ -143,7 +143,7 @@ fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
         });
         let mut lane = open_lane(&endpoint, way);
         for _ in 0..3 {
-            assert_eq!(ask(&mut lane, &[0], 1)[0].outcome, Outcome::Ok);
+            assert_eq!(ask(&mut lane, &[0], 1)[0].outcome, OpOutcome::Ok);
         }
         lane.close();
         let twice = [message(b'C', b"SELECT 1\0"), ready(), ready()].concat();
@@ -152,7 +152,7 @@ fn what_nobody_asked_for_is_passed_over_or_ends_the_connection() {
         let _ = ask(&mut lane, &[0], 1);
         let mut none = Vec::new();
         lane.reap(host::clock::now_ns() + 200_000_000, &mut none);
-        let Submitted::Done(Outcome::Failed(error)) = lane.submit(0, &op()) else { panic!("taken for an answer") };
+        let Submitted::Done(OpOutcome::Failed(error)) = lane.submit(0, &op()) else { panic!("taken for an answer") };
         assert!(error.message.contains("not made") || error.message.contains("closed"), "{error:?}");
         lane.close();
     }
@@ -178,7 +178,7 @@ fn rows_without_an_end_are_survived() {
         let grown = host::memory::peak_rss_bytes().unwrap().saturating_sub(before);
         // Other tests run in parallel; a second of rows would be gigabytes.
         assert!(grown < 200 << 20, "{grown} bytes");
-        assert_eq!(ask(&mut lane, &[1], 1)[0].outcome, Outcome::Ok);
+        assert_eq!(ask(&mut lane, &[1], 1)[0].outcome, OpOutcome::Ok);
         drop(lane);
     }
 }

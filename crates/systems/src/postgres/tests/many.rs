@@ -13,12 +13,12 @@ use host::reactor::{Event, EventKind, Reactor, Token};
 
 use super::*;
 use crate::server::system::Settings as _;
-use families::transactions::{Options, compile_with};
+use families::transactions::{ScriptOptions, compile_with};
 use load::clock::RealClock;
 use load::gate::Gate;
 use load::generator::shares;
 use load::recorder::Exchange;
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 use load::worker::{self, Connections, LOGINS_AT_ONCE, LoadCounts, Pace, RunLength, WorkerContext};
 
 /// Accepts `most` connections and answers everything.
@@ -63,9 +63,10 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
     let url = format!("postgres://me@127.0.0.1:{port}/shop?sslmode=disable");
     let endpoint = Endpoint::new(Address::parse(&url, &|_| None).unwrap()).unwrap();
     let session = Session { options: String::new(), sql: String::new() };
-    let program = compile_with("SELECT 1;", &Options { protocol: Protocol::Simple, ..Options::default() }).unwrap();
+    let program =
+        compile_with("SELECT 1;", &ScriptOptions { protocol: Protocol::Simple, ..ScriptOptions::default() }).unwrap();
     let gate = Gate::new(workers as usize);
-    let (traffic, all_clients) = (Traffic::default(), clients);
+    let (traffic, all_clients) = (NetworkTraffic::default(), clients);
     let opened = Barrier::new(workers as usize + 1);
     let started = Instant::now();
     thread::scope(|scope| {

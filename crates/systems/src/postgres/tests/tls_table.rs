@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::server::tls::testing::{Made, Outcome, chmod, make, make_client, walk};
+use crate::server::tls::testing::{Made, TlsOutcome, chmod, make, make_client, walk};
 
 struct Stage {
     server: PostgresSystem,
@@ -76,7 +76,7 @@ impl Stage {
         Address::parse(&self.url("localhost", query), &|_| None).unwrap()
     }
 
-    fn psql(&self, url: &str, variables: &[(&str, &str)]) -> Outcome {
+    fn psql(&self, url: &str, variables: &[(&str, &str)]) -> TlsOutcome {
         let own = self.programs.join("psql");
         let program = if own.is_file() { own } else { PathBuf::from("psql") };
         let mut command = Command::new(program);
@@ -87,14 +87,14 @@ impl Stage {
         command.env("HOME", home).envs(variables.iter().copied()).args(["-X", "-w", "-A", "-t", "-c", ENCRYPTED, url]);
         let output = command.stdin(Stdio::null()).output().expect("this test needs psql");
         match (output.status.success(), String::from_utf8_lossy(&output.stdout).trim()) {
-            (true, "t") => Outcome::Encrypted,
-            (true, "f") => Outcome::Plain,
+            (true, "t") => TlsOutcome::Encrypted,
+            (true, "f") => TlsOutcome::Plain,
             (true, other) => panic!("psql said {other}"),
-            (false, _) => Outcome::Refused,
+            (false, _) => TlsOutcome::Refused,
         }
     }
 
-    fn etalon(&self, url: &str, variables: &[(&str, &str)]) -> Outcome {
+    fn etalon(&self, url: &str, variables: &[(&str, &str)]) -> TlsOutcome {
         let home = self.file("home");
         let environment = |name: &str| {
             let all = [("HOME", home.as_str())];
@@ -103,26 +103,26 @@ impl Stage {
         };
         let endpoint = match Address::parse(url, &environment).and_then(Endpoint::new) {
             Ok(endpoint) => endpoint,
-            Err(_) => return Outcome::Refused,
+            Err(_) => return TlsOutcome::Refused,
         };
         match endpoint.connect("") {
-            Err(_) => Outcome::Refused,
+            Err(_) => TlsOutcome::Refused,
             Ok(mut client) => {
                 let encrypted = client.one(&ENCRYPTED.replace("ssl FROM", "ssl::text FROM")).unwrap();
                 client.close();
-                if encrypted == "true" { Outcome::Encrypted } else { Outcome::Plain }
+                if encrypted == "true" { TlsOutcome::Encrypted } else { TlsOutcome::Plain }
             }
         }
     }
 
     /// Étalon and psql.
-    fn alike(&self, query: &str, variables: &[(&str, &str)], expected: Outcome) {
+    fn alike(&self, query: &str, variables: &[(&str, &str)], expected: TlsOutcome) {
         let found = self.both(&self.url("localhost", query), variables);
         assert_eq!(found, (expected, expected), "étalon and psql by {query} {variables:?}");
     }
 
     /// Étalon first.
-    fn both(&self, url: &str, variables: &[(&str, &str)]) -> (Outcome, Outcome) {
+    fn both(&self, url: &str, variables: &[(&str, &str)]) -> (TlsOutcome, TlsOutcome) {
         (self.etalon(url, variables), self.psql(url, variables))
     }
 }
@@ -157,13 +157,13 @@ fn certificates_are_taken_and_refused_as_by_libpq() {
 
 #[test]
 fn options_files_and_variables_are_those_of_libpq() {
-    use Outcome::{Encrypted, Plain, Refused};
+    use TlsOutcome::{Encrypted, Plain, Refused};
     let stage = Stage::new();
     let home = stage.folder.path().join("home/.postgresql");
     fs::create_dir_all(&home).unwrap();
     let root = format!("sslrootcert={}", stage.file("root.crt"));
     // Where étalon is stricter, with psql's outcome.
-    let stricter = |query: &str, psql: Outcome| {
+    let stricter = |query: &str, psql: TlsOutcome| {
         let found = stage.both(&stage.url("localhost", query), &[]);
         assert_eq!(found, (Refused, psql), "étalon and psql by {query}");
     };
@@ -217,8 +217,8 @@ fn options_files_and_variables_are_those_of_libpq() {
 }
 
 fn by_the_users_own_files(stage: &Stage, home: &Path) {
-    use Outcome::{Encrypted, Plain, Refused};
-    let modes = |expected: [Outcome; 5]| {
+    use TlsOutcome::{Encrypted, Plain, Refused};
+    let modes = |expected: [TlsOutcome; 5]| {
         let modes = ["allow", "prefer", "require", "verify-ca", "verify-full"];
         modes.iter().zip(expected).for_each(|(mode, expected)| stage.alike(&format!("sslmode={mode}"), &[], expected));
     };
@@ -245,7 +245,7 @@ fn by_the_users_own_files(stage: &Stage, home: &Path) {
 
 /// Where the server requires one.
 fn by_the_clients_certificate(stage: &Stage, home: &Path) {
-    use Outcome::{Encrypted, Refused};
+    use TlsOutcome::{Encrypted, Refused};
     stage.admit("hostssl all visitor 127.0.0.1/32 cert");
     let (cert, key) = (stage.file("client.crt"), stage.file("client.key"));
     let named = format!("sslcert={cert}&sslkey={key}");

@@ -14,12 +14,12 @@ use super::hostile::{let_in, message, ready};
 use super::*;
 use crate::server::testing::fakes::listen;
 use crate::server::testing::lane::{WAYS, native};
-use families::transactions::{Options, compile_with};
+use families::transactions::{ScriptOptions, compile_with};
 use load::clock::RealClock;
 use load::gate::Gate;
 use load::lane::ErrorClass;
 use load::recorder::Exchange;
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 use load::worker::{self, Connections, LoadCounts, Pace, RunLength, WorkerContext};
 
 /// The second client's progress.
@@ -44,10 +44,10 @@ impl Progress {
 }
 
 /// Two clients on one thread.
-fn drive_two(port: u16, way: Choice, traffic: &Traffic, transactions: u64) -> LoadCounts {
+fn drive_two(port: u16, way: Choice, traffic: &NetworkTraffic, transactions: u64) -> LoadCounts {
     let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
     let session = Session { options: String::new(), sql: String::new() };
-    let options = Options { protocol: Protocol::Simple, ..Options::default() };
+    let options = ScriptOptions { protocol: Protocol::Simple, ..ScriptOptions::default() };
     let program = compile_with("SELECT 1;", &options).unwrap();
     let lane = native::<PostgresServer>(&endpoint, &session, way, 2, Statements::Simple);
     let gate = Gate::new(1);
@@ -113,7 +113,7 @@ fn a_rollback_delays_no_other_client() {
                 }
             });
         });
-        let counts = drive_two(port, way, &Traffic::default(), 10);
+        let counts = drive_two(port, way, &NetworkTraffic::default(), 10);
         assert!(!counts.connection_lost, "the rollback was answered too late: {:?}", counts.messages);
         assert_eq!((counts.succeeded, counts.failures_of(ErrorClass::Serialization), counts.failures()), (19, 1, 1));
     }
@@ -137,7 +137,7 @@ fn a_login_delays_no_other_client() {
                 serve_to_the_end(stream, &Progress::default());
             });
         });
-        let traffic = Traffic { reconnect_every: 1, ..Traffic::default() };
+        let traffic = NetworkTraffic { reconnect_every: 1, ..NetworkTraffic::default() };
         let counts = drive_two(port, way, &traffic, 10);
         assert_eq!((counts.succeeded, counts.failures()), (20, 0), "{:?}", counts.messages);
         assert_eq!(counts.connections.made_again, 18);

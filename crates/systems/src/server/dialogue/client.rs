@@ -1,6 +1,6 @@
 use std::io;
 
-use super::{AskError, Asker, Conversation, Opened, ServerError, TextRows, single};
+use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, single};
 
 /// A blocking connection: the control plane's, and a lane's before the load.
 pub(crate) struct Client<P> {
@@ -11,7 +11,7 @@ pub(crate) struct Client<P> {
 }
 
 /// What an engine's protocol adds to a [`Client`].
-pub(crate) trait Protocol: Sized + Send + 'static {
+pub(crate) trait WireProtocol: Sized + Send + 'static {
     type Error: ServerError;
     /// Of a lane.
     type Connection: Conversation + Send + 'static;
@@ -25,13 +25,13 @@ pub(crate) trait Protocol: Sized + Send + 'static {
     fn into_opened(
         client: Client<Self>,
         statements: &Self::Statements,
-    ) -> Result<Opened<Self::Connection>, AskError<Self::Error>>;
+    ) -> Result<OpenedConnection<Self::Connection>, AskError<Self::Error>>;
 
     /// A goodbye, if there is any.
     fn farewell(_out: &mut Vec<u8>) {}
 }
 
-impl<P: Protocol> Client<P> {
+impl<P: WireProtocol> Client<P> {
     pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
         P::rows(self, sql)
     }

@@ -10,21 +10,21 @@ mod values;
 use crate::server::connector;
 use families::transactions::{Program, StatementOp};
 use load::error::{Failure, FailureKind};
-use load::lane::{KeptRow, OpError, Outcome, SyncPoint, lost};
+use load::lane::{KeptRow, OpError, OpOutcome, SyncPoint, lost};
 
 pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, single};
-pub(crate) use client::{Client, Protocol};
+pub(crate) use client::{Client, WireProtocol};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
 pub(crate) use values::{LastRows, value, with_values};
 
-pub(crate) struct Opened<C> {
+pub(crate) struct OpenedConnection<C> {
     pub(crate) link: Link,
     pub(crate) connection: C,
 }
 
 /// Reconnects a client.
-pub(crate) type Opener<C> = connector::Opener<Opened<C>>;
+pub(crate) type Opener<C> = connector::Opener<OpenedConnection<C>>;
 
 /// Replaces a portable word by the engine's own; other statements stay.
 pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str {
@@ -48,7 +48,7 @@ pub(crate) fn without_end() -> OpError {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum DialogueState {
     /// The client is idle.
     Free,
     /// The client waits for the answer.
@@ -60,7 +60,7 @@ pub enum State {
 #[derive(Debug, Default)]
 pub struct Heard {
     /// The answer is complete.
-    pub(crate) answer: Option<Outcome>,
+    pub(crate) answer: Option<OpOutcome>,
     /// The connection is unusable from then on.
     pub(crate) end: Option<OpError>,
 }
@@ -91,10 +91,10 @@ pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Fa
 pub trait Conversation {
     const PARTING: Parting;
 
-    fn state(&self) -> &State;
+    fn state(&self) -> &DialogueState;
 
     /// For lanes that find it gone.
-    fn state_mut(&mut self) -> &mut State;
+    fn state_mut(&mut self) -> &mut DialogueState;
 
     /// Encodes an operation and begins to wait for its answer. `text` is memory for unprepared requests. On failure
     /// nothing is waited for.
@@ -120,14 +120,14 @@ pub trait Conversation {
     const ROLLBACK: &'static str;
 
     /// Makes the client usable after a failure. `None`: by `out`, and the answer is awaited.
-    fn recover(&mut self, out: &mut Vec<u8>) -> Option<Outcome> {
-        if *self.state() != State::Free || !self.needs_rollback() {
-            return Some(Outcome::Ok);
+    fn recover(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
+        if *self.state() != DialogueState::Free || !self.needs_rollback() {
+            return Some(OpOutcome::Ok);
         }
         let text = Self::ROLLBACK.to_owned();
         self.request(&StatementOp { statement: usize::MAX, text, ..StatementOp::default() }, out)
             .err()
-            .map(Outcome::Failed)
+            .map(OpOutcome::Failed)
     }
 
     fn kept(&self) -> &[KeptRow];

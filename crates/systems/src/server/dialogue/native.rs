@@ -6,12 +6,12 @@ use std::io;
 use host::clock;
 use host::reactor::{Choice, Event, EventKind, Reactor, Token};
 
-use super::{Conversation, Heard, Opened, Opener, Parting, State};
+use super::{Conversation, DialogueState, Heard, OpenedConnection, Opener, Parting};
 use crate::server::connector::Connector;
 use crate::server::dialogue::tls::Tls;
 use families::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
 use load::error::{Failure, FailureKind};
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint, lost};
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted, SyncPoint, lost};
 
 /// For the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
@@ -23,7 +23,7 @@ pub struct NativeLane<C> {
     clients: Vec<One<C>>,
     /// Client index.
     by_token: Vec<usize>,
-    connector: Connector<Opened<C>>,
+    connector: Connector<OpenedConnection<C>>,
     events: Vec<Event>,
     /// Unprepared requests, and what the protocol says by itself.
     text: Vec<u8>,
@@ -73,7 +73,11 @@ impl<C: Conversation> One<C> {
 
 impl<C: Conversation + Send + 'static> NativeLane<C> {
     /// One client per connection, on this thread's reactor. `opener` reconnects.
-    pub(crate) fn new(choice: Choice, opened: Vec<Opened<C>>, opener: Opener<C>) -> Result<NativeLane<C>, Failure> {
+    pub(crate) fn new(
+        choice: Choice,
+        opened: Vec<OpenedConnection<C>>,
+        opener: Opener<C>,
+    ) -> Result<NativeLane<C>, Failure> {
         let fail = |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Other, "set up the connections", cause);
         let count = opened.len();
         let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(|error| fail(&error))?;
@@ -94,7 +98,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(lane)
     }
 
-    fn register(&mut self, client: usize, opened: Opened<C>) -> io::Result<One<C>> {
+    fn register(&mut self, client: usize, opened: OpenedConnection<C>) -> io::Result<One<C>> {
         let (socket, tls) = opened.link.into_parts();
         let token = self.reactor.register(socket)?;
         self.by_token[token.index()] = client;
@@ -124,7 +128,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         while let Some((client, opened)) = self.connector.next(&self.reactor) {
             let taken = opened.and_then(|opened| self.register(client, opened).map_err(|cause| lost(&cause)));
             let taken = taken.map(|one| self.clients[client] = one);
-            into.push(Completion { client, outcome: taken.map_or_else(Outcome::Failed, |()| Outcome::Ok) });
+            into.push(Completion { client, outcome: taken.map_or_else(OpOutcome::Failed, |()| OpOutcome::Ok) });
         }
     }
 
@@ -138,7 +142,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         self.clients[client].is_parting = false;
         self.reactor.close(self.clients[client].token);
         let refused = self.connector.ask(client, &mut self.reactor).err();
-        into.extend(refused.map(|error| Completion { client, outcome: Outcome::Failed(error) }));
+        into.extend(refused.map(|error| Completion { client, outcome: OpOutcome::Failed(error) }));
     }
 
     fn read(&mut self, client: usize, into: &mut Vec<Completion>) {
@@ -164,13 +168,13 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
 
     fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
         let One { token, connection, .. } = &mut self.clients[client];
-        if matches!(connection.state(), State::Gone(_)) {
+        if matches!(connection.state(), DialogueState::Gone(_)) {
             return;
         }
         self.reactor.close(*token);
         let afterwards = lost(&error.message);
-        if std::mem::replace(connection.state_mut(), State::Gone(afterwards)) == State::Waiting {
-            into.push(Completion { client, outcome: Outcome::Failed(error) });
+        if std::mem::replace(connection.state_mut(), DialogueState::Gone(afterwards)) == DialogueState::Waiting {
+            into.push(Completion { client, outcome: OpOutcome::Failed(error) });
         }
     }
 
@@ -203,20 +207,20 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         match self.ask(client, op) {
-            Ok(()) if op.flow == Flow::Pipelined => Submitted::Done(Outcome::Ok),
+            Ok(()) if op.flow == Flow::Pipelined => Submitted::Done(OpOutcome::Ok),
             Ok(()) => Submitted::Queued,
-            Err(error) => Submitted::Done(Outcome::Failed(error)),
+            Err(error) => Submitted::Done(OpOutcome::Failed(error)),
         }
     }
 
     fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
         self.text.clear();
         if let Err(error) = self.clients[client].connection.sync(point, &mut self.text) {
-            return Submitted::Done(Outcome::Failed(error));
+            return Submitted::Done(OpOutcome::Failed(error));
         }
         self.send_text(client);
         match point {
-            SyncPoint::Sync => Submitted::Done(Outcome::Ok),
+            SyncPoint::Sync => Submitted::Done(OpOutcome::Ok),
             SyncPoint::End => Submitted::Queued,
         }
     }
@@ -233,14 +237,14 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
         let connection = &self.clients[client].connection;
-        if *connection.state() != State::Free || !connection.is_in_transaction() {
+        if *connection.state() != DialogueState::Free || !connection.is_in_transaction() {
             return Ok(());
         }
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
     /// The server keeps a failed transaction open.
-    fn recover(&mut self, client: usize) -> Option<Outcome> {
+    fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         self.text.clear();
         let done = self.clients[client].connection.recover(&mut self.text);
         if !self.text.is_empty() {
@@ -249,10 +253,10 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         done
     }
 
-    fn reconnect(&mut self, client: usize) -> Option<Outcome> {
+    fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         let state = self.clients[client].connection.state_mut();
-        let before = std::mem::replace(state, State::Gone(lost("the connection is being made anew")));
-        if !matches!(before, State::Gone(_)) {
+        let before = std::mem::replace(state, DialogueState::Gone(lost("the connection is being made anew")));
+        if !matches!(before, DialogueState::Gone(_)) {
             self.say_farewell(client);
             match C::PARTING {
                 Parting::Unsaid => {}
@@ -267,7 +271,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
                 }
             }
         }
-        self.connector.ask(client, &mut self.reactor).err().map(Outcome::Failed)
+        self.connector.ask(client, &mut self.reactor).err().map(OpOutcome::Failed)
     }
 
     fn helpers_cpu_ns(&self) -> u64 {
@@ -288,17 +292,18 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn close(mut self) {
         for client in 0..self.clients.len() {
-            if matches!(self.clients[client].connection.state(), State::Gone(_)) {
+            if matches!(self.clients[client].connection.state(), DialogueState::Gone(_)) {
                 continue;
             }
             self.say_farewell(client);
             if C::PARTING == Parting::Unsaid {
-                *self.clients[client].connection.state_mut() = State::Gone(lost("étalon closed the connection"));
+                *self.clients[client].connection.state_mut() =
+                    DialogueState::Gone(lost("étalon closed the connection"));
             }
         }
         // A remaining connection would count among the server's.
         let deadline_ns = clock::now_ns() + CLOSING_PATIENCE_NS;
-        let is_there = |one: &One<C>| !matches!(one.connection.state(), State::Gone(_));
+        let is_there = |one: &One<C>| !matches!(one.connection.state(), DialogueState::Gone(_));
         let mut ended = Vec::new();
         while self.clients.iter().any(is_there) && clock::now_ns() < deadline_ns {
             self.turn(deadline_ns, &mut ended);

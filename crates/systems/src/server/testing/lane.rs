@@ -6,13 +6,13 @@ use std::thread;
 use host::reactor::Choice;
 
 use super::Tested;
-use crate::server::dialogue::{Conversation, NativeLane, Protocol};
+use crate::server::dialogue::{Conversation, NativeLane, WireProtocol};
 use crate::server::system::{LaneOf, Server, ServerSystem, Settings as _, StatementsOf};
 use families::transactions::{Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{ErrorClass, KeptRow, Lane, OpError, Outcome, Submitted, SyncPoint};
+use load::lane::{ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted, SyncPoint};
 
-type ConnectionOf<S> = <<S as Server>::Protocol as Protocol>::Connection;
+type ConnectionOf<S> = <<S as Server>::Protocol as WireProtocol>::Connection;
 
 /// Both ways of sending and receiving.
 pub(crate) const WAYS: [Choice; 2] = [Choice::Auto, Choice::Poller];
@@ -96,8 +96,8 @@ impl<C: Conversation + Send + 'static> Probe<C> {
             other => panic!("{other:?}"),
         };
         match outcome {
-            Outcome::Ok => Ok(()),
-            Outcome::Failed(error) => Err(error),
+            OpOutcome::Ok => Ok(()),
+            OpOutcome::Failed(error) => Err(error),
         }
     }
 

@@ -13,19 +13,19 @@ use super::{Tested, started};
 use crate::server::system::{Purpose, Server, ServerSystem, Settings as _};
 use crate::suite::run_once;
 use families::system::System;
-use families::transactions::{Options, compile_with, pgbench_tables};
+use families::transactions::{ScriptOptions, compile_with, pgbench_tables};
 use families::work::StreamTask;
 use load::error::{Failure, FailureKind};
-use load::generator::{LoadShape, Threads};
+use load::generator::{LoadShape, ThreadLimit};
 use load::stream::Retry;
-use load::traffic::Traffic;
+use load::traffic::NetworkTraffic;
 use load::worker::Pace;
 
 /// Conflicts are tried again.
 pub(crate) fn run_of(system: &dyn System, script: &str, clients: u32, length: Duration) -> Result<RunRecord, Failure> {
-    let options = Options { retry: Retry { max_tries: 0, within_ns: None }, ..Options::default() };
+    let options = ScriptOptions { retry: Retry { max_tries: 0, within_ns: None }, ..ScriptOptions::default() };
     let program = compile_with(script, &options).unwrap();
-    let (threads, traffic) = (Threads::Best, Traffic::default());
+    let (threads, traffic) = (ThreadLimit::Best, NetworkTraffic::default());
     let task = StreamTask {
         work: program.into(),
         shape: LoadShape { clients: 0..clients, pace: Pace::Closed, threads, traffic },

@@ -8,7 +8,7 @@ use pkcs8::{EncryptedPrivateKeyInfo, SecretDocument};
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use super::Identity;
+use super::ClientIdentity;
 use load::error::{Failure, FailureKind};
 
 /// At least one, from a PEM file.
@@ -72,7 +72,9 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Certificate chain and key.
-pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
+pub(super) fn identity(
+    identity: &ClientIdentity,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
     let tried = format!("read the client's certificate in {}", identity.certificate.display());
     let chain = all(&identity.certificate, &tried)?;
     let shown = identity.key.display();
@@ -94,7 +96,7 @@ pub(super) fn identity(identity: &Identity) -> Result<(Vec<CertificateDer<'stati
 }
 
 /// Decrypted if necessary.
-fn key(bytes: &[u8], identity: &Identity) -> Result<PrivateKeyDer<'static>, String> {
+fn key(bytes: &[u8], identity: &ClientIdentity) -> Result<PrivateKeyDer<'static>, String> {
     let text = String::from_utf8_lossy(bytes);
     if text.contains("Proc-Type: 4,ENCRYPTED") {
         return Err("it is encrypted as OpenSSL once did; `openssl pkcs8 -topk8` writes it as PKCS #8".to_owned());

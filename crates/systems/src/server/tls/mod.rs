@@ -13,7 +13,7 @@ use rustls::{ClientConfig, SupportedProtocolVersion};
 use wire::Secret;
 
 use load::error::{Failure, FailureKind};
-use verifier::{Trust, Verifier};
+use verifier::{TrustedRoots, Verifier};
 
 pub(crate) use files::lists_in;
 
@@ -29,7 +29,7 @@ pub(crate) enum Roots {
 
 /// Verification of a server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Check {
+pub(crate) enum CertificateCheck {
     Nothing,
     /// Signed by a trusted authority.
     Chain,
@@ -80,19 +80,19 @@ impl TlsMode {
     }
 
     /// Like the engines' own clients, a file of authorities is used in weaker modes, too.
-    pub(crate) fn check(self, has_roots: bool) -> Check {
+    pub(crate) fn check(self, has_roots: bool) -> CertificateCheck {
         match self {
-            TlsMode::VerifyFull => Check::ChainAndName,
-            TlsMode::VerifyCa => Check::Chain,
-            _ if has_roots => Check::Chain,
-            TlsMode::Disable | TlsMode::Allow | TlsMode::Prefer | TlsMode::Require => Check::Nothing,
+            TlsMode::VerifyFull => CertificateCheck::ChainAndName,
+            TlsMode::VerifyCa => CertificateCheck::Chain,
+            _ if has_roots => CertificateCheck::Chain,
+            TlsMode::Disable | TlsMode::Allow | TlsMode::Prefer | TlsMode::Require => CertificateCheck::Nothing,
         }
     }
 }
 
 /// A client certificate.
 #[derive(Clone, Debug)]
-pub(crate) struct Identity {
+pub(crate) struct ClientIdentity {
     /// With its chain, PEM.
     pub(crate) certificate: PathBuf,
     /// PEM.
@@ -102,30 +102,30 @@ pub(crate) struct Identity {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) check: Check,
+pub(crate) struct TlsWanted<'a> {
+    pub(crate) check: CertificateCheck,
     pub(crate) roots: &'a Roots,
     /// If there are any, every authority in the chain needs one.
     pub(crate) revoked: &'a [PathBuf],
     /// If the server asks.
-    pub(crate) identity: Option<&'a Identity>,
+    pub(crate) identity: Option<&'a ClientIdentity>,
     pub(crate) versions: &'a [&'static SupportedProtocolVersion],
     /// The engine's option for a file of authorities.
     pub(crate) root_option: &'static str,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> TlsWanted<'a> {
     /// Authorities only.
-    pub(crate) fn new(check: Check, roots: &'a Roots, root_option: &'static str) -> Wanted<'a> {
-        Wanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
+    pub(crate) fn new(check: CertificateCheck, roots: &'a Roots, root_option: &'static str) -> TlsWanted<'a> {
+        TlsWanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
     }
 
     /// For rustls.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {
-            Check::Nothing => None,
-            Check::Chain | Check::ChainAndName => Some(Trust::new(self, &provider)?),
+            CertificateCheck::Nothing => None,
+            CertificateCheck::Chain | CertificateCheck::ChainAndName => Some(TrustedRoots::new(self, &provider)?),
         };
         let verifier = Verifier::new(&provider, trust);
         let builder = ClientConfig::builder_with_provider(provider)

@@ -207,24 +207,24 @@ pub(crate) fn chmod(mode: &str, path: &Path) {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum TlsOutcome {
     Encrypted,
     Plain,
     Refused,
 }
 
-impl Outcome {
+impl TlsOutcome {
     fn shown(self) -> &'static str {
         match self {
-            Outcome::Encrypted => "TLS",
-            Outcome::Plain => "plain",
-            Outcome::Refused => "–",
+            TlsOutcome::Encrypted => "TLS",
+            TlsOutcome::Plain => "plain",
+            TlsOutcome::Refused => "–",
         }
     }
 }
 
 /// Étalon's outcome, and the engine's client's if different.
-fn cell(own: Outcome, client: Outcome) -> String {
+fn cell(own: TlsOutcome, client: TlsOutcome) -> String {
     match own == client {
         true => own.shown().to_owned(),
         false => format!("**{}** ({})", own.shown(), client.shown()),
@@ -233,7 +233,7 @@ fn cell(own: Outcome, client: Outcome) -> String {
 
 /// Every row of a table in `docs/tls.md` is a certificate, every column a way to connect. `come` gives the certificate
 /// to the server; `go` returns both outcomes.
-pub(crate) fn walk(heading: &str, mut come: impl FnMut(&Made), mut go: impl FnMut(&str) -> (Outcome, Outcome)) {
+pub(crate) fn walk(heading: &str, mut come: impl FnMut(&Made), mut go: impl FnMut(&str) -> (TlsOutcome, TlsOutcome)) {
     let section = PAGE.split(&format!("\n{heading}\n")).nth(1).unwrap_or_else(|| panic!("docs/tls.md: no {heading}"));
     let table: Vec<&str> = section.lines().skip_while(|line| !line.starts_with('|')).collect();
     let table: Vec<&str> = table.into_iter().take_while(|line| line.starts_with('|')).collect();
@@ -247,7 +247,7 @@ pub(crate) fn walk(heading: &str, mut come: impl FnMut(&Made), mut go: impl FnMu
         found += &format!("\n| {} |", row[0]);
         for (way, stands) in ways.iter().zip(&row).skip(1) {
             let (own, client) = go(way);
-            let weaker = own != Outcome::Refused && client == Outcome::Refused;
+            let weaker = own != TlsOutcome::Refused && client == TlsOutcome::Refused;
             assert!(!weaker, "{}, {way}: étalon connects ({own:?}), and the engine's own client does not", row[0]);
             let cell = cell(own, client);
             differs |= cell != *stands;

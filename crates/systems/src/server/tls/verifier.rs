@@ -28,14 +28,14 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsag
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
 use x509_cert::{Certificate, der};
 
-use super::{Check, Roots, Wanted, failure, files};
+use super::{CertificateCheck, Roots, TlsWanted, failure, files};
 use load::error::{Failure, FailureKind};
 
-/// By [`Trust`], or nothing without one.
+/// By [`TrustedRoots`], or nothing without one.
 #[derive(Debug)]
 pub(super) struct Verifier {
     algorithms: WebPkiSupportedAlgorithms,
-    trust: Option<Trust>,
+    trust: Option<TrustedRoots>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ enum Names {
 }
 
 #[derive(Debug)]
-pub(super) struct Trust {
+pub(super) struct TrustedRoots {
     names: Names,
     /// `None` where no chain may end.
     chain: Option<Arc<WebPkiServerVerifier>>,
@@ -114,11 +114,11 @@ impl Sorted {
     }
 }
 
-impl Trust {
-    pub(super) fn new(wanted: &Wanted<'_>, provider: &Arc<CryptoProvider>) -> Result<Trust, Failure> {
+impl TrustedRoots {
+    pub(super) fn new(wanted: &TlsWanted<'_>, provider: &Arc<CryptoProvider>) -> Result<TrustedRoots, Failure> {
         let option = wanted.root_option;
         let in_file = |file: &Path| format!("trust the certificates in {}", file.display());
-        let names = if wanted.check == Check::ChainAndName { Names::Host } else { Names::Anybody };
+        let names = if wanted.check == CertificateCheck::ChainAndName { Names::Host } else { Names::Anybody };
         let (tried, names, sorted) = match wanted.roots {
             Roots::File(file) => (in_file(file), names, Sorted::of_file(files::certificates(file, option)?)),
             Roots::Exactly(file) => {
@@ -149,7 +149,7 @@ impl Trust {
                     .map_err(|error| failure(&tried, &error))?,
             ),
         };
-        Ok(Trust {
+        Ok(TrustedRoots {
             names,
             chain,
             pinned: sorted.pinned,
@@ -347,7 +347,7 @@ fn key_of_first_version(certificate: &CertificateDer<'_>) -> Option<SubjectPubli
 }
 
 impl Verifier {
-    pub(super) fn new(provider: &CryptoProvider, trust: Option<Trust>) -> Verifier {
+    pub(super) fn new(provider: &CryptoProvider, trust: Option<TrustedRoots>) -> Verifier {
         Verifier { algorithms: provider.signature_verification_algorithms, trust }
     }
 }

@@ -10,7 +10,7 @@ use wire::tds::ServerMessage;
 
 use super::tables;
 use super::{SCHEMA, SqlServerSystem, facts, keys};
-use crate::owner::{MARKER, Owner};
+use crate::owner::{MARKER, TableOwner};
 use crate::server::random_password;
 use crate::server::refusal::failure;
 use crate::server::system::{Purpose, Settings as _};
@@ -23,7 +23,8 @@ use crate::sqlserver::session::Session;
 use crate::sqlserver::steps::SqlServerSession;
 use crate::sqlserver::watch::{Percent, Seen, Watch};
 use families::backup::backups::{
-    BackupRequest, Backups, Compressor, Destination, Layout, Preallocation, Restored, Sealing, Served, Taken, Writer,
+    BackupLayout, BackupRequest, Backups, Compressor, Destination, Preallocation, Restored, Sealing, Served,
+    TakenBackup, Writer,
 };
 use families::backup::codec::{Codec, Compression};
 use families::backup::meter::{Meter, at_twentieths};
@@ -367,7 +368,7 @@ impl Backups for SqlServerBackups<'_> {
         Writer::Server
     }
 
-    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<Taken, Failure> {
+    fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = format!("back up the database `{SCHEMA}`");
         let mut client = self.open()?;
         let label = format!("etalon_{}", random_password());
@@ -406,7 +407,7 @@ impl Backups for SqlServerBackups<'_> {
 
     fn restore(
         &self,
-        _taken: &Taken,
+        _taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
@@ -470,7 +471,7 @@ fn served(
     history: &[(String, String)],
     seen: Seen,
     figures: Vec<Measurement>,
-) -> Result<Taken, Failure> {
+) -> Result<TakenBackup, Failure> {
     let column = |name: &str| history.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
     let bytes = |name: &str| column(name).and_then(|text| text.parse::<f64>().ok()).map(|bytes| bytes as u64);
     let tried = "read the backup's sizes in msdb";
@@ -490,11 +491,11 @@ fn served(
             notes.push(format!("the server says that it compressed by {algorithm}, and was asked for {asked}"));
         }
     }
-    Ok(Taken {
+    Ok(TakenBackup {
         method: BackupMethod::NATIVE,
         file: std::path::PathBuf::new(),
         compression: Compression { ..request.compression },
-        layout: Layout::Database,
+        layout: BackupLayout::Database,
         compressor_cpu_s: 0.0,
         notes,
         served: Some(Served { source_bytes, stored_bytes, growth: seen.growth, figures }),
@@ -519,7 +520,7 @@ fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>,
 }
 
 pub(super) fn forget_own(client: &mut Client) {
-    if tables::owner(client).is_ok_and(|owner| owner == Owner::Etalon) {
+    if tables::owner(client).is_ok_and(|owner| owner == TableOwner::Etalon) {
         forget(client, SCHEMA);
     }
 }

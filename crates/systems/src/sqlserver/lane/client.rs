@@ -15,7 +15,7 @@ use wire::tds::{
 use super::connection::Connection;
 use super::statement::{Mode, Statement, Typed};
 use super::{AskError, Client, Opened};
-use crate::server::dialogue::{Asker, Protocol, TextRows, Timed, Tls, value};
+use crate::server::dialogue::{Asker, TextRows, Timed, Tls, WireProtocol, value};
 use load::datum::Datum;
 
 /// Interval of `go_on` during a long statement.
@@ -34,7 +34,7 @@ impl AskError {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct QueryAnswer {
     /// Of the last result.
     pub(crate) columns: Vec<Column>,
     /// Of all results; `None` is `NULL`.
@@ -46,7 +46,7 @@ pub(crate) struct Answer {
     refusal: Option<Box<ServerMessage>>,
 }
 
-impl Sink for Answer {
+impl Sink for QueryAnswer {
     fn columns(&mut self, columns: &[Column]) {
         self.columns = columns.to_vec();
     }
@@ -75,7 +75,7 @@ pub(crate) struct Spoken {
     scanner: Scanner,
 }
 
-impl Protocol for Spoken {
+impl WireProtocol for Spoken {
     type Error = ServerMessage;
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
@@ -170,9 +170,9 @@ impl Client {
     }
 
     /// Sends `out`, and reads to the end of the answer.
-    fn hear(&mut self) -> Result<Answer, AskError> {
+    fn hear(&mut self) -> Result<QueryAnswer, AskError> {
         self.asker.ask(&mut self.out)?;
-        let mut answer = Answer::default();
+        let mut answer = QueryAnswer::default();
         let mut answer_bytes = 0;
         loop {
             let heard = match self.asker.hear::<ServerMessage>(&mut answer_bytes)? {
@@ -189,7 +189,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn ask(&mut self, sql: &str) -> Result<Answer, AskError> {
+    pub(crate) fn ask(&mut self, sql: &str) -> Result<QueryAnswer, AskError> {
         batch(sql, self.request_session(), &mut self.out)?;
         self.hear()
     }
@@ -201,10 +201,10 @@ impl Client {
         sql: &str,
         go_on: &dyn Fn() -> bool,
         heard: &mut dyn FnMut(&ServerMessage),
-    ) -> Result<Answer, AskError> {
+    ) -> Result<QueryAnswer, AskError> {
         batch(sql, self.request_session(), &mut self.out)?;
         self.asker.ask(&mut self.out)?;
-        let mut answer = Answer::default();
+        let mut answer = QueryAnswer::default();
         let (mut told, mut given_up) = (0, false);
         loop {
             self.asker.link.set_deadline(Some(Instant::now() + LOOK))?;

@@ -6,10 +6,12 @@ use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMe
 
 use super::own_words;
 use super::statement::Statement;
-use crate::server::dialogue::{Conversation, Heard, LastRows, Parting, ServerError, State, too_long, without_end};
+use crate::server::dialogue::{
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, too_long, without_end,
+};
 use families::transactions::{Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{ErrorClass, KeptRow, OpError, Outcome, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, lost};
 
 /// "Could not find prepared statement with handle".
 const HANDLE_UNKNOWN: i32 = 8179;
@@ -18,7 +20,7 @@ pub struct Connection {
     scanner: Scanner,
     /// Empty for text statements.
     statements: Vec<Statement>,
-    state: State,
+    state: DialogueState,
     answer_bytes: u64,
     asked: usize,
     hearing: Hearing,
@@ -103,11 +105,11 @@ impl Connection {
             too_many: false,
             described: false,
         };
-        Connection { scanner, statements, state: State::Free, answer_bytes: 0, asked: 0, hearing }
+        Connection { scanner, statements, state: DialogueState::Free, answer_bytes: 0, asked: 0, hearing }
     }
 
     fn end_answer(&mut self, heard: &mut Heard) {
-        if self.state != State::Waiting {
+        if self.state != DialogueState::Waiting {
             // Unsolicited: the server is about to close the connection.
             let error = self.hearing.failure.take();
             let unasked = || lost("the server speaks without having been asked");
@@ -128,8 +130,8 @@ impl Connection {
             _ if self.hearing.too_many => heard.end = Some(without_end()),
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
             error => {
-                self.state = State::Free;
-                heard.answer = Some(error.map_or(Outcome::Ok, Outcome::Failed));
+                self.state = DialogueState::Free;
+                heard.answer = Some(error.map_or(OpOutcome::Ok, OpOutcome::Failed));
             }
         }
     }
@@ -138,16 +140,16 @@ impl Connection {
 impl Conversation for Connection {
     const PARTING: Parting = Parting::Unsaid;
 
-    fn state(&self) -> &State {
+    fn state(&self) -> &DialogueState {
         &self.state
     }
 
-    fn state_mut(&mut self) -> &mut State {
+    fn state_mut(&mut self) -> &mut DialogueState {
         &mut self.state
     }
 
     fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> std::result::Result<&'a [u8], OpError> {
-        if let State::Gone(error) = &self.state {
+        if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         let misfit = |error: wire::WireError| OpError { class: ErrorClass::Statement, message: error.to_string() };
@@ -166,7 +168,7 @@ impl Conversation for Connection {
         (hearing.rows, hearing.too_many, hearing.described) = (op.rows, false, false);
         hearing.kept.clear();
         (hearing.failure, hearing.handle) = (None, None);
-        self.state = State::Waiting;
+        self.state = DialogueState::Waiting;
         Ok(request)
     }
 
