@@ -92,12 +92,12 @@ pub enum ExperimentEnd {
 
 /// Whether all runs of a round failed for one lasting reason: the next round would fail the same way.
 #[derive(Default)]
-struct Hopeless {
+struct LastingFailure {
     first: Option<(PlannedRun, Failure)>,
     is_refuted: bool,
 }
 
-impl Hopeless {
+impl LastingFailure {
     /// A run was measured.
     fn clear(&mut self) {
         self.is_refuted = true;
@@ -404,13 +404,13 @@ impl<'a> Conductor<'a> {
         let planned = self.store.runs()?.iter().map(|run| run.planned.position + 1).max().unwrap_or_default();
         let already = planned as usize - pending.len();
         let mut failed = 0;
-        let (mut round, mut hopeless) = (None, Hopeless::default());
+        let (mut round, mut lasting) = (None, LastingFailure::default());
         for (index, run) in pending.iter().enumerate() {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ExperimentEnd::Interrupted);
             }
             if round != Some(run.round) {
-                if let Some((run, failure)) = hopeless.verdict() {
+                if let Some((run, failure)) = lasting.verdict() {
                     let why = self.why(*run, failure);
                     let reason = format!("{why}; all runs of the round failed alike, and a further round would, too");
                     return Ok(ExperimentEnd::Stopped { reason, kind: failure.kind });
@@ -418,7 +418,7 @@ impl<'a> Conductor<'a> {
                 if round.is_some() {
                     self.begin_round()?;
                 }
-                (round, hopeless) = (Some(run.round), Hopeless::default());
+                (round, lasting) = (Some(run.round), LastingFailure::default());
                 observer.round_started(run.round, self.plan.schedule.rounds);
             }
             let progress = ExperimentProgress {
@@ -427,11 +427,11 @@ impl<'a> Conductor<'a> {
                 left: self.time_of_a_run() * (pending.len() - index) as u32,
             };
             match (self.run_patiently(*run, progress, observer)?, self.plan.schedule.on_error) {
-                (RunEnd::Measured, _) => hopeless.clear(),
+                (RunEnd::Measured, _) => lasting.clear(),
                 (RunEnd::Aborted, _) => return Ok(ExperimentEnd::Interrupted),
                 (RunEnd::Failed(failure), OnError::Continue) => {
                     failed += 1;
-                    hopeless.take(*run, failure);
+                    lasting.take(*run, failure);
                 }
                 (RunEnd::Failed(failure), OnError::Stop) => {
                     return Ok(ExperimentEnd::Stopped { reason: self.why(*run, &failure), kind: failure.kind });

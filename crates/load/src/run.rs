@@ -54,7 +54,7 @@ impl LoadRun<'_> {
         let shares = match self.generator.load(&self.spec, observer)? {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
-                tell_tasks(&tasks, observer);
+                report_tasks(&tasks, observer);
                 return Ok(RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED));
             }
         };
@@ -65,7 +65,7 @@ impl LoadRun<'_> {
             Placement::OwnThreads => beside_the_generator(server_cpu_s, &whole.counts, own_cpu),
             Placement::InProcess | Placement::Server => server_cpu_s,
         };
-        tell_tasks(&whole.counts.tasks, observer);
+        report_tasks(&whole.counts.tasks, observer);
         refuse_broken(&whole.counts)?;
         let (counters, marks) = self.account.check(self.server, &before, &whole.counts)?;
         let evidence = LoadResult {
@@ -134,7 +134,7 @@ impl Whole {
     }
 }
 
-fn tell_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
+fn report_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
     if !tasks.is_empty() {
         observer.tasks_ended(tasks);
     }
@@ -158,9 +158,9 @@ pub fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
     if let Some(message) = said(ErrorClass::Script) {
         return refuse(FailureKind::Other, format!("the script failed: {message}"));
     }
-    if counts.hopeless || (counts.succeeded_in_window == 0 && counts.failures() > 0) {
+    if counts.gave_up || (counts.succeeded_in_window == 0 && counts.failures() > 0) {
         let message = counts.messages.first().map_or("no message", |error| error.message.as_str());
-        let who = match counts.hopeless && counts.succeeded > 0 {
+        let who = match counts.gave_up && counts.succeeded > 0 {
             true => format!("of one thread's transactions the first {HOPELESS_FAILURES} failed"),
             false => "no transaction succeeded".to_owned(),
         };

@@ -320,7 +320,7 @@ fn split(rows: &[&BackupRow]) -> Option<Table> {
     let line = &line;
     let rows: Vec<Vec<Entry>> =
         rows.iter().flat_map(|row| CLASSES.iter().filter_map(move |class| line(row, class))).collect();
-    let heads = [("MiB", "MiB"), ("zero pages", "MiB"), ("saved %", "%"), ("without them %", "%")];
+    let heads = [("MiB", "MiB"), ("zero pages", "MiB"), ("saved %", "%"), ("saved % of the rest", "%")];
     let heads = heads.map(|(head, unit)| Column::new(head, unit));
     (!rows.is_empty()).then(|| Table {
         title: "where the saving is, MiB and percent".to_owned(),

@@ -14,13 +14,13 @@ use crate::words::{families, verdict_words};
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "spatial";
 /// Metrics of [`Column::times`] in order: published estimator (mean without shortest and longest), CPU time, mean of
-/// all runs.
+/// all executions.
 const KINDS: [&str; 3] = ["published/", "cpu/", "elapsed/"];
 /// The place of the published estimator's time.
 pub const PUBLISHED: usize = 0;
 /// The place of the processor time.
 pub const CPU: usize = 1;
-/// The place of the mean of all runs.
+/// The place of the mean of all executions.
 pub const MEAN: usize = 2;
 /// The figure of all queries together.
 pub const SUITE: &str = "suite";
@@ -31,12 +31,12 @@ pub const FAMILY: Family = Family {
     part: [
         "Spatial",
         "Spatial queries",
-        "The published table: for each query the mean of its runs without the shortest and the longest, and its processor \
-         time. Every answer was checked; one that is wrong has no figure.",
+        "The published table: for each query the mean of its executions without the shortest and the longest, and its \
+         processor time. Every answer was checked; one that is wrong has no figure.",
     ],
-    footnote: "CPU is the processor time of a run, of all processes. T is the published estimator, the mean of the runs without \
-               the shortest and the longest; a gain is a ratio of two such means, and says nothing of chance. All runs: B \
-               against A by the mean of all runs in the same round, with its interval and verdict. Every answer was checked \
+    footnote: "CPU is the processor time of an execution, of all processes. T is the published estimator, the mean of the \
+               executions without the shortest and the longest; a gain is a ratio of two such means, and says nothing of chance. All executions: \
+               the change, A → B, by the mean of all executions in the same round, with its interval and verdict. Every answer was checked \
                before it was timed.",
     views: suite_views,
     compared: |_| Vec::new(),
@@ -262,8 +262,9 @@ impl Section {
         let found = self.queries.iter().map(|query| row_of(evidence, set, self, (&b.system, query)));
         let found: Vec<&Comparison> = found.collect::<Option<_>>()?;
         let words = ["interval", "verdict"].map(Heading::words);
-        let heads = ["published", "all runs"].map(|head| Heading::new(head, "")).into_iter().chain(words).collect();
-        let title = "the published gain in T, and B against A by all runs".to_owned();
+        let heads =
+            ["published", "all executions"].map(|head| Heading::new(head, "")).into_iter().chain(words).collect();
+        let title = "the published gain in T, and the change, A → B, by all executions".to_owned();
         let table = self.table(title, heads, |at, _| {
             let (word, more) = verdict_words(found[at], set);
             // What would settle it is in the plain comparison.
@@ -276,7 +277,7 @@ impl Section {
 
     /// One system's two estimators.
     fn alone(&self, column: &Column) -> Option<Table> {
-        let heads = [("CPU ms", "ms"), ("T ms", "ms"), ("mean of all runs, ms", "ms")];
+        let heads = [("CPU ms", "ms"), ("T ms", "ms"), ("mean of all executions, ms", "ms")];
         self.table(column.system.clone(), heads.map(|(head, unit)| Heading::new(head, unit)).into(), |at, _| {
             Some([CPU, PUBLISHED, MEAN].map(|kind| time(&column.times[at][kind])).into())
         })
@@ -293,8 +294,10 @@ impl Section {
             bars: self.columns.iter().map(|column| bar(column, at)).collect(),
         };
         let title = ["Time of each query", "CPU time of each query"][kind].to_owned();
-        let unit =
-            ["ms: mean of the runs without the shortest and the longest", "ms of a run, of all processors"][kind];
+        let unit = [
+            "ms: mean of the executions without the shortest and the longest",
+            "ms of an execution, of all processors",
+        ][kind];
         let id = format!("spatial-{}{number}", ["", "cpu-"][kind]);
         Bars { family: WORKLOAD, title, unit: unit.to_owned(), groups: single.map(group).collect(), id }
     }

@@ -64,7 +64,9 @@ impl<C> KeptConnection<C> {
 
 /// Retries a claim for as long as another étalon's leftovers may need to end. `attempt` breaks with the claim, or
 /// continues with the error about the rival.
-pub(crate) fn outwait<T>(mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>) -> Result<T, Failure> {
+pub(crate) fn wait_for_release<T>(
+    mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>,
+) -> Result<T, Failure> {
     let started = Instant::now();
     loop {
         match attempt()? {

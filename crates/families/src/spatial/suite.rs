@@ -39,11 +39,11 @@ pub(super) struct Suite {
 }
 
 /// Whether its answers were right; else what was expected, and what came, or why none did.
-type Standing = Result<(), NoValue>;
+type AnswerCheck = Result<(), NoValue>;
 
 struct Asked {
     query: Query,
-    standing: Standing,
+    check: AnswerCheck,
     /// Seconds of each run with warm caches.
     executions_s: Vec<f64>,
     cpu_s: Reading,
@@ -142,7 +142,7 @@ fn told_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
 }
 
 /// Separates a failure of the query from one of the system.
-fn standing_of(failure: Failure) -> Result<Standing, Failure> {
+fn check_of(failure: Failure) -> Result<AnswerCheck, Failure> {
     match failure.kind {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
             Err(failure)
@@ -154,21 +154,21 @@ fn standing_of(failure: Failure) -> Result<Standing, Failure> {
 }
 
 impl Round<'_> {
-    fn judge(&self, answer: &Result<Vec<Vec<Datum>>, Failure>) -> Result<Standing, Failure> {
+    fn judge(&self, answer: &Result<Vec<Vec<Datum>>, Failure>) -> Result<AnswerCheck, Failure> {
         let rows = match answer {
             Ok(rows) => rows,
-            Err(failure) => return standing_of(failure.clone()),
+            Err(failure) => return check_of(failure.clone()),
         };
         let expected = &self.answers.expected[self.place];
         Ok(judge(expected, rows, self.dialect.rounding()).map_err(|evidence| Absence::Wrong.because(evidence)))
     }
 
     /// The worst verdict on the answers of a run.
-    fn judge_run(&self, run: &TimedQuery) -> Result<Standing, Failure> {
+    fn judge_run(&self, run: &TimedQuery) -> Result<AnswerCheck, Failure> {
         for answer in &run.answers {
-            let standing = self.judge(answer)?;
-            if standing.is_err() {
-                return Ok(standing);
+            let check = self.judge(answer)?;
+            if check.is_err() {
+                return Ok(check);
             }
         }
         Ok(Ok(()))
@@ -180,7 +180,7 @@ impl Round<'_> {
         let query = self.suite.queries[self.place];
         let mut asked = Asked {
             query,
-            standing: Ok(()),
+            check: Ok(()),
             executions_s: Vec::with_capacity(self.suite.executions),
             cpu_s: Reading::unavailable(""),
             told_cpu_s: None,
@@ -189,26 +189,26 @@ impl Round<'_> {
         let sql = match self.dialect.query(query, self.answers.window) {
             Ok(sql) => sql,
             Err(reason) => {
-                asked.standing = Err(Absence::Unsupported.because(reason));
+                asked.check = Err(Absence::Unsupported.because(reason));
                 return Ok(Some(asked));
             }
         };
         let question = QueryText { sql: &sql, around: self.dialect.around_query() };
         // A single client first: what it cannot answer, many need not try.
         let (one, _) = sessions.split_at_mut(1);
-        asked.standing = self.judge_run(&question.run(one))?;
-        if asked.standing.is_ok() && sessions.len() > 1 {
-            asked.standing = self.judge_run(&question.run(sessions))?;
+        asked.check = self.judge_run(&question.run(one))?;
+        if asked.check.is_ok() && sessions.len() > 1 {
+            asked.check = self.judge_run(&question.run(sessions))?;
         }
         let told_before = told_cpu_s(sessions);
         let watch = Stopwatch::start(context.system);
         let mut executions = Vec::with_capacity(self.suite.executions);
-        while asked.standing.is_ok() && executions.len() < self.suite.executions {
+        while asked.check.is_ok() && executions.len() < self.suite.executions {
             if context.interrupted() {
                 return Ok(None);
             }
             let run = question.run(sessions);
-            asked.standing = self.judge_run(&run)?;
+            asked.check = self.judge_run(&run)?;
             executions.push(run.elapsed_s);
         }
         let Spent { cpu_s, .. } = watch.read(context.system);
@@ -228,7 +228,7 @@ impl Round<'_> {
             asked.cold_s = Reading::unavailable("the plan says `cold = false`");
             return Ok(());
         }
-        let (Ok(()), Ok(sql)) = (&asked.standing, self.dialect.query(asked.query, self.answers.window)) else {
+        let (Ok(()), Ok(sql)) = (&asked.check, self.dialect.query(asked.query, self.answers.window)) else {
             return Ok(());
         };
         match context.system.empty_caches() {
@@ -241,7 +241,7 @@ impl Round<'_> {
         }
         let mut session = [context.system.session(SessionKind::Spatial)?];
         let run = QueryText { sql: &sql, around: self.dialect.around_query() }.run(&mut session);
-        asked.standing = self.judge_run(&run)?;
+        asked.check = self.judge_run(&run)?;
         asked.cold_s = Reading::Value(run.elapsed_s);
         Ok(())
     }
@@ -254,11 +254,10 @@ impl Suite {
 
     /// Outcome for an engine without such tables.
     fn lacking(&self, reason: &str) -> StepOutcome {
-        let standing = Standing::Err(Absence::Unsupported.because(reason));
+        let check = AnswerCheck::Err(Absence::Unsupported.because(reason));
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
         let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
-        let none =
-            |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&standing, Reading::Value(0.0)));
+        let none = |name| milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&check, Reading::Value(0.0)));
         StepOutcome { elapsed_s: 0.0, measurements: names.map(none).collect(), series: Vec::new(), marks: Vec::new() }
     }
 
@@ -275,7 +274,7 @@ impl Suite {
         }
         let mut measurements = Vec::new();
         for (kind, role, read) in kinds {
-            let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.standing, read(one))).collect();
+            let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, read(one))).collect();
             if asked.len() > 1 {
                 measurements.push(milliseconds(&format!("{kind}/suite"), role, total(asked, &readings)));
             }
@@ -287,7 +286,7 @@ impl Suite {
             measurements.push(milliseconds(phase, Role::Secondary, Reading::Value(spent.elapsed_s)));
             measurements.push(milliseconds(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
         }
-        let right = asked.iter().filter(|one| one.standing.is_ok()).count() as f64;
+        let right = asked.iter().filter(|one| one.check.is_ok()).count() as f64;
         let count = |id, count| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count);
         measurements.push(count("answers_right", right));
         measurements.push(count("answers_asked", asked.len() as f64));
@@ -325,8 +324,8 @@ fn total(asked: &[Asked], readings: &[Reading]) -> Reading {
 }
 
 /// Withholds a figure whose answer is not right.
-fn refused(standing: &Standing, reading: Reading) -> Reading {
-    standing.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
+fn refused(check: &AnswerCheck, reading: Reading) -> Reading {
+    check.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
 }
 
 impl Asked {
@@ -361,11 +360,11 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(standing: Standing, executions_s: &[f64]) -> Asked {
+    fn asked(check: AnswerCheck, executions_s: &[f64]) -> Asked {
         let none = || Reading::unavailable("none");
         Asked {
             query: Query::Nearest,
-            standing,
+            check,
             executions_s: executions_s.to_vec(),
             cpu_s: none(),
             told_cpu_s: None,
@@ -385,7 +384,7 @@ mod tests {
     fn what_is_not_right_has_no_figure_and_no_total() {
         let wrong = Err(Absence::Wrong.because("pairs: expected 360, got 342"));
         let all = [asked(Ok(()), &[1.0]), asked(wrong, &[1.0])];
-        let readings: Vec<Reading> = all.iter().map(|one| refused(&one.standing, one.elapsed_s())).collect();
+        let readings: Vec<Reading> = all.iter().map(|one| refused(&one.check, one.elapsed_s())).collect();
         let Reading::Unavailable(why) = total(&all, &readings) else { panic!("a total of half the queries") };
         assert_eq!(why.to_string(), "no total without S10, wrong answer: pairs: expected 360, got 342");
         assert_eq!(readings[1], Reading::Unavailable(Absence::Wrong.because("pairs: expected 360, got 342")));
@@ -394,9 +393,9 @@ mod tests {
     #[test]
     fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
         let failure = |kind| Failure::new(kind, "ask", "why");
-        assert!(standing_of(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(standing_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
-        assert_eq!(standing_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
+        assert!(check_of(failure(FailureKind::ConnectionLost)).is_err());
+        assert_eq!(check_of(failure(FailureKind::Unsupported)), Ok(Err(Absence::Unsupported.because("why"))));
+        assert_eq!(check_of(failure(FailureKind::Other)), Ok(Err(Absence::Failed.because("why"))));
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub struct LoadCounts {
     pub window_ns: u64,
     pub connection_lost: bool,
     /// The worker gave up for lack of successes.
-    pub hopeless: bool,
+    #[serde(alias = "hopeless")]
+    pub gave_up: bool,
     /// Responses beyond each of [`Traffic::limits_ns`](crate::traffic::Traffic::limits_ns), and longer waits at the
     /// end. Without failures.
     pub over_limits: Vec<u64>,
@@ -202,7 +203,7 @@ impl LoadCounts {
         self.helper_threads = self.helper_threads.saturating_add(other.helper_threads);
         self.window_ns = self.window_ns.max(other.window_ns);
         self.connection_lost |= other.connection_lost;
-        self.hopeless |= other.hopeless;
+        self.gave_up |= other.gave_up;
         self.over_limits.resize(self.over_limits.len().max(other.over_limits.len()), 0);
         for (mine, theirs) in self.over_limits.iter_mut().zip(other.over_limits) {
             add(mine, theirs);

@@ -458,7 +458,7 @@ where
         let broken = error.class == ErrorClass::Script;
         self.counts.count_failures(error, batch);
         if broken || (self.counts.succeeded == 0 && self.failures_in_a_row >= HOPELESS_FAILURES) {
-            self.counts.hopeless = true;
+            self.counts.gave_up = true;
             self.gate.stop();
         }
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use super::connect::Endpoint;
-use crate::kept::outwait;
+use crate::kept::wait_for_release;
 use crate::postgres::lane::{AskError, Client, Spoken};
 use crate::server::refusal::failure;
 use crate::server::system;
@@ -46,7 +46,7 @@ impl system::Claim for Claim {
              WHERE l.locktype = 'advisory' AND l.classid = {LOCK_CLASS} AND l.objid <> {own} \
              AND d.datname = pg_catalog.current_database()"
         );
-        outwait(|| {
+        wait_for_release(|| {
             let found = client.rows(&rivals).map_err(|error| failure(tried.clone(), &error))?;
             let Some(rival) = found.first() else { return Ok(ControlFlow::Break(Claim)) };
             let text = |place: usize| rival.get(place).cloned().flatten().unwrap_or_default();

@@ -171,7 +171,7 @@ fn who_loses_to_others_for_long_has_not_met_a_broken_script() {
             Flaky { class, failures: 300, failed: 0, clock: clock.clone(), seen: Rc::default(), turns_away: false };
         let load = Load { length: RunLength::Count(301), ..Load::default() };
         let (counts, _) = load.run(lane, &drawing(1), &clock);
-        (counts.succeeded, counts.failures(), counts.hopeless)
+        (counts.succeeded, counts.failures(), counts.gave_up)
     };
     for class in [ErrorClass::Serialization, ErrorClass::Deadlock, ErrorClass::LockTimeout] {
         assert_eq!(run(class), (1, 300, false), "{class:?}");
@@ -215,6 +215,6 @@ fn a_script_that_cannot_go_on_ends_the_run() {
     let program = compile("SELECT 1;\n\\set x 1 / 0", &[]).unwrap();
     let (counts, seen) = drive(&program, ErrorClass::Statement, 0);
     assert_eq!((counts.succeeded, counts.failures(), seen.len()), (0, 1, 1));
-    assert!(counts.hopeless);
+    assert!(counts.gave_up);
     assert_eq!(counts.messages[0].message, "line 2: division by zero");
 }

@@ -136,7 +136,7 @@ fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
     assert_eq!(intervals.iter().map(|i| i.response.failed()).sum::<u64>(), 2);
     // Both gave up at 25 ms; the third was served from 20 to 30 ms.
     assert_eq!(counts.window_ns, 30 * MS);
-    assert!(!counts.hopeless && !counts.connection_lost);
+    assert!(!counts.gave_up && !counts.connection_lost);
 }
 
 #[test]
