@@ -14,7 +14,7 @@ pub enum ColumnKind {
     Int,
     /// 64-bit whole number.
     BigInt,
-    /// In characters.
+    /// Length in characters.
     Char(u32),
     Timestamp,
 }
@@ -98,7 +98,6 @@ pub struct DataFile {
     pub name: Option<String>,
     /// `None`: an existing file of any size.
     pub size_bytes: Option<u64>,
-    /// On its volume.
     pub layout: FileLayout,
     /// Bytes from the beginning that are used at least.
     pub reach_bytes: u64,
@@ -131,7 +130,7 @@ pub trait Dialect: Sync {
         }
     }
 
-    /// From 1.
+    /// Numbers count from 1.
     fn placeholder(&self, number: usize) -> String;
 
     /// A statement of a portable script in the engine's own words, where those are others.

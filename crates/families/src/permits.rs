@@ -20,7 +20,6 @@ pub enum Permits {
     /// As far as this process's user may.
     #[default]
     All,
-    /// Nothing else.
     Named(Arc<NamedPermits>),
 }
 
@@ -90,7 +89,6 @@ impl NamedPermits {
         self.logins = logins;
     }
 
-    /// For display.
     pub fn shown(&self) -> Vec<String> {
         let server = |server: &Server| match &server.programs {
             Some(folder) => format!("servers of {} by {}", server.engine, folder.display()),

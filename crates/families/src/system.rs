@@ -160,7 +160,7 @@ pub trait System: Send + Sync {
         }
     }
 
-    /// 0 for none.
+    /// 0 if its clients hold no file open.
     fn files_per_client(&self) -> u64 {
         1
     }

@@ -69,7 +69,6 @@ impl StreamWork {
         }
     }
 
-    /// For one run.
     pub fn on<'a>(&'a self, system: &'a dyn System) -> WorkOn<'a> {
         WorkOn { system, work: self, cursors: Cursors::of(self) }
     }
@@ -129,7 +128,6 @@ pub struct RunTask<'a> {
     pub task: &'a StreamTask,
     pub schedule: &'a Schedule,
     pub seed: u64,
-    /// By the user.
     pub interrupt: &'a AtomicBool,
 }
 

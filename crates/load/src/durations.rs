@@ -48,7 +48,7 @@ impl Durations {
         }
     }
 
-    /// After any duration.
+    /// A failure ranks above every success, however long it took.
     pub fn record_failed(&mut self, count: u64) {
         self.failed += count;
     }
@@ -154,7 +154,7 @@ mod v2 {
     }
 }
 
-/// HdrHistogram V2.
+/// The format V2 of HdrHistogram.
 #[expect(clippy::expect_used, reason = "writing to memory fails only beyond limits that the bounds exclude")]
 pub(crate) fn serialise(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -15,7 +15,7 @@ pub enum FailureKind {
     Missing,
     Permission,
     DiskFull,
-    /// During work.
+    /// An open connection was lost.
     ConnectionLost,
     /// By the engine or this build.
     Unsupported,
@@ -35,7 +35,6 @@ pub struct Failure {
     /// `connect to …`.
     pub tried: String,
     pub cause: String,
-    /// What to do.
     pub hint: Option<String>,
 }
 

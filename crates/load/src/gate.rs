@@ -68,7 +68,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Early.
+    /// Ends the load before its time.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -24,7 +24,6 @@ pub use local::{AtOnce, Local, Starter};
 /// Name of this host in series.
 pub const LOCAL_HOST: &str = "local";
 
-/// Load threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThreadLimit {
     #[default]
@@ -87,7 +86,6 @@ pub struct HostLoad {
     pub host: String,
     pub counts: LoadCounts,
     pub latencies: Latencies,
-    /// Load threads.
     pub workers: usize,
     /// Cores usable by workers and helpers: one each, within the host's.
     pub cores: usize,
@@ -102,7 +100,7 @@ pub struct HostLoad {
 /// As shares (0 to 1) of all processors' time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineShare {
-    /// Not idle.
+    /// Share of the time in which it was not idle.
     pub busy: f64,
     /// By the hypervisor for other guests.
     pub steal: f64,

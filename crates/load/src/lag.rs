@@ -90,7 +90,7 @@ impl LoopLag {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// 0 if empty.
+    /// 0 if nothing was recorded.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }

@@ -133,7 +133,7 @@ pub struct KeptRow {
 pub struct Transfer {
     /// How operations ran, with kernel features.
     pub form: String,
-    /// Features done without.
+    /// Features that the operating system lacked, and were done without.
     pub shortfalls: Vec<String>,
     /// Threads whose CPU time is not the worker's.
     pub helpers: Helpers,
@@ -182,7 +182,6 @@ pub struct SessionCounts {
     pub statements: Option<u64>,
     /// Possibly counted twice: statements prepared anew.
     pub twice: u64,
-    /// Executed.
     pub commits: Option<u64>,
 }
 

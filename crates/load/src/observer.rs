@@ -23,7 +23,6 @@ pub struct Tick {
 /// How far the experiment has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExperimentProgress {
-    /// Finished runs.
     pub done: usize,
     pub planned: usize,
     /// By the plan and preparation so far.
@@ -61,7 +60,7 @@ pub trait Observer {
     /// A part begins.
     fn step(&mut self, _progress: StepProgress<'_>) {}
 
-    /// And is stored.
+    /// The run has ended and is stored.
     fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, _record: &RunRecord) {}
 
     /// Something that the user should know.

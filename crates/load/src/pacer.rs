@@ -25,7 +25,6 @@ pub enum Pacer {
 #[derive(Clone, Copy, Debug)]
 pub struct Eased {
     pub seed: u64,
-    /// Of the load.
     pub start_ns: u64,
     /// Clients begin evenly over this time.
     pub ramp_ns: u64,
@@ -58,7 +57,6 @@ pub struct ScheduleOptions {
     pub rate_per_s: f64,
     /// First instant of a constant rate, as a share of its period: interleaves workers.
     pub phase: f64,
-    /// Of the load.
     pub start_ns: u64,
     /// The rate grows evenly from zero.
     pub ramp_ns: u64,
@@ -114,9 +112,8 @@ impl ArrivalSchedule {
 /// Çinlar, "Introduction to Stochastic Processes", 1975, section 4.7).
 #[derive(Clone, Debug)]
 struct Cursor {
-    /// The next instant.
     at_ns: u64,
-    /// Instants before it.
+    /// How many instants came before it.
     passed: u64,
     /// In operational time.
     units: f64,

@@ -68,7 +68,6 @@ impl ConnectionPool {
         if self.deadline_ns()? <= now_ns { self.waiting.pop_front() } else { None }
     }
 
-    /// Empties the queue.
     pub fn dismiss(&mut self) -> impl Iterator<Item = WaitingClient> {
         self.waiting.drain(..)
     }

@@ -15,7 +15,7 @@ pub struct RecordedInterval {
     pub worker: usize,
     /// From 0 at the start of the measured part.
     pub number: u32,
-    /// Successes and failures.
+    /// Of successes and failures.
     pub response: Durations,
     /// If they can differ from response times.
     pub service: Option<Durations>,
@@ -36,7 +36,7 @@ pub enum Extent {
 /// One kind of transactions in the measured part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KindCounts {
-    /// By the stream.
+    /// As the stream calls it.
     pub name: String,
     /// Succeeded inside the measured part.
     pub in_window: u64,
@@ -139,7 +139,6 @@ impl Recorder {
         }
     }
 
-    /// A success.
     pub fn record(&mut self, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.record_batch(1, intended_ns, sent_ns, done_ns);
     }

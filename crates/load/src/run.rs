@@ -98,7 +98,6 @@ fn beside_the_generator(
     Ok((process? - own?.as_secs_f64() - workers_ns as f64 / 1e9).max(0.0))
 }
 
-/// All hosts together.
 struct Whole {
     counts: LoadCounts,
     latencies: Latencies,

@@ -131,7 +131,6 @@ impl Collector {
         }
     }
 
-    /// As stored.
     pub fn into_series(mut self, host: &str, window_ns: u64) -> Vec<Series> {
         self.close_up_to(u32::MAX);
         let window_ms = (window_ns / 1_000_000) as u32;

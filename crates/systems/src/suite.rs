@@ -29,7 +29,6 @@ const OWN: [(&str, &str, [u64; 3]); 4] = [
 /// Tables of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum On {
-    /// Newly made.
     New,
     /// Of the previous run.
     Used,

@@ -186,7 +186,6 @@ pub struct TakenBackup {
 #[derive(Clone, Debug)]
 pub struct Served {
     pub source_bytes: u64,
-    /// Written.
     pub stored_bytes: u64,
     /// How its files grew.
     pub growth: Result<Growth, String>,

@@ -10,7 +10,6 @@ pub enum Codec {
     None,
     /// Deflate, RFC 1952.
     Gzip,
-    /// LZ4 frames.
     Lz4,
     Zstd,
     /// Implemented by SQL Server only.

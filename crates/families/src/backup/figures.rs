@@ -80,7 +80,6 @@ impl Cost {
 pub(super) struct RestoredFigures {
     pub(super) cost: Cost,
     pub(super) growth: Growth,
-    /// Of the server.
     pub(super) figures: Vec<Measurement>,
     /// If étalon counted.
     pub(super) source_bytes: Option<u64>,

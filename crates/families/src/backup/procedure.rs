@@ -261,7 +261,7 @@ impl BackupProcedure {
         })
     }
 
-    /// And verifies the result.
+    /// Restores the backup and compares its rows with the original.
     fn restore(
         &self,
         context: &mut StepContext<'_>,

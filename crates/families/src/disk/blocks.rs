@@ -72,7 +72,6 @@ pub enum ThreadAffinity {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockLoad {
-    /// Of the operations.
     pub read_percent: u32,
     pub pattern: AccessPattern,
     pub block_bytes: u32,

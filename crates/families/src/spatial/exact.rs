@@ -45,7 +45,7 @@ pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
     cross(a, b, c) == 0 && cross(a, b, d) == 0 && from.max(first) < to.min(last)
 }
 
-/// Ends included.
+/// Ends count as parts of the segments.
 pub(super) fn meet(s: Segment, t: Segment) -> bool {
     let apart = |a: i64, b: i64, c: i64, d: i64| a.max(b) < c.min(d) || c.max(d) < a.min(b);
     if apart(s.0.x, s.1.x, t.0.x, t.1.x) || apart(s.0.y, s.1.y, t.0.y, t.1.y) {

@@ -15,7 +15,6 @@ pub(super) enum Item {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sql {
-    /// Where it begins.
     pub(super) at: usize,
     /// The text before each reference, and after the last.
     pub(super) pieces: Vec<String>,
@@ -178,7 +177,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Comments nest.
+    /// Comments nest, as in PostgreSQL.
     fn block_comment(&mut self) -> Result<(), (usize, String)> {
         let rest = self.rest();
         let mut depth = 0;

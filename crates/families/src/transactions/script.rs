@@ -15,7 +15,6 @@ use super::tokens::is_name;
 pub struct ScriptError {
     pub line: usize,
     pub column: usize,
-    /// What is wrong.
     pub message: String,
 }
 

@@ -12,7 +12,6 @@ const SLOW_FLOOR_US: f64 = 200.0;
 #[derive(Clone, Debug)]
 pub struct HostFigures {
     pub host: String,
-    /// Transactions per second.
     pub throughput: f64,
     /// Median response time in microseconds.
     pub p50_us: Reading,

@@ -82,7 +82,7 @@ where
         timer_ns.min(wait_ns).min(self.now_ns + STOP_POLL_NS)
     }
 
-    /// And resubmits rejected operations.
+    /// Resubmits what the lane turned away, then begins what is due.
     fn begin_due(&mut self) {
         for _ in 0..self.turned_away.len() {
             if let Some(client) = self.turned_away.pop_front() {

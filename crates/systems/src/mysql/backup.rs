@@ -66,7 +66,7 @@ impl MySqlBackups<'_> {
         Ok(Programs::Dump { dump: find("mariadb-dump", "mysqldump")?, client: find("mariadb", "mysql")? })
     }
 
-    /// And why they are a fallback.
+    /// The programs of a method; the text says why they are a fallback.
     fn choose(&self, method: &str) -> Result<(BackupMethod, Programs, Option<String>), Failure> {
         match (self.method(method)?, self.files()) {
             (FILES, Ok(programs)) => Ok((FILES, programs, None)),

@@ -35,7 +35,7 @@ const PASSING: &[&str] = &[
     "transaction_read_only",
 ];
 
-/// And by the ends of their names.
+/// Settings that differ between equal servers, by the ends of their names.
 const PASSING_ENDS: &[&str] = &["_file", "_directory", "_directories"];
 
 /// Commands or connection strings that may hold passwords: only whether they are set.

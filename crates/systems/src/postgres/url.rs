@@ -17,7 +17,7 @@ use crate::server::{LOOPBACK, VIGILANCE};
 use families::permits::Permits;
 use load::error::Failure;
 
-/// Default.
+/// If the URL names none.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// By package.
 const SOCKET_FOLDERS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];

@@ -36,7 +36,6 @@ struct Office<T> {
     made: Receiver<Made<T>>,
     made_by: Sender<Made<T>>,
     threads: Vec<JoinHandle<()>>,
-    /// Wakes the reactor.
     bell: Arc<Socket>,
     bell_token: Token,
     under_way: usize,

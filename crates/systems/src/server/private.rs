@@ -27,7 +27,6 @@ const RESTART_PATIENCE: Duration = Duration::from_secs(60);
 /// From refusing connections to the end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 const ENDING_POLL: Duration = Duration::from_millis(20);
-/// Ports to try.
 const PORT_ATTEMPTS: u32 = 5;
 /// 103 bytes on macOS, 107 on Linux.
 const SOCKET_PATH_BYTES: usize = 103;
@@ -108,7 +107,6 @@ pub(crate) struct Wish<'a> {
     pub(crate) socket_name: &'static str,
     /// Hint for paths too long for a socket.
     pub(crate) too_long: &'static str,
-    /// Further folders.
     pub(crate) more: &'a [&'static str],
 }
 
@@ -249,7 +247,7 @@ impl Running {
         self.process.as_mut().unwrap().signal(signal).unwrap();
     }
 
-    /// While it runs.
+    /// `None` once it has ended.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(ServerProcess::pid)
     }

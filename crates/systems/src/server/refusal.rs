@@ -28,7 +28,6 @@ pub(crate) enum Refusal<E> {
     Other(String),
 }
 
-/// Of a lane.
 #[derive(Debug)]
 pub(crate) enum OpenError<E> {
     Refused(Refusal<E>),
@@ -39,7 +38,6 @@ pub(crate) enum OpenError<E> {
 /// An engine's advice, whichever its server.
 pub(crate) struct Advice {
     pub(crate) product: &'static str,
-    /// And its kin.
     pub(crate) products: &'static str,
     pub(crate) start: &'static str,
     /// Why it may end a connection before the login is done.

@@ -122,7 +122,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         makes: bool,
     ) -> Result<Self, Failure>;
 
-    /// And the question for session counts, if the server counts them.
+    /// The program's statements, and the query for the counts of each session if the server keeps them.
     fn statements(
         system: &ServerSystem<Self>,
         program: &Program,
@@ -142,7 +142,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
 
-    /// What étalon made.
+    /// Removes what étalon made.
     fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
     fn steps(system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {

@@ -81,7 +81,7 @@ pub(crate) enum PasswordSource {
     Url,
     Environment,
     File(PathBuf),
-    /// And why the user's file was not used.
+    /// There is none; the text says why the user's file was not used.
     Nowhere(Option<String>),
 }
 
@@ -106,7 +106,6 @@ pub(crate) fn authority(user: &str, host: &str, port: u16) -> String {
 struct Pieces {
     /// By option.
     authority: [(&'static str, Option<String>); 5],
-    /// In order.
     options: Vec<(String, String)>,
 }
 

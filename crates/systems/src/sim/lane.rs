@@ -12,7 +12,7 @@ use load::rng::Rng;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Mean.
+    /// The mean service time.
     pub service_us: f64,
     /// Coefficient of variation: 0 is constant, 1 the usual spread.
     pub spread: f64,
@@ -24,7 +24,6 @@ pub struct Model {
     /// Within the run.
     pub stall_at_ms: u64,
     pub stall_ms: u64,
-    /// Time to reconnect.
     pub connect_us: f64,
     /// Time to recover a client.
     pub rollback_us: f64,

@@ -59,12 +59,10 @@ struct SimSystem {
     model: Model,
     tier: DurabilityTier,
     version: String,
-    /// Per worker.
     connections: u32,
 }
 
 impl SimSystem {
-    /// Within the limit.
     fn admit(&self, number: u32) -> Result<(), Failure> {
         if number < self.connections {
             return Ok(());

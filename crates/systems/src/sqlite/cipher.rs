@@ -27,7 +27,6 @@ static DEFAULTS: Mutex<()> = Mutex::new(());
 
 #[derive(Clone)]
 pub(super) enum Cipher {
-    /// Unencrypted.
     Plain,
     /// A random key in memory only.
     Drawn {

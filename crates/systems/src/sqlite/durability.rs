@@ -105,7 +105,6 @@ pub(super) const TABLE: &[DurabilityRule] = &[
 
 const OLD_FILE_SYSTEM: &str = "on an older file system a power cut at the wrong moment may corrupt the database";
 
-/// Best values.
 #[cfg(test)]
 pub(super) const BEST: &[(&str, &str)] = &[
     ("journal_mode", "wal"),

@@ -85,7 +85,6 @@ impl<'c> SqliteLane<'c> {
     }
 }
 
-/// Prepared ones.
 fn execute_message(message: &mut Message<'_>, op: &StatementOp, kept: &mut Vec<KeptRow>) -> rusqlite::Result<()> {
     match op.rows {
         Rows::Discard => message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters)),

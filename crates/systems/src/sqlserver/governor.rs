@@ -32,7 +32,7 @@ const STATE: &str = "SELECT CAST(is_enabled AS int), ISNULL(OBJECT_NAME(classifi
 const CPU: &str =
     "SELECT total_cpu_usage_ms FROM sys.dm_resource_governor_workload_groups WHERE name = N'etalon_backup'";
 
-/// Until released.
+/// The limit holds until this is released.
 pub(super) struct Governed {
     client: Client,
     was_enabled: bool,

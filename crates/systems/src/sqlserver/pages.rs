@@ -14,7 +14,7 @@ use load::error::{Failure, FailureKind};
 /// From 2005 on.
 pub struct Pages;
 
-/// Fixed.
+/// The size of a page, which no server can change.
 const PAGE_BYTES: u64 = 8192;
 
 /// Since each file was opened: `type` 1 is the log, times are milliseconds.

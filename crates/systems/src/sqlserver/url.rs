@@ -11,9 +11,9 @@ use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, au
 use families::permits::Permits;
 use load::error::Failure;
 
-/// Default.
+/// If the URL names none.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Default.
+/// If the URL names none.
 const PORT: u16 = 1433;
 /// Default, that of Microsoft's clients.
 const PACKET_BYTES: u16 = 8000;

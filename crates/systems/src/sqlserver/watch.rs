@@ -10,7 +10,6 @@ use super::dialect::wide_literal;
 use crate::sqlserver::lane::Client;
 use families::backup::meter::Growth;
 
-/// Polling interval.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Seconds since the start, and percent done.

@@ -32,7 +32,6 @@ pub(super) fn let_in(stream: &mut TcpStream) {
     let _ = stream.write_all(&[message(b'R', &[0; 4]), ready()].concat());
 }
 
-/// Answers correctly.
 fn serve_well(mut stream: TcpStream) {
     let mut buffer = [0; 1024];
     while let Ok(1..) = stream.read(&mut buffer) {

@@ -115,7 +115,6 @@ impl Stage {
         }
     }
 
-    /// Étalon and psql.
     fn alike(&self, query: &str, variables: &[(&str, &str)], expected: TlsOutcome) {
         let found = self.both(&self.url("localhost", query), variables);
         assert_eq!(found, (expected, expected), "étalon and psql by {query} {variables:?}");

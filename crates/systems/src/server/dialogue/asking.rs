@@ -9,7 +9,6 @@ use super::Link;
 use load::error::FailureKind;
 use load::lane::{ErrorClass, OpError, lost};
 
-/// Bytes per read.
 const READ_BYTES: usize = 16 << 10;
 /// Of a control question.
 const ANSWER_BYTES: u64 = 64 << 20;

@@ -151,7 +151,6 @@ impl Link {
         Some(format!("{} {}", version.replace('_', "."), suite.unwrap_or_default()))
     }
 
-    /// For a reactor.
     pub(super) fn into_parts(self) -> (Socket, Option<tls::Tls>) {
         match self {
             Link::Plain(timed) => (timed.socket, None),

@@ -21,7 +21,6 @@ const SPARE_SOCKETS: usize = 9;
 pub struct NativeLane<C> {
     reactor: Reactor,
     clients: Vec<One<C>>,
-    /// Client index.
     by_token: Vec<usize>,
     connector: Connector<OpenedConnection<C>>,
     events: Vec<Event>,

@@ -12,14 +12,12 @@ fn broken(error: &rustls::Error) -> io::Error {
 }
 
 impl Tls {
-    /// After the handshake.
     pub(crate) fn of(mut connection: Box<ClientConnection>) -> Tls {
         // A whole pipeline is encrypted at once.
         connection.set_buffer_limit(None);
         Tls(connection)
     }
 
-    /// Encrypts.
     pub(crate) fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
         self.0.writer().write_all(plain)?;
         self.take_sealed(sealed)

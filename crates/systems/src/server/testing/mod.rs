@@ -69,7 +69,6 @@ pub(crate) fn started<S: Tested>(
     S::Recipe::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
 }
 
-/// Without settings.
 pub(crate) fn made<S: Server>(endpoint: S::Endpoint, private: Option<Private<S::Recipe>>) -> ServerSystem<S> {
     made_for(endpoint, private, Tables::Own)
 }

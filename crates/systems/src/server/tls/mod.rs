@@ -33,7 +33,7 @@ pub(crate) enum CertificateCheck {
     Nothing,
     /// Signed by a trusted authority.
     Chain,
-    /// And names the host.
+    /// Signed by a trusted authority for the host that was connected to.
     ChainAndName,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum TlsMode {
     Require,
     /// Signed by a trusted authority.
     VerifyCa,
-    /// And names the host.
+    /// Signed by a trusted authority for the host that was connected to.
     VerifyFull,
 }
 
@@ -90,14 +90,13 @@ impl TlsMode {
     }
 }
 
-/// A client certificate.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientIdentity {
     /// With its chain, PEM.
     pub(crate) certificate: PathBuf,
     /// PEM.
     pub(crate) key: PathBuf,
-    /// Of the key.
+    /// That the key file is encrypted with.
     pub(crate) password: Option<Secret>,
 }
 
@@ -120,7 +119,6 @@ impl<'a> TlsWanted<'a> {
         TlsWanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
     }
 
-    /// For rustls.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {

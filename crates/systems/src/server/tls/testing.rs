@@ -24,9 +24,7 @@ type Authority = CertifiedIssuer<'static, KeyPair>;
 pub(crate) struct Made {
     /// Given to clients.
     root: String,
-    /// Revocation list.
     list: String,
-    /// With its chain.
     server: String,
     key: String,
 }
@@ -41,7 +39,6 @@ fn named(common_name: &str) -> DistinguishedName {
     name
 }
 
-/// Of an authority.
 fn signs(common_name: &str) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

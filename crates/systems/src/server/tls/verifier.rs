@@ -285,7 +285,6 @@ fn extension<'a, T: der::Decode<'a> + der::oid::AssociatedOid>(certificate: &'a 
     Ok(certificate.tbs_certificate.get::<T>()?.map(|(_, found)| found))
 }
 
-/// With any content.
 fn has<T: der::oid::AssociatedOid>(certificate: &Certificate) -> der::Result<bool> {
     let all = certificate.tbs_certificate.extensions.iter().flatten();
     Ok(all.into_iter().any(|one| one.extn_id == T::OID))
@@ -316,7 +315,6 @@ fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     }
 }
 
-/// The signed bytes.
 fn signed_part(der: &[u8]) -> der::Result<&[u8]> {
     let mut reader = SliceReader::new(der)?;
     Header::decode(&mut reader)?;

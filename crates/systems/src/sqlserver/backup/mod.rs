@@ -90,7 +90,7 @@ impl Heard {
     }
 }
 
-/// In any language.
+/// The numbers in a message, whose language is the server's.
 fn numbers(text: &str) -> Vec<f64> {
     let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','));
     words.filter_map(|word| word.trim_matches(['.', ',']).replace(',', ".").parse().ok()).collect()
@@ -224,7 +224,6 @@ fn release(client: &Client) -> u32 {
     u32::from(client.protocol.session.version.0)
 }
 
-/// For failures.
 const ASK_RIGHTS: &str = "ask what the server lets étalon do";
 
 fn edition(client: &mut Client) -> Result<String, Failure> {
@@ -465,7 +464,7 @@ impl Backups for SqlServerBackups<'_> {
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-tables/backupset-transact-sql>
 const NOT_ENCRYPTED: &str = "NO_Encryption";
 
-/// From msdb.
+/// What msdb, the server's own record of backups, says of it.
 fn served(
     request: &BackupRequest<'_>,
     history: &[(String, String)],

@@ -11,9 +11,8 @@ pub(super) struct BackupText<'a> {
     pub(super) compression: Compression,
     /// 0 is the server's default.
     pub(super) transfer_kib: u32,
-    /// For encryption.
     pub(super) certificate: Option<&'a str>,
-    /// Such as 16.
+    /// The major version, such as 16.
     pub(super) release: u32,
 }
 

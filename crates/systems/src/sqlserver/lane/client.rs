@@ -69,7 +69,6 @@ impl Sink for QueryAnswer {
     }
 }
 
-/// Of a session.
 pub(crate) struct Spoken {
     pub(crate) session: Session,
     scanner: Scanner,
