@@ -229,7 +229,7 @@ pub enum Instants {
 /// - **Messages.** An operation is a message: one statement, or several that a script joins with `\;`. Parameters are numbered
 ///   across the message ([`StatementOp::parameters`](families::transactions::StatementOp::parameters)); a library that
 ///   takes one statement at a time gets them numbered for each by
-///   [`Statement::parts`](families::transactions::Statement::parts), and those of a text by
+///   [`ScriptStatement::parts`](families::transactions::ScriptStatement::parts), and those of a text by
 ///   [`split`](families::transactions::split). Kept rows are one entry for each statement of the message.
 /// - **Autocommit.** What stands outside `BEGIN` and `COMMIT` is committed when its operation has ended well. `BEGIN` is an
 ///   operation like others, in the dialect's words.

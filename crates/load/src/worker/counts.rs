@@ -44,7 +44,7 @@ pub struct LoadCounts {
     /// The worker gave up for lack of successes.
     #[serde(alias = "hopeless")]
     pub gave_up: bool,
-    /// Responses beyond each of [`Traffic::limits_ns`](crate::traffic::Traffic::limits_ns), and longer waits at the
+    /// Responses beyond each of [`NetworkTraffic::limits_ns`](crate::traffic::NetworkTraffic::limits_ns), and longer waits at the
     /// end. Without failures.
     pub over_limits: Vec<u64>,
     /// Beyond the latency limit.
