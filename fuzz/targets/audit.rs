@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use audit::{Facts, Judgements};
+use audit::{TableFacts, Judgements};
 use etalon_fuzz::{chosen, text};
 use formats::tidy;
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|data: &[u8]| {
     let Some((_, bytes)) = chosen(data) else { return };
     let Ok(table) = tidy::parse(&text(bytes)) else { return };
-    let Ok(facts) = Facts::read(&table) else { return };
+    let Ok(facts) = TableFacts::read(&table) else { return };
     if let Some(Ok(import)) = audit::comparable(&facts, &table).map(|rows| tidy::import(&rows, "file")) {
         let _ = formats::into_experiment("file", &[import]);
     }

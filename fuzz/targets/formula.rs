@@ -4,7 +4,7 @@
 
 #![no_main]
 
-use audit::{Expression, Printed, Statistic};
+use audit::{FigureExpression, Printed, Statistic};
 use etalon_fuzz::{chosen, text};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,10 +13,10 @@ fuzz_target!(|data: &[u8]| {
     let text = text(bytes);
     match choice % 3 {
         0 => {
-            let Ok(formula) = Expression::parse(&text) else { return };
+            let Ok(formula) = FigureExpression::parse(&text) else { return };
             let value = formula.value(&|name| Some(name.len() as f64));
             assert!(value.is_none_or(f64::is_finite));
-            let again = Expression::parse(formula.as_str()).expect("what was read is read again");
+            let again = FigureExpression::parse(formula.as_str()).expect("what was read is read again");
             assert_eq!(again.names(), formula.names());
         }
         1 => {

@@ -5,10 +5,10 @@ use model::Direction;
 
 use crate::estimate::{Found, direction, of_estimate};
 use crate::figure::{Match, Printed, shown};
-use crate::finding::{Checked, Status};
+use crate::finding::{Checked, FindingStatus};
 use crate::level::{LevelKind, levels};
-use crate::statistic::{Comparing, Estimate, Form, Sign};
-use crate::table::{Claim, Facts};
+use crate::statistic::{Comparing, Estimate, RatioForm, Sign};
+use crate::table::{PublishedClaim, TableFacts};
 
 #[derive(Clone, Debug)]
 struct Base {
@@ -56,9 +56,9 @@ impl Base {
     }
 }
 
-pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
+pub fn check(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -> Checked {
     let Some(against) = claim.against.as_deref() else {
-        return Found::new(Status::CannotBeChecked, None, "the other side is not named").of(claim);
+        return Found::new(FindingStatus::CannotBeChecked, None, "the other side is not named").of(claim);
     };
     let estimate = claim.statistic.map_or(Estimate::Mean, |statistic| statistic.estimate);
     let direction = direction(facts, claim);
@@ -66,7 +66,7 @@ pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
     let Some(primary) = bases.first() else {
         let because =
             format!("{} of {} and {against} are not published", of_estimate(estimate, comparing), claim.system);
-        return Found::new(Status::CannotBeChecked, None, because).of(claim);
+        return Found::new(FindingStatus::CannotBeChecked, None, because).of(claim);
     };
     if comparing == Comparing::Winner {
         return winner(claim, against, primary, direction).of(claim);
@@ -81,7 +81,13 @@ pub fn check(facts: &Facts, claim: &Claim, comparing: Comparing) -> Checked {
     found.of(claim)
 }
 
-fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direction: Option<Direction>) -> Vec<Base> {
+fn bases(
+    facts: &TableFacts,
+    claim: &PublishedClaim,
+    against: &str,
+    estimate: Estimate,
+    direction: Option<Direction>,
+) -> Vec<Base> {
     let of = |system: &str| levels(facts, system, claim, claim.formula.as_ref());
     let theirs = of(against);
     let mut bases = Vec::new();
@@ -103,7 +109,7 @@ fn bases(facts: &Facts, claim: &Claim, against: &str, estimate: Estimate, direct
     bases
 }
 
-fn printed_estimate(facts: &Facts, claim: &Claim, system: &str, estimate: Estimate) -> Option<Printed> {
+fn printed_estimate(facts: &TableFacts, claim: &PublishedClaim, system: &str, estimate: Estimate) -> Option<Printed> {
     let mut printed = facts.printed(system, &claim.keys, &claim.metric).filter(|other| {
         other.repetition.is_none() && other.statistic.is_some_and(|statistic| statistic.estimate == estimate)
     });
@@ -114,12 +120,12 @@ fn printed_estimate(facts: &Facts, claim: &Claim, system: &str, estimate: Estima
     })
 }
 
-fn winner(claim: &Claim, against: &str, base: &Base, direction: Option<Direction>) -> Found {
+fn winner(claim: &PublishedClaim, against: &str, base: &Base, direction: Option<Direction>) -> Found {
     let (ours, theirs) = base.written();
     let arithmetic = format!("{} {ours}, {against} {theirs} {}", claim.system, base.words());
     let Some(direction) = direction.filter(|direction| *direction != Direction::Neither) else {
         let because = format!("nothing tells whether more or less of it is better; {arithmetic}");
-        return Found::new(Status::CannotBeChecked, None, because);
+        return Found::new(FindingStatus::CannotBeChecked, None, because);
     };
     let better = |x: f64, y: f64| if direction == Direction::Higher { x > y } else { x < y };
     let wins = if better(base.system, base.against) {
@@ -130,21 +136,21 @@ fn winner(claim: &Claim, against: &str, base: &Base, direction: Option<Direction
         "both"
     };
     if claim.printed.text.eq_ignore_ascii_case(wins) {
-        Found::new(Status::Follows, None, arithmetic)
+        Found::new(FindingStatus::Follows, None, arithmetic)
     } else if base.is_open() {
         Found::new(
-            Status::Rounding,
+            FindingStatus::Rounding,
             None,
             format!("{arithmetic}; before they were rounded either may have been better"),
         )
     } else {
-        Found::new(Status::DoesNotFollow, None, format!("{wins} is better: {arithmetic}"))
+        Found::new(FindingStatus::DoesNotFollow, None, format!("{wins} is better: {arithmetic}"))
     }
 }
 
 struct Question<'a> {
-    facts: &'a Facts,
-    claim: &'a Claim,
+    facts: &'a TableFacts,
+    claim: &'a PublishedClaim,
     comparing: Comparing,
     direction: Option<Direction>,
     estimate: Estimate,
@@ -152,16 +158,16 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    fn scale(&self, form: Form) -> f64 {
-        if self.claim.unit == "%" && form != Form::Difference { 100.0 } else { 1.0 }
+    fn scale(&self, form: RatioForm) -> f64 {
+        if self.claim.unit == "%" && form != RatioForm::Difference { 100.0 } else { 1.0 }
     }
 
-    fn forms(&self) -> &'static [Form] {
+    fn forms(&self) -> &'static [RatioForm] {
         self.comparing.forms(self.direction)
     }
 
     /// In the figure's unit: absolute, or signed where the label has a sign.
-    fn value(&self, form: Form, system: f64, against: f64) -> f64 {
+    fn value(&self, form: RatioForm, system: f64, against: f64) -> f64 {
         let value = form.of(system, against) * self.scale(form);
         let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
         let is_signed = self.comparing.is_signed() || (self.comparing == Comparing::Difference && below_zero);
@@ -184,7 +190,7 @@ impl Question<'_> {
         Some(self.value(*form, base.system, base.against))
     }
 
-    fn arithmetic(&self, form: Form, base: &Base) -> String {
+    fn arithmetic(&self, form: RatioForm, base: &Base) -> String {
         let (ours, theirs) = base.written();
         let value = self.value(form, base.system, base.against);
         let digits = self.claim.printed.decimals.max(0) + 2;
@@ -208,7 +214,7 @@ impl Question<'_> {
                     let because = self.arithmetic(form, base);
                     let exact = std::ptr::eq(base, primary) || base.kind == BaseKind::Level(LevelKind::Sums);
                     if exact && wanted == Match::Rounded {
-                        return Some(Found::new(Status::Follows, right, because));
+                        return Some(Found::new(FindingStatus::Follows, right, because));
                     }
                     weaker = weaker.or_else(|| Some(self.weaker(base, primary, form, because, right)));
                 }
@@ -220,9 +226,9 @@ impl Question<'_> {
     }
 
     /// The figure follows only from rounded figures or by cutting: rounding, unless those do not follow themselves.
-    fn weaker(&self, base: &Base, primary: &Base, form: Form, because: String, right: Option<f64>) -> Found {
+    fn weaker(&self, base: &Base, primary: &Base, form: RatioForm, because: String, right: Option<f64>) -> Found {
         if std::ptr::eq(base, primary) {
-            return Found::new(Status::Rounding, right, format!("{because}, not rounded to the nearest"));
+            return Found::new(FindingStatus::Rounding, right, format!("{because}, not rounded to the nearest"));
         }
         let of_rows = self.arithmetic(form, primary);
         if let BaseKind::Printed(both) = &base.kind {
@@ -235,10 +241,10 @@ impl Question<'_> {
             let theirs = rows_fit(&both.1, primary.against, primary.ranges[1]) || cells_fit(&both.1, self.against);
             if !ours || !theirs {
                 let because = format!("{because}, which do not follow; {of_rows}");
-                return Found::new(Status::DoesNotFollow, right, because);
+                return Found::new(FindingStatus::DoesNotFollow, right, because);
             }
         }
-        Found::new(Status::Rounding, right, format!("{because}; {of_rows}"))
+        Found::new(FindingStatus::Rounding, right, format!("{because}; {of_rows}"))
     }
 
     fn of_cells(&self, system: &str) -> Option<f64> {
@@ -248,7 +254,7 @@ impl Question<'_> {
     }
 
     /// Whether unrounded values of these figures or rows could have given it.
-    fn within_rounding(&self, base: &Base, form: Form, right: Option<f64>) -> Option<Found> {
+    fn within_rounding(&self, base: &Base, form: RatioForm, right: Option<f64>) -> Option<Found> {
         let because = self.arithmetic(form, base);
         let [(s_low, s_high), (o_low, o_high)] = base.ranges;
         let corners = [(s_low, o_low), (s_low, o_high), (s_high, o_low), (s_high, o_high)];
@@ -260,7 +266,7 @@ impl Question<'_> {
         let digits = self.claim.printed.decimals.max(0);
         self.claim.printed.fits_within(low, high).then(|| {
             let range = format!("unrounded figures can give {} to {}", shown(low, digits), shown(high, digits));
-            Found::new(Status::Rounding, right, format!("{because}; {range}"))
+            Found::new(FindingStatus::Rounding, right, format!("{because}; {range}"))
         })
     }
 
@@ -268,7 +274,7 @@ impl Question<'_> {
         let printed = &self.claim.printed;
         let enough = printed.significant_digits() >= 2;
         for base in bases {
-            for form in Form::ALL {
+            for form in RatioForm::ALL {
                 let value = self.value(form, base.system, base.against);
                 let is_new = !self.forms().contains(&form);
                 if is_new && enough && self.is_like(form) && printed.fits(value) == Match::Rounded {
@@ -281,7 +287,7 @@ impl Question<'_> {
                     && value < 100.0
                 {
                     let because = format!("{}, printed as a share of 1", self.arithmetic(form, base));
-                    return Some(Found::new(Status::Mislabelled, right, because));
+                    return Some(Found::new(FindingStatus::Mislabelled, right, because));
                 }
             }
             if enough
@@ -292,23 +298,23 @@ impl Question<'_> {
                     .any(|form| printed.fits(self.value(*form, base.system, base.against)) == Match::Rounded)
             {
                 let because = format!("the sides are swapped: {}", self.arithmetic(self.forms()[0], base));
-                return Some(Found::new(Status::Mislabelled, right, because));
+                return Some(Found::new(FindingStatus::Mislabelled, right, because));
             }
         }
         None
     }
 
     /// Whether a form could be printed in this figure's unit.
-    fn is_like(&self, form: Form) -> bool {
+    fn is_like(&self, form: RatioForm) -> bool {
         match form {
-            Form::Difference => self.claim.unit != "%" && self.comparing == Comparing::Difference,
+            RatioForm::Difference => self.claim.unit != "%" && self.comparing == Comparing::Difference,
             _ => true,
         }
     }
 
     fn mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
         let label = self.forms().first().map_or_else(String::new, |form| self.arithmetic(*form, primary));
-        Found::new(Status::Mislabelled, right, format!("it is {because}; by its label {label}"))
+        Found::new(FindingStatus::Mislabelled, right, format!("it is {because}; by its label {label}"))
     }
 
     fn by_other_estimate(&self, right: Option<f64>) -> Option<Found> {
@@ -322,7 +328,7 @@ impl Question<'_> {
                         && !self.wrong_way(&base)
                     {
                         let because = format!("it compares each side's {other}: {}", self.arithmetic(form, &base));
-                        return Some(Found::new(Status::Mislabelled, right, because));
+                        return Some(Found::new(FindingStatus::Mislabelled, right, because));
                     }
                 }
             }
@@ -331,7 +337,7 @@ impl Question<'_> {
     }
 
     fn not_at_all(&self, bases: &[Base], right: Option<f64>) -> Found {
-        let Some(base) = bases.first() else { return Found::new(Status::CannotBeChecked, right, "") };
+        let Some(base) = bases.first() else { return Found::new(FindingStatus::CannotBeChecked, right, "") };
         let arithmetic: Vec<String> = self.forms().iter().map(|form| self.arithmetic(*form, base)).collect();
         let way = if self.wrong_way(base) { "; and the other side is the better one" } else { "" };
         let mut because = format!("{}{way}", arithmetic.join(", or "));
@@ -339,6 +345,6 @@ impl Question<'_> {
         if let (Some(printed), false) = (bases.iter().find(|base| base.is_printed()), base.is_printed()) {
             because.push_str(&format!("; {}", self.arithmetic(self.forms()[0], printed)));
         }
-        Found::new(Status::DoesNotFollow, right, because)
+        Found::new(FindingStatus::DoesNotFollow, right, because)
     }
 }

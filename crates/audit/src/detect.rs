@@ -8,7 +8,7 @@ use crate::figure::shown;
 use crate::finding::{Remark, RemarkKind};
 use crate::level::{Level, LevelKind, in_unit, levels};
 use crate::statistic::{Comparing, Estimate, Statistic};
-use crate::table::{Claim, Facts, Keys, Measured};
+use crate::table::{Keys, Measured, PublishedClaim, TableFacts};
 
 /// Fewest values for a clock's step.
 const MIN_CLOCK_VALUES: usize = 20;
@@ -21,7 +21,7 @@ const WRITTEN_STEP: f64 = 1.5;
 /// Differences up to this many clock steps are one step.
 const ONE_STEP: f64 = 1.01;
 
-pub fn remarks(facts: &Facts) -> Vec<Remark> {
+pub fn remarks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = repetitions(facts);
     remarks.extend(units(facts));
     remarks.extend(spreads(facts));
@@ -36,7 +36,7 @@ fn remark(kind: RemarkKind, text: String) -> Remark {
     Remark { kind, text }
 }
 
-fn groups(facts: &Facts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
+fn groups(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
     let mut groups: BTreeMap<(&Keys, &str, &str), Vec<&Measured>> = BTreeMap::new();
     for row in &facts.measured {
         groups.entry((&row.keys, row.metric.as_str(), row.system.as_str())).or_default().push(row);
@@ -49,7 +49,7 @@ fn called(keys: &Keys, metric: &str) -> String {
     words.join(" ")
 }
 
-fn repetitions(facts: &Facts) -> Vec<Remark> {
+fn repetitions(facts: &TableFacts) -> Vec<Remark> {
     let mut by_counts: BTreeMap<Vec<(&str, u64)>, BTreeSet<String>> = BTreeMap::new();
     let mut metrics: BTreeMap<(&Keys, &str), Vec<(&str, u64)>> = BTreeMap::new();
     for ((keys, metric, system), rows) in groups(facts) {
@@ -93,13 +93,13 @@ fn repetitions(facts: &Facts) -> Vec<Remark> {
 }
 
 /// Printed figures of one side, without the table's cells.
-fn plain(facts: &Facts) -> impl Iterator<Item = &Claim> {
+fn plain(facts: &TableFacts) -> impl Iterator<Item = &PublishedClaim> {
     facts.claims.iter().filter(|claim| {
         claim.repetition.is_none() && claim.statistic.is_some_and(|statistic| statistic.comparing.is_none())
     })
 }
 
-fn estimate(claim: &Claim) -> Option<Estimate> {
+fn estimate(claim: &PublishedClaim) -> Option<Estimate> {
     claim.statistic.map(|Statistic { estimate, .. }| estimate)
 }
 
@@ -114,8 +114,8 @@ fn list(names: BTreeSet<String>) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-fn units(facts: &Facts) -> Option<Remark> {
-    let counts = |claim: &&Claim| {
+fn units(facts: &TableFacts) -> Option<Remark> {
+    let counts = |claim: &&PublishedClaim| {
         matches!(estimate(claim), Some(Estimate::Count | Estimate::CountBelow(_) | Estimate::Rank(_) | Estimate::Value))
     };
     let bare = plain(facts).filter(|claim| claim.unit.is_empty() && estimate(claim).is_some() && !counts(claim));
@@ -123,18 +123,18 @@ fn units(facts: &Facts) -> Option<Remark> {
     (!labels.is_empty()).then(|| remark(RemarkKind::MissingUnit, list(labels)))
 }
 
-fn spreads(facts: &Facts) -> Option<Remark> {
+fn spreads(facts: &TableFacts) -> Option<Remark> {
     let averages = plain(facts).filter(|claim| {
         matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
     });
-    let has_spread = |claim: &&Claim| {
+    let has_spread = |claim: &&PublishedClaim| {
         let of_metric = facts.printed(&claim.system, &claim.keys, &claim.metric);
         let mut spreads =
             of_metric.filter(|other| matches!(estimate(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)));
         spreads.next().is_some()
     };
-    let rows = |claim: &Claim| !levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty();
-    let without: Vec<&Claim> = averages.filter(|claim| !has_spread(claim)).collect();
+    let rows = |claim: &PublishedClaim| !levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty();
+    let without: Vec<&PublishedClaim> = averages.filter(|claim| !has_spread(claim)).collect();
     let hidden = without.iter().filter(|claim| !rows(claim)).count();
     (!without.is_empty()).then(|| {
         let unknown = match hidden {
@@ -146,7 +146,7 @@ fn spreads(facts: &Facts) -> Option<Remark> {
     })
 }
 
-fn factors(facts: &Facts) -> Option<Remark> {
+fn factors(facts: &TableFacts) -> Option<Remark> {
     let mut values: IndexMap<&str, Vec<(&str, &str)>> = IndexMap::new();
     for factor in &facts.factors {
         values.entry(&factor.name).or_default().push((&factor.system, &factor.value));
@@ -167,7 +167,7 @@ fn factors(facts: &Facts) -> Option<Remark> {
     })
 }
 
-fn totals(facts: &Facts) -> Vec<Remark> {
+fn totals(facts: &TableFacts) -> Vec<Remark> {
     let mut growing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut constant: Vec<String> = Vec::new();
     for ((keys, metric, system), rows) in groups(facts) {
@@ -217,7 +217,7 @@ fn is_total(values: &[f64]) -> bool {
     mean > 0.0 && mean > 0.05 * last && steps.iter().all(|step| (step - mean).abs() <= MAX_VARIATION * mean)
 }
 
-fn varies_elsewhere(facts: &Facts, row: &Measured) -> bool {
+fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
     let mut first: BTreeMap<&str, f64> = BTreeMap::new();
     let mut varies = false;
     for other in facts.rows_beside(row) {
@@ -226,7 +226,7 @@ fn varies_elsewhere(facts: &Facts, row: &Measured) -> bool {
     varies
 }
 
-fn best(facts: &Facts) -> Option<Remark> {
+fn best(facts: &TableFacts) -> Option<Remark> {
     let of_best = facts.claims.iter().filter(|claim| estimate(claim) == Some(Estimate::Best));
     let labels: BTreeSet<String> = of_best.map(|claim| claim.label.clone()).collect();
     (!labels.is_empty()).then(|| {
@@ -235,7 +235,7 @@ fn best(facts: &Facts) -> Option<Remark> {
     })
 }
 
-fn clocks(facts: &Facts) -> Vec<Remark> {
+fn clocks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
     for ((keys, metric, system), rows) in groups(facts) {
@@ -271,7 +271,7 @@ fn four(value: f64) -> String {
 }
 
 /// Between the single values behind a comparison; a mean of many is finer than the clock.
-fn difference(facts: &Facts, claim: &Claim) -> Option<f64> {
+fn difference(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
     let statistic = claim
         .statistic
         .filter(|s| s.comparing.is_some_and(|c| c != Comparing::Winner || claim.printed.text != "both"))?;

@@ -3,25 +3,25 @@
 use model::{Direction, Quantity};
 
 use crate::figure::{Match, Printed, shown};
-use crate::finding::{Checked, Status};
-use crate::level::{Level, LevelKind, Value, levels};
+use crate::finding::{Checked, FindingStatus};
+use crate::level::{Level, LevelKind, LevelValue, levels};
 use crate::statistic::{Comparing, Estimate};
 use crate::subset;
-use crate::table::{Claim, Facts};
+use crate::table::{PublishedClaim, TableFacts};
 
 pub struct Found {
-    pub status: Status,
+    pub status: FindingStatus,
     pub because: String,
     /// By the label.
     pub right: Option<f64>,
 }
 
 impl Found {
-    pub fn new(status: Status, right: Option<f64>, because: impl Into<String>) -> Found {
+    pub fn new(status: FindingStatus, right: Option<f64>, because: impl Into<String>) -> Found {
         Found { status, because: because.into(), right }
     }
 
-    pub fn of(self, claim: &Claim) -> Checked {
+    pub fn of(self, claim: &PublishedClaim) -> Checked {
         Checked {
             line: claim.line,
             label: claim.label.clone(),
@@ -35,20 +35,24 @@ impl Found {
     }
 }
 
-pub fn check(facts: &Facts, claim: &Claim) -> Checked {
+pub fn check(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
     found(facts, claim).of(claim)
 }
 
-fn found(facts: &Facts, claim: &Claim) -> Found {
+fn found(facts: &TableFacts, claim: &PublishedClaim) -> Found {
     let Some(statistic) = claim.statistic else {
-        return Found::new(Status::CannotBeChecked, None, "the table holds nothing that it could be computed from");
+        return Found::new(
+            FindingStatus::CannotBeChecked,
+            None,
+            "the table holds nothing that it could be computed from",
+        );
     };
     let levels = own_levels(facts, claim);
     let Some(primary) = levels.first() else { return without_rows(claim, statistic.estimate) };
     let direction = direction(facts, claim);
     let Some(right) = primary.estimate(statistic.estimate, direction) else {
         let because = format!("the rows have no {}", statistic.estimate);
-        return Found::new(Status::CannotBeChecked, None, because);
+        return Found::new(FindingStatus::CannotBeChecked, None, because);
     };
     by_label(claim, &levels, statistic.estimate, direction, right)
         .or_else(|| within_rounding(claim, primary, statistic.estimate, direction, right))
@@ -58,7 +62,7 @@ fn found(facts: &Facts, claim: &Claim) -> Found {
 }
 
 /// For a cell of the printed table only its own repetition.
-fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
+fn own_levels(facts: &TableFacts, claim: &PublishedClaim) -> Vec<Level> {
     let mut levels = levels(facts, &claim.system, claim, claim.formula.as_ref());
     if let Some(repetition) = claim.repetition {
         levels.retain(|level| level.kind == LevelKind::Rows);
@@ -71,12 +75,12 @@ fn own_levels(facts: &Facts, claim: &Claim) -> Vec<Level> {
 }
 
 /// As its own row tells, or the measured ones.
-pub fn direction(facts: &Facts, claim: &Claim) -> Option<Direction> {
+pub fn direction(facts: &TableFacts, claim: &PublishedClaim) -> Option<Direction> {
     claim.direction.or_else(|| facts.direction(&claim.metric))
 }
 
 fn by_label(
-    claim: &Claim,
+    claim: &PublishedClaim,
     levels: &[Level],
     estimate: Estimate,
     direction: Option<Direction>,
@@ -89,20 +93,20 @@ fn by_label(
         let what = format!("{estimate} {}", level.kind.words());
         match claim.printed.fits(value) {
             Match::Rounded if index == 0 => {
-                return Some(Found::new(Status::Follows, Some(right), reading(claim, level, estimate)));
+                return Some(Found::new(FindingStatus::Follows, Some(right), reading(claim, level, estimate)));
             }
             // The ratio of sums is exact, too.
             Match::Rounded if level.kind == LevelKind::Sums => {
-                return Some(Found::new(Status::Follows, Some(right), what));
+                return Some(Found::new(FindingStatus::Follows, Some(right), what));
             }
             Match::Rounded => {
                 let because = format!("{what}; of the rows themselves {}", shown(right, digits));
-                return Some(Found::new(Status::Rounding, Some(right), because));
+                return Some(Found::new(FindingStatus::Rounding, Some(right), because));
             }
             Match::Cut if cut.is_none() => {
                 let way = if value.abs() > claim.printed.value.unwrap_or(0.0).abs() { "down" } else { "up" };
                 let because = format!("{what} is {}, rounded {way}", shown(value, digits));
-                cut = Some(Found::new(Status::Rounding, Some(right), because));
+                cut = Some(Found::new(FindingStatus::Rounding, Some(right), because));
             }
             Match::Cut | Match::No => {}
         }
@@ -112,7 +116,7 @@ fn by_label(
 
 /// Whether unrounded rows could have given it.
 fn within_rounding(
-    claim: &Claim,
+    claim: &PublishedClaim,
     level: &Level,
     estimate: Estimate,
     direction: Option<Direction>,
@@ -128,12 +132,12 @@ fn within_rounding(
             shown(low, digits),
             shown(high, digits)
         );
-        Found::new(Status::Rounding, Some(right), because)
+        Found::new(FindingStatus::Rounding, Some(right), because)
     })
 }
 
 /// `mean of 5 rows`, `stall / (1 + reads)`.
-fn reading(claim: &Claim, level: &Level, estimate: Estimate) -> String {
+fn reading(claim: &PublishedClaim, level: &Level, estimate: Estimate) -> String {
     match (&claim.formula, estimate) {
         (Some(formula), Estimate::Value) => formula.as_str().to_owned(),
         (Some(formula), _) => format!("{estimate} of {}", formula.as_str()),
@@ -146,8 +150,8 @@ fn reading(claim: &Claim, level: &Level, estimate: Estimate) -> String {
 
 /// Another estimate, another unit, or the other side.
 fn by_other_reading(
-    facts: &Facts,
-    claim: &Claim,
+    facts: &TableFacts,
+    claim: &PublishedClaim,
     levels: &[Level],
     estimate: Estimate,
     direction: Option<Direction>,
@@ -159,7 +163,7 @@ fn by_other_reading(
     }
     let fits = |value: f64| claim.printed.fits(value) == Match::Rounded;
     let digits = claim.printed.decimals + 1;
-    let mislabelled = |because: String| Some(Found::new(Status::Mislabelled, Some(right), because));
+    let mislabelled = |because: String| Some(Found::new(FindingStatus::Mislabelled, Some(right), because));
     for level in levels {
         for other in Estimate::USUAL.into_iter().filter(|other| *other != estimate) {
             if level.estimate(other, direction).is_some_and(fits) {
@@ -192,8 +196,8 @@ fn scale_words(scale: f64) -> String {
 }
 
 fn by_subset(
-    facts: &Facts,
-    claim: &Claim,
+    facts: &TableFacts,
+    claim: &PublishedClaim,
     levels: &[Level],
     estimate: Estimate,
     direction: Option<Direction>,
@@ -216,11 +220,11 @@ fn by_subset(
             level.n(),
             shown(right, digits)
         );
-        Some(Found::new(Status::Subset, Some(right), because))
+        Some(Found::new(FindingStatus::Subset, Some(right), because))
     })
 }
 
-fn not_at_all(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, right: f64) -> Found {
+fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> Found {
     let digits = claim.printed.decimals + 1;
     let mut notes: Vec<String> = Vec::new();
     for level in levels.iter().skip(1) {
@@ -234,14 +238,14 @@ fn not_at_all(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate
         because.push_str(&format!(", {note}"));
     }
     if let Some(grim) = levels.iter().find_map(|level| grim_of(level, estimate, &claim.printed)) {
-        return Found::new(Status::Impossible, Some(right), format!("{grim}; {because}"));
+        return Found::new(FindingStatus::Impossible, Some(right), format!("{grim}; {because}"));
     }
     because.push_str(&hints(facts, claim, levels, estimate, right));
-    Found::new(Status::DoesNotFollow, Some(right), because)
+    Found::new(FindingStatus::DoesNotFollow, Some(right), because)
 }
 
 /// A misplaced decimal point, perhaps of the wrong side, or the figure's rank.
-fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, right: f64) -> String {
+fn hints(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> String {
     let Some(printed) = claim.printed.value else { return String::new() };
     let of_other = |system| {
         let levels = self::levels(facts, system, claim, claim.formula.as_ref());
@@ -258,7 +262,7 @@ fn hints(facts: &Facts, claim: &Claim, levels: &[Level], estimate: Estimate, rig
     let Some(level) = levels.first().filter(|level| level.n() > 100) else { return String::new() };
     let half = claim.printed.unit() / 2.0;
     let below: u64 = level.values.iter().filter(|v| v.value < printed - half).map(|v| v.count).sum();
-    let at: Vec<&Value> = level.values.iter().filter(|v| (v.value - printed).abs() <= half).collect();
+    let at: Vec<&LevelValue> = level.values.iter().filter(|v| (v.value - printed).abs() <= half).collect();
     if at.is_empty() || at.iter().any(|v| v.count != 1) {
         return String::new();
     }
@@ -294,17 +298,17 @@ fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     Some(format!("{of} have a mean of {low} or {high}, none of {}{hint}", printed.text))
 }
 
-fn without_rows(claim: &Claim, estimate: Estimate) -> Found {
+fn without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
     if let (Estimate::Mean, Some(n), Some(grain)) = (estimate, claim.n, claim.grain)
         && let Some(because) = grim(&claim.printed, n, grain)
     {
-        return Found::new(Status::Impossible, None, because);
+        return Found::new(FindingStatus::Impossible, None, because);
     }
     let because = match claim.n {
         Some(n) => format!("none of its {n} rows is published"),
         None => "its rows are not published".to_owned(),
     };
-    Found::new(Status::CannotBeChecked, None, because)
+    Found::new(FindingStatus::CannotBeChecked, None, because)
 }
 
 /// For labels of estimates.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Names and numbers with `+ - * /` and brackets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expression {
+pub struct FigureExpression {
     text: String,
     root: Node,
 }
@@ -25,12 +25,12 @@ struct Parser<'a> {
     depth: u32,
 }
 
-impl Expression {
-    pub fn parse(text: &str) -> Result<Expression, String> {
+impl FigureExpression {
+    pub fn parse(text: &str) -> Result<FigureExpression, String> {
         let mut parser = Parser { rest: text.trim(), depth: 0 };
         let root = parser.sum()?;
         if parser.rest.is_empty() {
-            Ok(Expression { text: text.trim().to_owned(), root })
+            Ok(FigureExpression { text: text.trim().to_owned(), root })
         } else {
             Err(format!("`{}` is not understood", formats::text::shortened(parser.rest)))
         }
@@ -143,9 +143,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_a_formula_or_is_refused(text in "([a-z]{1,2}|[0-9.]{1,4}|[-+*/() ]|é|1e9){0,20}") {
-            if let Ok(formula) = Expression::parse(&text) {
+            if let Ok(formula) = FigureExpression::parse(&text) {
                 prop_assert!(formula.value(&|name| Some(name.len() as f64)).is_none_or(f64::is_finite));
-                prop_assert_eq!(Expression::parse(formula.as_str()).unwrap(), formula);
+                prop_assert_eq!(FigureExpression::parse(formula.as_str()).unwrap(), formula);
             }
         }
     }
@@ -153,19 +153,19 @@ mod tests {
     #[test]
     fn precedence_and_brackets() {
         let of = |name: &str| (name == "reads").then_some(9.0);
-        let value = |text| Expression::parse(text).unwrap().value(&of);
+        let value = |text| FigureExpression::parse(text).unwrap().value(&of);
         assert_eq!((value("20 / (1 + reads)"), value("2+3*4-1")), (Some(2.0), Some(13.0)));
         assert_eq!((value("unknown"), value("1/0")), (None, None));
-        assert_eq!(Expression::parse("a/(b+a)").unwrap().names().into_iter().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(FigureExpression::parse("a/(b+a)").unwrap().names().into_iter().collect::<Vec<_>>(), ["a", "b"]);
         for wrong in ["", "1 +", "(1", "1 2", "1..2", "a ^ b"] {
-            assert!(Expression::parse(wrong).is_err(), "{wrong}");
+            assert!(FigureExpression::parse(wrong).is_err(), "{wrong}");
         }
-        assert!(Expression::parse(&"(".repeat(100_000)).is_err());
+        assert!(FigureExpression::parse(&"(".repeat(100_000)).is_err());
     }
 
     #[test]
     fn a_formula_may_be_long() {
-        let long = Expression::parse(&["1"; 1_000_000].join("+")).unwrap();
+        let long = FigureExpression::parse(&["1"; 1_000_000].join("+")).unwrap();
         assert_eq!(long.clone().value(&|_| None), Some(1e6));
     }
 }

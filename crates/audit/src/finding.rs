@@ -4,7 +4,7 @@ use crate::figure::shown;
 use crate::support::Support;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Status {
+pub enum FindingStatus {
     /// From the rows, by its label's reading.
     Follows,
     /// Only from rounded figures, or by cutting off digits.
@@ -21,41 +21,47 @@ pub enum Status {
     CannotBeChecked,
 }
 
-impl Status {
+impl FindingStatus {
     /// In the order of a summary.
-    pub const ALL: [Status; 7] = [
-        Status::Follows,
-        Status::Rounding,
-        Status::Mislabelled,
-        Status::Subset,
-        Status::DoesNotFollow,
-        Status::Impossible,
-        Status::CannotBeChecked,
+    pub const ALL: [FindingStatus; 7] = [
+        FindingStatus::Follows,
+        FindingStatus::Rounding,
+        FindingStatus::Mislabelled,
+        FindingStatus::Subset,
+        FindingStatus::DoesNotFollow,
+        FindingStatus::Impossible,
+        FindingStatus::CannotBeChecked,
     ];
 
     pub fn words(self) -> &'static str {
         match self {
-            Status::Follows => "follows",
-            Status::Rounding => "rounding",
-            Status::Mislabelled => "mislabelled",
-            Status::Subset => "subset",
-            Status::DoesNotFollow => "does not follow",
-            Status::Impossible => "impossible",
-            Status::CannotBeChecked => "cannot be checked",
+            FindingStatus::Follows => "follows",
+            FindingStatus::Rounding => "rounding",
+            FindingStatus::Mislabelled => "mislabelled",
+            FindingStatus::Subset => "subset",
+            FindingStatus::DoesNotFollow => "does not follow",
+            FindingStatus::Impossible => "impossible",
+            FindingStatus::CannotBeChecked => "cannot be checked",
         }
     }
 
     pub fn words_for(self, count: usize) -> &'static str {
         match self {
-            Status::Follows if count != 1 => "follow",
-            Status::DoesNotFollow if count != 1 => "do not follow",
+            FindingStatus::Follows if count != 1 => "follow",
+            FindingStatus::DoesNotFollow if count != 1 => "do not follow",
             other => other.words(),
         }
     }
 
     /// An accusation: not rounding or unverifiable figures.
     pub fn is_bad(self) -> bool {
-        matches!(self, Status::Mislabelled | Status::Subset | Status::DoesNotFollow | Status::Impossible)
+        matches!(
+            self,
+            FindingStatus::Mislabelled
+                | FindingStatus::Subset
+                | FindingStatus::DoesNotFollow
+                | FindingStatus::Impossible
+        )
     }
 }
 
@@ -69,7 +75,7 @@ pub struct Checked {
     /// By the label's reading; `None` when the rows give nothing.
     pub right: Option<f64>,
     pub decimals: i32,
-    pub status: Status,
+    pub status: FindingStatus,
     /// The reading by which it follows, or what is missing; with the arithmetic.
     pub because: String,
 }
@@ -147,7 +153,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    pub fn count(&self, status: Status) -> usize {
+    pub fn count(&self, status: FindingStatus) -> usize {
         self.figures.iter().filter(|figure| figure.status == status).count()
     }
 

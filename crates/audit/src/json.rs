@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::finding::{Audit, Status};
+use crate::finding::{Audit, FindingStatus};
 use crate::support::{Ground, Judged};
 
 /// The version of the document's form.
@@ -34,7 +34,7 @@ pub fn document(audit: &Audit) -> Value {
         })
     });
     let summary: serde_json::Map<String, Value> =
-        Status::ALL.iter().map(|status| (name(*status), json!(audit.count(*status)))).collect();
+        FindingStatus::ALL.iter().map(|status| (name(*status), json!(audit.count(*status)))).collect();
     json!({
         "schema_version": SCHEMA_VERSION, "source": audit.source, "notes": audit.notes, "summary": summary,
         "figures": figures.collect::<Vec<_>>(), "remarks": remarks.collect::<Vec<_>>(),
@@ -43,6 +43,6 @@ pub fn document(audit: &Audit) -> Value {
 }
 
 /// `does-not-follow`.
-fn name(status: Status) -> String {
+fn name(status: FindingStatus) -> String {
     status.words().replace(' ', "-")
 }

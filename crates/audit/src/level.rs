@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use formats::dimension::Ratio;
 use model::Direction;
 
-use crate::expression::Expression;
+use crate::expression::FigureExpression;
 use crate::statistic::Estimate;
-use crate::table::{Claim, Facts, Keys, Measured};
+use crate::table::{Keys, Measured, PublishedClaim, TableFacts};
 
 /// Or the mean of `count`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Value {
+pub struct LevelValue {
     pub value: f64,
     /// How many it stands for.
     pub count: u64,
@@ -43,7 +43,7 @@ impl LevelKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     pub kind: LevelKind,
-    pub values: Vec<Value>,
+    pub values: Vec<LevelValue>,
     /// Step of counted values.
     pub grain: Option<f64>,
     /// Executions of one run, no repetitions.
@@ -70,7 +70,7 @@ impl Level {
             return Some(((sd - room).max(0.0), sd + room));
         }
         let moved = |sign: f64| {
-            let values = self.values.iter().map(|v| Value { value: v.value + sign * v.rounding, ..*v }).collect();
+            let values = self.values.iter().map(|v| LevelValue { value: v.value + sign * v.rounding, ..*v }).collect();
             Level { values, ..self.clone() }.estimate(estimate, direction)
         };
         let (low, high) = (moved(-1.0)?, moved(1.0)?);
@@ -82,12 +82,18 @@ impl Level {
     }
 }
 
-/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells. In [`Facts::unit`].
-pub fn levels(facts: &Facts, system: &str, claim: &Claim, formula: Option<&Expression>) -> Vec<Level> {
-    let Claim { keys, metric, .. } = claim;
+/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells. In [`TableFacts::unit`].
+pub fn levels(
+    facts: &TableFacts,
+    system: &str,
+    claim: &PublishedClaim,
+    formula: Option<&FigureExpression>,
+) -> Vec<Level> {
+    let PublishedClaim { keys, metric, .. } = claim;
     let unit = facts.unit(claim);
     let mut levels = Vec::new();
-    let cells: Vec<&Claim> = facts.printed(system, keys, metric).filter(|claim| claim.repetition.is_some()).collect();
+    let cells: Vec<&PublishedClaim> =
+        facts.printed(system, keys, metric).filter(|claim| claim.repetition.is_some()).collect();
     let formula = formula.or_else(|| cells.iter().find_map(|claim| claim.formula.as_ref()));
     match formula {
         Some(formula) => levels.extend(computed(facts, system, keys, formula)),
@@ -97,9 +103,9 @@ pub fn levels(facts: &Facts, system: &str, claim: &Claim, formula: Option<&Expre
     // Trailing zeros may have been dropped, so the longest tells.
     let digit = cells.iter().map(|claim| in_unit(claim.printed.unit(), &claim.unit, unit)).reduce(f64::min);
     let rounding = digit.filter(|_| !is_counted).map_or(0.0, |digit| 0.5 * digit);
-    let of_cell = |claim: &&Claim| {
+    let of_cell = |claim: &&PublishedClaim| {
         let value = in_unit(claim.printed.value?, &claim.unit, unit);
-        Some(Value { value, count: 1, repetition: claim.repetition.unwrap_or(0), rounding })
+        Some(LevelValue { value, count: 1, repetition: claim.repetition.unwrap_or(0), rounding })
     };
     if !cells.is_empty() {
         let values = cells.iter().filter_map(of_cell).collect();
@@ -116,7 +122,7 @@ pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
 fn plain(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
     let of = |row: &Measured, value: f64| in_unit(value, &row.unit, unit);
     let rounding = rounding(&rows);
-    let value = |row: &&Measured| Value {
+    let value = |row: &&Measured| LevelValue {
         value: of(row, row.value),
         count: row.count.unwrap_or(1),
         repetition: row.repetition.unwrap_or(0),
@@ -141,7 +147,7 @@ fn rounding(rows: &[&Measured]) -> f64 {
 
 /// How far rounding of its names can move a formula's value: the farthest corner, since formulas of counters are
 /// monotonic in each.
-fn room(formula: &Expression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
+fn room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
     /// Corners double with every name.
     const MAX_NAMES: usize = 8;
     let names: Vec<&str> = formula.names().into_iter().filter(|name| of(name).is_some_and(|(_, r)| r > 0.0)).collect();
@@ -161,7 +167,7 @@ fn room(formula: &Expression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)
 }
 
 /// For each repetition, and for the sums.
-fn computed(facts: &Facts, system: &str, keys: &Keys, formula: &Expression) -> Vec<Level> {
+fn computed(facts: &TableFacts, system: &str, keys: &Keys, formula: &FigureExpression) -> Vec<Level> {
     let names = formula.names();
     let rows: BTreeMap<&str, Vec<&Measured>> =
         names.iter().map(|name| (*name, facts.rows(system, keys, name).collect())).collect();
@@ -176,11 +182,11 @@ fn computed(facts: &Facts, system: &str, keys: &Keys, formula: &Expression) -> V
     };
     let at = |repetition: u32, of: &dyn Fn(&str) -> Option<(f64, f64)>| {
         let value = formula.value(&|name| Some(of(name)?.0))?;
-        Some(Value { value, count: 1, repetition, rounding: room(formula, value, of) })
+        Some(LevelValue { value, count: 1, repetition, rounding: room(formula, value, of) })
     };
     let repetitions: BTreeSet<Option<u32>> = rows.values().flatten().map(|row| row.repetition).collect();
     let each = repetitions.iter().filter_map(|r| at(r.unwrap_or(0), &|name| of(*r, name)));
-    let mut values: Vec<Value> = each.collect();
+    let mut values: Vec<LevelValue> = each.collect();
     if names.is_empty() {
         values.extend(at(0, &|_| None));
     }
@@ -190,7 +196,7 @@ fn computed(facts: &Facts, system: &str, keys: &Keys, formula: &Expression) -> V
     }
     let mean = values.iter().map(|v| v.value).sum::<f64>() / values.len() as f64;
     // Only a ratio is unchanged by sums.
-    let is_ratio = |of_sums: &Value| values.len() > 1 && (of_sums.value - mean).abs() < 0.5 * mean.abs();
+    let is_ratio = |of_sums: &LevelValue| values.len() > 1 && (of_sums.value - mean).abs() < 0.5 * mean.abs();
     let sums = at(0, &sum).filter(is_ratio).map(|value| level(LevelKind::Sums, vec![value]));
     [level(LevelKind::Rows, values)].into_iter().chain(sums).collect()
 }

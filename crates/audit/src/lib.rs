@@ -3,7 +3,7 @@
 //! Pure: a [`formats::tidy::Table`] in, an [`Audit`] out, and the audit as text, Markdown or JSON. A row of kind
 //! `measured` is a fact; one of kind `printed` is a figure as somebody published it, with what its label says it is; one of
 //! kind `factor` says in what a side differs. Each printed figure is recomputed by the reading that its label names, then
-//! by the others that the field uses, then without some rows; what that gives is a [`Status`] with the arithmetic beside
+//! by the others that the field uses, then without some rows; what that gives is a [`FindingStatus`] with the arithmetic beside
 //! it. [`Remark`]s are about the table as a whole, and [`Support`] says what its rows allow to conclude: a caller compares
 //! the [`comparable`] rows like any import, and hands the [`Judgements`] in.
 
@@ -24,15 +24,15 @@ mod support;
 mod table;
 pub mod text;
 
-pub use expression::Expression;
+pub use expression::FigureExpression;
 pub use figure::{Match, Printed, Relation};
-pub use finding::{Audit, Checked, Remark, RemarkKind, Status};
+pub use finding::{Audit, Checked, FindingStatus, Remark, RemarkKind};
 pub use statistic::{Comparing, Estimate, Statistic};
-pub use support::{Estimated, Ground, Judged, Judgements, Place, Support, comparable};
-pub use table::{Claim, Factor, Facts, Keys, Measured};
+pub use support::{Estimated, FindingPlace, Ground, Judged, Judgements, Support, comparable};
+pub use table::{Factor, Keys, Measured, PublishedClaim, TableFacts};
 
 /// Figures come in the order of their rows.
-pub fn audit(facts: &Facts, source: &str, judgements: &Judgements) -> Audit {
+pub fn audit(facts: &TableFacts, source: &str, judgements: &Judgements) -> Audit {
     let figures: Vec<Checked> = facts.claims.iter().map(|claim| check(facts, claim)).collect();
     let supports = support::supports(facts, judgements);
     let remarks = detect::remarks(facts);
@@ -40,7 +40,7 @@ pub fn audit(facts: &Facts, source: &str, judgements: &Judgements) -> Audit {
     Audit { source: source.to_owned(), figures, remarks, method, supports, notes: facts.remarks.clone() }
 }
 
-fn check(facts: &Facts, claim: &Claim) -> Checked {
+fn check(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
     match claim.statistic.and_then(|statistic| statistic.comparing) {
         Some(comparing) => compare::check(facts, claim, comparing),
         None => estimate::check(facts, claim),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::Direction;
 
-use crate::level::Value;
+use crate::level::LevelValue;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Estimate {
@@ -88,7 +88,7 @@ impl Estimate {
     }
 
     /// A rank inside a group of executions has none.
-    pub fn of(self, values: &[Value], direction: Option<Direction>) -> Option<f64> {
+    pub fn of(self, values: &[LevelValue], direction: Option<Direction>) -> Option<f64> {
         let n: u64 = values.iter().map(|v| v.count).sum();
         if n == 0 {
             return (self == Estimate::Count).then_some(0.0);
@@ -122,11 +122,11 @@ impl Estimate {
     }
 }
 
-fn below(values: &[Value], limit: f64) -> f64 {
+fn below(values: &[LevelValue], limit: f64) -> f64 {
     values.iter().filter(|v| v.value < limit).map(|v| v.count as f64).sum()
 }
 
-fn sd(values: &[Value], mean: f64, n: u64) -> Option<f64> {
+fn sd(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     // The spread within a group is unknown.
     if n < 2 || values.iter().any(|v| v.count > 1) {
         return None;
@@ -135,8 +135,8 @@ fn sd(values: &[Value], mean: f64, n: u64) -> Option<f64> {
     Some((squares / (n - 1) as f64).sqrt())
 }
 
-fn ranked(values: &[Value], rank: u64) -> Option<f64> {
-    let mut ordered: Vec<&Value> = values.iter().collect();
+fn ranked(values: &[LevelValue], rank: u64) -> Option<f64> {
+    let mut ordered: Vec<&LevelValue> = values.iter().collect();
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
     let mut seen = 0;
     let found = ordered.into_iter().find(|v| {
@@ -201,7 +201,7 @@ pub enum Sign {
 
 /// One formula of two figures: s is the system, o the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum RatioForm {
     /// s / o.
     SystemOverAgainst,
     /// o / s.
@@ -213,26 +213,31 @@ pub enum Form {
     Difference,
 }
 
-impl Form {
-    pub const ALL: [Form; 5] =
-        [Form::SystemOverAgainst, Form::AgainstOverSystem, Form::ShareOfAgainst, Form::ShareOfSystem, Form::Difference];
+impl RatioForm {
+    pub const ALL: [RatioForm; 5] = [
+        RatioForm::SystemOverAgainst,
+        RatioForm::AgainstOverSystem,
+        RatioForm::ShareOfAgainst,
+        RatioForm::ShareOfSystem,
+        RatioForm::Difference,
+    ];
 
     pub fn is_share(self) -> bool {
-        matches!(self, Form::ShareOfAgainst | Form::ShareOfSystem)
+        matches!(self, RatioForm::ShareOfAgainst | RatioForm::ShareOfSystem)
     }
 
     /// Zero for equal sides.
     pub fn is_share_or_difference(self) -> bool {
-        self.is_share() || self == Form::Difference
+        self.is_share() || self == RatioForm::Difference
     }
 
     pub fn of(self, system: f64, against: f64) -> f64 {
         match self {
-            Form::SystemOverAgainst => system / against,
-            Form::AgainstOverSystem => against / system,
-            Form::ShareOfAgainst => (system - against) / against,
-            Form::ShareOfSystem => (system - against) / system,
-            Form::Difference => system - against,
+            RatioForm::SystemOverAgainst => system / against,
+            RatioForm::AgainstOverSystem => against / system,
+            RatioForm::ShareOfAgainst => (system - against) / against,
+            RatioForm::ShareOfSystem => (system - against) / system,
+            RatioForm::Difference => system - against,
         }
     }
 
@@ -240,29 +245,29 @@ impl Form {
     pub fn written(self, system: &str, against: &str, sign: Sign) -> String {
         let (more, less) = if sign == Sign::Size { (against, system) } else { (system, against) };
         match self {
-            Form::SystemOverAgainst => format!("{system} / {against}"),
-            Form::AgainstOverSystem => format!("{against} / {system}"),
-            Form::ShareOfAgainst => format!("({more} - {less}) / {against}"),
-            Form::ShareOfSystem => format!("({more} - {less}) / {system}"),
-            Form::Difference => format!("{more} - {less}"),
+            RatioForm::SystemOverAgainst => format!("{system} / {against}"),
+            RatioForm::AgainstOverSystem => format!("{against} / {system}"),
+            RatioForm::ShareOfAgainst => format!("({more} - {less}) / {against}"),
+            RatioForm::ShareOfSystem => format!("({more} - {less}) / {system}"),
+            RatioForm::Difference => format!("{more} - {less}"),
         }
     }
 }
 
 impl Comparing {
     /// Allowed by the label, the likeliest first.
-    pub fn forms(self, direction: Option<Direction>) -> &'static [Form] {
+    pub fn forms(self, direction: Option<Direction>) -> &'static [RatioForm] {
         let is_speed = direction == Some(Direction::Higher);
         match self {
-            Comparing::Ratio => &[Form::SystemOverAgainst],
-            Comparing::Times if is_speed => &[Form::SystemOverAgainst],
-            Comparing::Times => &[Form::AgainstOverSystem],
-            Comparing::Change | Comparing::Saving | Comparing::Gain => &[Form::ShareOfAgainst],
-            Comparing::Apart => &[Form::ShareOfAgainst, Form::ShareOfSystem],
-            Comparing::TimeGain if is_speed => &[Form::ShareOfSystem],
-            Comparing::SpeedGain if !is_speed => &[Form::ShareOfSystem],
-            Comparing::TimeGain | Comparing::SpeedGain => &[Form::ShareOfAgainst],
-            Comparing::Difference => &[Form::Difference],
+            Comparing::Ratio => &[RatioForm::SystemOverAgainst],
+            Comparing::Times if is_speed => &[RatioForm::SystemOverAgainst],
+            Comparing::Times => &[RatioForm::AgainstOverSystem],
+            Comparing::Change | Comparing::Saving | Comparing::Gain => &[RatioForm::ShareOfAgainst],
+            Comparing::Apart => &[RatioForm::ShareOfAgainst, RatioForm::ShareOfSystem],
+            Comparing::TimeGain if is_speed => &[RatioForm::ShareOfSystem],
+            Comparing::SpeedGain if !is_speed => &[RatioForm::ShareOfSystem],
+            Comparing::TimeGain | Comparing::SpeedGain => &[RatioForm::ShareOfAgainst],
+            Comparing::Difference => &[RatioForm::Difference],
             Comparing::Winner => &[],
         }
     }

@@ -3,7 +3,7 @@
 use model::Direction;
 
 use crate::figure::{Match, Printed};
-use crate::level::{Level, Value};
+use crate::level::{Level, LevelValue};
 use crate::statistic::Estimate;
 
 /// Rows up to which all small subsets are tried.
@@ -37,7 +37,7 @@ pub fn search(
     if counts || printed.value.is_none() || level.kind == crate::level::LevelKind::Sums {
         return None;
     }
-    let of = |kept: &[Value]| estimate.of(kept, direction);
+    let of = |kept: &[LevelValue]| estimate.of(kept, direction);
     if level.values.len() <= MAX_ENUMERATED && level.n() == level.values.len() as u64 {
         (1..=MAX_LEFT_OUT.min(level.values.len().saturating_sub(2))).find_map(|left| few(level, left, printed, &of))
     } else {
@@ -45,13 +45,13 @@ pub fn search(
     }
 }
 
-fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[Value]) -> Option<f64>) -> Option<LeftOut> {
+fn few(level: &Level, left: usize, printed: &Printed, of: &dyn Fn(&[LevelValue]) -> Option<f64>) -> Option<LeftOut> {
     let mut found: Option<(Vec<usize>, f64)> = None;
     let (mut tried, mut low, mut high) = (0_u32, f64::INFINITY, f64::NEG_INFINITY);
     let mut without: Vec<usize> = (0..left).collect();
     let n = level.values.len();
     loop {
-        let kept: Vec<Value> =
+        let kept: Vec<LevelValue> =
             level.values.iter().enumerate().filter(|(i, _)| !without.contains(i)).map(|(_, v)| *v).collect();
         if let Some(value) = of(&kept) {
             tried += 1;
@@ -98,7 +98,7 @@ fn trimmed(
     level: &Level,
     printed: &Printed,
     likely: Option<u64>,
-    of: &dyn Fn(&[Value]) -> Option<f64>,
+    of: &dyn Fn(&[LevelValue]) -> Option<f64>,
 ) -> Option<LeftOut> {
     let mut ordered = level.values.clone();
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
@@ -132,7 +132,7 @@ fn trimmed(
 }
 
 /// `None` where that would cut a group of executions.
-fn without(ordered: &[Value], place: u64, left: usize) -> Option<Vec<Value>> {
+fn without(ordered: &[LevelValue], place: u64, left: usize) -> Option<Vec<LevelValue>> {
     let mut before = 0;
     let index = ordered.iter().position(|v| {
         let here = before >= place;

@@ -7,10 +7,10 @@ use formats::tidy::{self, Row, Table};
 use model::{Direction, Point, Reading};
 use stats::Verdict;
 
-use crate::expression::Expression;
+use crate::expression::FigureExpression;
 use crate::level::{Level, LevelKind, levels};
 use crate::statistic::{Estimate, Statistic};
-use crate::table::{self, Claim, Facts, Keys};
+use crate::table::{self, Keys, PublishedClaim, TableFacts};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ground {
@@ -44,23 +44,23 @@ pub struct Estimated {
 
 /// A case's keys without the system, its metric, and B.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FindingPlace {
     keys: Keys,
     metric: String,
     b: String,
 }
 
-impl Place {
+impl FindingPlace {
     /// In an experiment that was made of [`comparable`] rows.
-    pub fn of(benchmark: &str, point: &Point, metric: &str, b: &str) -> Place {
-        Place::new(table::keys_of(Some(benchmark), point), metric, b)
+    pub fn of(benchmark: &str, point: &Point, metric: &str, b: &str) -> FindingPlace {
+        FindingPlace::new(table::keys_of(Some(benchmark), point), metric, b)
     }
 
     /// As an import has them: what a row lacks is unknown there, and one without a benchmark is of [`tidy::BENCHMARK`].
-    fn new(mut keys: Keys, metric: &str, b: &str) -> Place {
+    fn new(mut keys: Keys, metric: &str, b: &str) -> FindingPlace {
         keys.retain(|_, value| value != UNKNOWN);
         keys.entry(table::BENCHMARK.to_owned()).or_insert_with(|| tidy::BENCHMARK.to_owned());
-        Place { keys, metric: metric.to_owned(), b: b.to_owned() }
+        FindingPlace { keys, metric: metric.to_owned(), b: b.to_owned() }
     }
 }
 
@@ -71,7 +71,7 @@ pub struct Judgements {
     pub a: Option<String>,
     /// By which intervals and tests.
     pub method: String,
-    pub found: BTreeMap<Place, Judged>,
+    pub found: BTreeMap<FindingPlace, Judged>,
     /// Why the rows cannot be compared.
     pub refused: Option<String>,
 }
@@ -87,7 +87,7 @@ pub struct Support {
 
 /// What is compared of a table: its rows, and for a metric that has none what its formula or the printed table's cells
 /// give. `None` without any.
-pub fn comparable(facts: &Facts, table: &Table) -> Option<Table> {
+pub fn comparable(facts: &TableFacts, table: &Table) -> Option<Table> {
     let mut told: BTreeMap<_, Direction> = BTreeMap::new();
     for row in &table.rows {
         // A printed figure's row may tell it for the measured ones.
@@ -116,12 +116,12 @@ pub fn comparable(facts: &Facts, table: &Table) -> Option<Table> {
 }
 
 struct Questions<'a> {
-    facts: &'a Facts,
-    formulas: BTreeMap<(&'a Keys, &'a str), &'a Expression>,
+    facts: &'a TableFacts,
+    formulas: BTreeMap<(&'a Keys, &'a str), &'a FigureExpression>,
 }
 
 impl<'a> Questions<'a> {
-    fn new(facts: &'a Facts) -> Questions<'a> {
+    fn new(facts: &'a TableFacts) -> Questions<'a> {
         let mut formulas = BTreeMap::new();
         for claim in &facts.claims {
             if let Some(formula) = &claim.formula {
@@ -132,23 +132,23 @@ impl<'a> Questions<'a> {
     }
 
     /// The first printed figure of each metric in each case that a verdict would be about.
-    fn asked(&self) -> impl Iterator<Item = &'a Claim> {
+    fn asked(&self) -> impl Iterator<Item = &'a PublishedClaim> {
         let mut seen = BTreeSet::new();
         let claims = self.facts.claims.iter().filter(|claim| claim.statistic.is_some_and(judges));
         claims.filter(move |claim| seen.insert((&claim.keys, &claim.metric)))
     }
 
     /// The rows, else the printed table's cells.
-    fn level(&self, system: &str, claim: &Claim) -> Option<Level> {
-        let Claim { keys, metric, .. } = claim;
+    fn level(&self, system: &str, claim: &PublishedClaim) -> Option<Level> {
+        let PublishedClaim { keys, metric, .. } = claim;
         let formula = self.formulas.get(&(keys, metric.as_str())).copied();
         let mut levels = levels(self.facts, system, claim, formula).into_iter();
         levels.find(|level| level.kind != LevelKind::Sums)
     }
 
     /// Of a metric without measured rows.
-    fn made_rows(&self, lines: &BTreeMap<u64, &Row>, system: &str, claim: &Claim) -> Vec<Row> {
-        let Claim { keys, metric, .. } = claim;
+    fn made_rows(&self, lines: &BTreeMap<u64, &Row>, system: &str, claim: &PublishedClaim) -> Vec<Row> {
+        let PublishedClaim { keys, metric, .. } = claim;
         if self.facts.rows(system, keys, metric).next().is_some() {
             return Vec::new();
         }
@@ -172,8 +172,8 @@ impl<'a> Questions<'a> {
         printed().filter_map(|cell| made(cell.line, cell.repetition?, cell.printed.value?, &cell.unit)).collect()
     }
 
-    fn support(&self, claim: &Claim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
-        let Claim { keys, metric, .. } = claim;
+    fn support(&self, claim: &PublishedClaim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
+        let PublishedClaim { keys, metric, .. } = claim;
         let printed = |system| self.facts.printed(system, keys, metric).any(|claim| claim.printed.value.is_some());
         let sides = [a, b].map(|system| self.level(system, claim));
         if [a, b].into_iter().zip(&sides).any(|(system, level)| level.is_none() && !printed(system)) {
@@ -188,7 +188,7 @@ impl<'a> Questions<'a> {
             none("these are executions of one run a side; the run is the unit, and there is one")
         } else {
             let why = judgements.refused.as_deref().unwrap_or("the sides have no case in common");
-            let found = judgements.found.get(&Place::new(keys.clone(), metric, b));
+            let found = judgements.found.get(&FindingPlace::new(keys.clone(), metric, b));
             found.cloned().unwrap_or_else(|| none(why))
         };
         Some(Support { what: words.join(" "), a: a.to_owned(), b: b.to_owned(), judged })
@@ -202,7 +202,7 @@ fn judges(statistic: Statistic) -> bool {
 }
 
 /// For each metric with a printed figure.
-pub fn supports(facts: &Facts, judgements: &Judgements) -> Vec<Support> {
+pub fn supports(facts: &TableFacts, judgements: &Judgements) -> Vec<Support> {
     let Some(a) = judgements.a.as_deref().or_else(|| facts.systems().next()) else { return Vec::new() };
     let others: Vec<&str> = facts.systems().filter(|system| *system != a).collect();
     let questions = Questions::new(facts);

@@ -9,7 +9,7 @@ use formats::tidy::{Row, Table};
 use indexmap::{IndexMap, IndexSet};
 use model::{Direction, Point, Reading};
 
-use crate::expression::Expression;
+use crate::expression::FigureExpression;
 use crate::figure::{Printed, decimals_of};
 use crate::statistic::{Estimate, Statistic};
 
@@ -51,7 +51,7 @@ pub struct Measured {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
+pub struct PublishedClaim {
     pub line: u64,
     pub system: String,
     pub keys: Keys,
@@ -64,7 +64,7 @@ pub struct Claim {
     pub statistic: Option<Statistic>,
     pub against: Option<String>,
     /// From other metrics.
-    pub formula: Option<Expression>,
+    pub formula: Option<FigureExpression>,
     /// Stated number of values.
     pub n: Option<u64>,
     /// 1 for whole numbers.
@@ -81,9 +81,9 @@ pub struct Factor {
 
 /// A table, sorted by what its rows are.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct TableFacts {
     pub(crate) measured: Vec<Measured>,
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) claims: Vec<PublishedClaim>,
     pub(crate) factors: Vec<Factor>,
     pub(crate) remarks: Vec<String>,
     places: Places,
@@ -106,7 +106,7 @@ struct Places {
 
 impl Places {
     /// Gives all measured rows of a metric one unit, as far as theirs can be converted.
-    fn new(measured: &mut [Measured], claims: &[Claim]) -> Places {
+    fn new(measured: &mut [Measured], claims: &[PublishedClaim]) -> Places {
         let mut places = Places::default();
         for (at, row) in measured.iter_mut().enumerate() {
             let unit = places.units.entry(row.metric.clone()).or_insert_with(|| row.unit.clone());
@@ -154,9 +154,9 @@ impl Measured {
     }
 }
 
-impl Facts {
-    pub fn read(table: &Table) -> Result<Facts, FormatError> {
-        let mut facts = Facts { remarks: table.remarks.clone(), ..Facts::default() };
+impl TableFacts {
+    pub fn read(table: &Table) -> Result<TableFacts, FormatError> {
+        let mut facts = TableFacts { remarks: table.remarks.clone(), ..TableFacts::default() };
         for row in &table.rows {
             match row.kind.to_lowercase().as_str() {
                 "" | "measured" => facts.measured.extend(measured(row)?),
@@ -197,7 +197,7 @@ impl Facts {
     }
 
     /// Systems with the same cell and metric.
-    pub(crate) fn others<'a>(&'a self, claim: &'a Claim) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+    pub(crate) fn others<'a>(&'a self, claim: &'a PublishedClaim) -> Box<dyn Iterator<Item = &'a str> + 'a> {
         let is_other = |system: &&str| *system != claim.system;
         match self.places.metrics.get(&claim.metric) {
             // A formula is made of other metrics.
@@ -207,7 +207,7 @@ impl Facts {
     }
 
     /// In which a figure is held against the rows: its own, if theirs can be converted to it.
-    pub(crate) fn unit<'a>(&'a self, claim: &'a Claim) -> &'a str {
+    pub(crate) fn unit<'a>(&'a self, claim: &'a PublishedClaim) -> &'a str {
         let of_rows = self.places.units.get(&claim.metric).filter(|unit| Ratio::between(unit, &claim.unit).is_none());
         of_rows.unwrap_or(&claim.unit)
     }
@@ -228,7 +228,12 @@ impl Facts {
     }
 
     /// The printed figures of a metric in a cell that compare nothing.
-    pub(crate) fn printed<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Claim> {
+    pub(crate) fn printed<'a>(
+        &'a self,
+        system: &str,
+        keys: &Keys,
+        metric: &str,
+    ) -> impl Iterator<Item = &'a PublishedClaim> {
         let places = self.places.of(system, keys, metric).map(|(_, claims)| claims.as_slice());
         let claims = places.unwrap_or_default().iter().filter_map(|at| self.claims.get(*at));
         claims.filter(|claim| claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()))
@@ -320,7 +325,7 @@ fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
     }))
 }
 
-fn claim(row: &Row) -> Result<Claim, FormatError> {
+fn claim(row: &Row) -> Result<PublishedClaim, FormatError> {
     let at = |what: String| FormatError::at(row.line, what);
     let statistic = match text(row, STATISTIC) {
         None => None,
@@ -334,14 +339,14 @@ fn claim(row: &Row) -> Result<Claim, FormatError> {
     };
     let formula = match text(row, FORMULA) {
         None => None,
-        Some(formula) => Some(Expression::parse(&formula).map_err(|what| at(format!("formula: {what}")))?),
+        Some(formula) => Some(FigureExpression::parse(&formula).map_err(|what| at(format!("formula: {what}")))?),
     };
     let against = text(row, AGAINST).map(std::borrow::Cow::into_owned);
     if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
         return Err(at("a comparison has another side".to_owned()).with_hint("name it in the column `against`"));
     }
     // A mean has its metric's unit, a share its own.
-    Ok(Claim {
+    Ok(PublishedClaim {
         line: row.line,
         system: row.system.clone(),
         keys: keys(row),

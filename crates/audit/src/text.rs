@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::finding::{Audit, Checked, Status};
+use crate::finding::{Audit, Checked, FindingStatus};
 use crate::support::{Ground, Judged, Support};
 
 const PRINTED: usize = 12;
@@ -20,7 +20,7 @@ pub fn render(audit: &Audit, width: usize) -> String {
     text.push_str(&format!("\n{:<label$} {:>PRINTED$} {:>RIGHT$}   says\n", "figure", "printed", "rows give"));
     for figure in &audit.figures {
         text.push_str(&line(figure, label));
-        if figure.status != Status::Follows {
+        if figure.status != FindingStatus::Follows {
             text.push_str(&wrapped(&figure.because, width, INDENT));
         }
     }
@@ -70,7 +70,7 @@ fn padded(text: &str, width: usize) -> String {
 
 /// `71 figures: 52 follow, 4 rounding, …`.
 pub(crate) fn summary(audit: &Audit) -> String {
-    let counts = Status::ALL.iter().map(|status| (audit.count(*status), status)).filter(|(count, _)| *count > 0);
+    let counts = FindingStatus::ALL.iter().map(|status| (audit.count(*status), status)).filter(|(count, _)| *count > 0);
     let words: Vec<String> = counts.map(|(count, status)| format!("{count} {}", status.words_for(count))).collect();
     format!("{} figures: {}", audit.figures.len(), words.join(", "))
 }

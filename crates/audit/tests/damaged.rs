@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test's helpers may fail the test")]
 
-use audit::{Facts, Judgements};
+use audit::{Judgements, TableFacts};
 use proptest::prelude::*;
 
 const TABLE: &str = include_str!("../../../docs/audits/sqlserver-2008-backup-compression.csv");
@@ -10,7 +10,7 @@ const TABLE: &str = include_str!("../../../docs/audits/sqlserver-2008-backup-com
 /// The audit in every form, of what can be read.
 fn whole_audit(text: &str) {
     let Ok(table) = formats::tidy::parse(text) else { return };
-    let Ok(facts) = Facts::read(&table) else { return };
+    let Ok(facts) = TableFacts::read(&table) else { return };
     if let Some(Ok(import)) = audit::comparable(&facts, &table).map(|table| formats::tidy::import(&table, "file")) {
         let _ = formats::into_experiment("file", &[import]);
     }

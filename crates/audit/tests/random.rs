@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use audit::{Audit, Facts, Judgements, RemarkKind, Status};
+use audit::{Audit, FindingStatus, Judgements, RemarkKind, TableFacts};
 use stats::Rng;
 
 /// At most one false finding in so many figures.
@@ -133,7 +133,7 @@ impl Text {
     fn audit(&self) -> Audit {
         let text = format!("{HEAD}{}", self.rows);
         let table = formats::tidy::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        audit::audit(&Facts::read(&table).unwrap(), "random", &Judgements::default())
+        audit::audit(&TableFacts::read(&table).unwrap(), "random", &Judgements::default())
     }
 }
 
@@ -239,7 +239,7 @@ fn nothing_is_found_in_correct_tables() {
 
 /// What a slip should be called.
 enum Wanted {
-    Status(Status),
+    Status(FindingStatus),
     Remark(RemarkKind),
 }
 
@@ -288,7 +288,7 @@ fn slip(rng: &mut Rng, text: &mut Text, wrong: impl Fn(&mut Rng, &Data) -> Optio
 
 #[test]
 fn a_wrong_figure_is_found() {
-    measure("wrong digit", &Wanted::Status(Status::DoesNotFollow), |rng, text| {
+    measure("wrong digit", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
         slip(rng, text, |rng, data| {
             let right = round(mean(&data.sides[0].values), data.digits + 1);
             let mut digits: Vec<char> = right.chars().collect();
@@ -298,22 +298,22 @@ fn a_wrong_figure_is_found() {
             Some((digits.into_iter().collect(), "mean".to_owned()))
         })
     });
-    measure("slip of the decimal point", &Wanted::Status(Status::DoesNotFollow), |rng, text| {
+    measure("slip of the decimal point", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
         slip(rng, text, |_, data| Some((round(mean(&data.sides[0].values) / 10.0, data.digits + 1), "mean".to_owned())))
     });
-    measure("wrong count", &Wanted::Status(Status::DoesNotFollow), |rng, text| {
+    measure("wrong count", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
         slip(rng, text, |rng, data| {
             Some(((data.sides[0].values.len() + 1 + rng.below(3)).to_string(), "count".to_owned()))
         })
     });
-    measure("wrong winner", &Wanted::Status(Status::DoesNotFollow), |rng, text| {
+    measure("wrong winner", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
         let data = data(rng, 0);
         text.measured(&data);
         let (best, worst) = ordered(&data, mean);
         text.printed(best.name, &data, "", worst.name, "winner", worst.name);
         Some(())
     });
-    measure("wrong cell", &Wanted::Status(Status::DoesNotFollow), |rng, text| {
+    measure("wrong cell", &Wanted::Status(FindingStatus::DoesNotFollow), |rng, text| {
         let (stall, reads) = (between(rng, 20_000, 90_000), between(rng, 50, 400));
         text.raw(&format!("a,1,stall,ms,lower,,{stall},,,,,,"));
         text.raw(&format!("a,1,reads,,neither,,{reads},,,,,,"));
@@ -325,7 +325,7 @@ fn a_wrong_figure_is_found() {
 
 #[test]
 fn a_rounding_is_found() {
-    measure("cut instead of rounded", &Wanted::Status(Status::Rounding), |rng, text| {
+    measure("cut instead of rounded", &Wanted::Status(FindingStatus::Rounding), |rng, text| {
         slip(rng, text, |_, data| {
             let (value, decimals) = (mean(&data.sides[0].values), data.digits + 1);
             let scale = 10_f64.powi(decimals as i32);
@@ -335,7 +335,7 @@ fn a_rounding_is_found() {
             (cut != round(value, decimals) && (fraction - 0.5).abs() > 1e-3).then_some((cut, "mean".to_owned()))
         })
     });
-    measure("gain of rounded means", &Wanted::Status(Status::Rounding), |rng, text| {
+    measure("gain of rounded means", &Wanted::Status(FindingStatus::Rounding), |rng, text| {
         let data = data(rng, 0);
         text.measured(&data);
         let [a, b] = &data.sides;
@@ -365,7 +365,7 @@ fn a_wrong_label_is_found() {
         ("max", |values| sorted(values)[values.len() - 1]),
     ];
     for (name, of) in estimates {
-        measure(&format!("{name} called mean"), &Wanted::Status(Status::Mislabelled), |rng, text| {
+        measure(&format!("{name} called mean"), &Wanted::Status(FindingStatus::Mislabelled), |rng, text| {
             slip(rng, text, |_, data| {
                 let decimals = data.digits + 1;
                 let (wrong, right) =
@@ -374,19 +374,19 @@ fn a_wrong_label_is_found() {
             })
         });
     }
-    measure("the other side's mean", &Wanted::Status(Status::Mislabelled), |rng, text| {
+    measure("the other side's mean", &Wanted::Status(FindingStatus::Mislabelled), |rng, text| {
         slip(rng, text, |_, data| Some((round(mean(&data.sides[1].values), data.digits + 1), "mean".to_owned())))
     });
-    measure("share of the wrong side", &Wanted::Status(Status::Mislabelled), |rng, text| {
+    measure("share of the wrong side", &Wanted::Status(FindingStatus::Mislabelled), |rng, text| {
         compared(rng, text, "change", |x, y| (x - y) / x)
     });
-    measure("speed called time", &Wanted::Status(Status::Mislabelled), |rng, text| {
+    measure("speed called time", &Wanted::Status(FindingStatus::Mislabelled), |rng, text| {
         compared(rng, text, "time_gain", |x, y| x.max(y) / x.min(y) - 1.0)
     });
-    measure("time called speed", &Wanted::Status(Status::Mislabelled), |rng, text| {
+    measure("time called speed", &Wanted::Status(FindingStatus::Mislabelled), |rng, text| {
         compared(rng, text, "speed_gain", |x, y| 1.0 - x.min(y) / x.max(y))
     });
-    measure("share of 1 called percent", &Wanted::Status(Status::Mislabelled), |rng, text| {
+    measure("share of 1 called percent", &Wanted::Status(FindingStatus::Mislabelled), |rng, text| {
         compared(rng, text, "gain", |x, y| ((x - y) / y).abs() / 100.0)
     });
 }
@@ -408,7 +408,7 @@ fn compared(rng: &mut Rng, text: &mut Text, name: &str, wrong: fn(f64, f64) -> f
 
 #[test]
 fn rows_that_were_left_out_are_found() {
-    measure("one row left out", &Wanted::Status(Status::Subset), |rng, text| {
+    measure("one row left out", &Wanted::Status(FindingStatus::Subset), |rng, text| {
         slip(rng, text, |rng, data| {
             let mut kept = data.sides[0].values.clone();
             kept.remove(rng.below(kept.len()));
@@ -417,7 +417,7 @@ fn rows_that_were_left_out_are_found() {
             (wrong != right).then_some((wrong, "mean".to_owned()))
         })
     });
-    measure("eight of many left out", &Wanted::Status(Status::Subset), |rng, text| {
+    measure("eight of many left out", &Wanted::Status(FindingStatus::Subset), |rng, text| {
         let n = 200;
         let values: Vec<f64> = (0..n).map(|_| written(1.0 / (0.02 + rng.next_f64()), 7)).collect();
         (1..).zip(&values).for_each(|(at, value)| text.raw(&format!("a,{at},wait,s,lower,,{value:.7},,,,,,")));
@@ -430,7 +430,7 @@ fn rows_that_were_left_out_are_found() {
 
 #[test]
 fn an_impossible_mean_is_found() {
-    measure("impossible mean", &Wanted::Status(Status::Impossible), |rng, text| {
+    measure("impossible mean", &Wanted::Status(FindingStatus::Impossible), |rng, text| {
         let n = between(rng, 3, 9);
         let value = format!("{}.{:02}", between(rng, 100, 5_000), rng.below(100));
         let target: f64 = value.parse().unwrap();

@@ -16,18 +16,18 @@ const COMMAND: &str = "etalon doctor --clean";
 
 /// Whether somebody has to be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum RemovalConsent {
     Ask,
     Given,
 }
 
-pub fn offer(consent: Consent, printer: Printer) {
+pub fn offer(consent: RemovalConsent, printer: Printer) {
     let found = host::scratch::find_abandoned();
     if found.is_empty() {
         return;
     }
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if consent == Consent::Ask && is_terminal && !printer.is_quiet() {
+    if consent == RemovalConsent::Ask && is_terminal && !printer.is_quiet() {
         let what = if found.len() == 1 { "An étalon that was killed has" } else { "Étalons that were killed have" };
         printer.note(&format!("{what} left behind:"));
         found.iter().flat_map(described).for_each(|line| printer.note(&format!("  {line}")));

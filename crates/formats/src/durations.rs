@@ -13,7 +13,7 @@ const DIGITS: u8 = 3;
 
 /// Count, sum and extremes are exact; quantiles have three significant digits.
 #[derive(Clone, Debug)]
-pub struct Durations {
+pub struct SampledDurations {
     histogram: Option<Histogram<u64>>,
     count: u64,
     sum_ns: u128,
@@ -21,9 +21,9 @@ pub struct Durations {
     max_ns: u64,
 }
 
-impl Default for Durations {
-    fn default() -> Durations {
-        Durations {
+impl Default for SampledDurations {
+    fn default() -> SampledDurations {
+        SampledDurations {
             // The bounds are constants that the library accepts; a test constructs one.
             histogram: Histogram::new_with_bounds(1, MAX_NS, DIGITS).ok(),
             count: 0,
@@ -34,7 +34,7 @@ impl Default for Durations {
     }
 }
 
-impl Durations {
+impl SampledDurations {
     pub fn add_ns(&mut self, ns: u64) {
         self.add_many_ns(ns, 1);
     }
@@ -52,7 +52,7 @@ impl Durations {
         self.max_ns = self.max_ns.max(ns);
     }
 
-    pub fn merge(&mut self, other: &Durations) {
+    pub fn merge(&mut self, other: &SampledDurations) {
         if let (Some(ours), Some(theirs)) = (&mut self.histogram, &other.histogram) {
             // Equal bounds: cannot fail.
             let _ = ours.add(theirs);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn figures_are_exact_and_quantiles_need_samples() {
-        let mut durations = Durations::default();
+        let mut durations = SampledDurations::default();
         assert_eq!((durations.min_ns(), durations.mean_ns(), durations.quantile_ns(0.5, 0).ok()), (None, None, None));
         for ns in 1..=19 {
             durations.add_ns(ns * 1_000);

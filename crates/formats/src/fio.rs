@@ -9,13 +9,13 @@ use model::{Direction, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
-use crate::durations::{Durations, latency};
+use crate::durations::{SampledDurations, latency};
 use crate::imported::OF_SUCCESSES;
 use crate::text::{decode, said, shortened};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Document {
+pub struct FioDocument {
     /// From 1.
     pub line: u64,
     /// `fio-3.33`.
@@ -26,12 +26,12 @@ pub struct Document {
     pub note: String,
     pub global: BTreeMap<String, String>,
     /// With `group_reporting` one per group.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<FioJob>,
     /// The text behind it, if none follows; empty for none.
     pub behind: String,
 }
 
-impl Document {
+impl FioDocument {
     /// A job that a signal ended has no error in the JSON.
     fn signal(&self) -> Option<&str> {
         self.note.lines().find(|line| line.starts_with("fio: ") && line.contains(", got signal="))
@@ -39,7 +39,7 @@ impl Document {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Job {
+pub struct FioJob {
     pub name: String,
     pub group: u64,
     /// 0, or the errno that ended it.
@@ -66,12 +66,12 @@ pub struct Direct {
     pub bytes_per_s: Option<f64>,
     pub runtime_ms: Option<f64>,
     /// From submission to completion.
-    pub completion: Option<Latency>,
-    pub total: Option<Latency>,
+    pub completion: Option<FioLatency>,
+    pub total: Option<FioLatency>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Latency {
+pub struct FioLatency {
     pub samples: u64,
     pub min_ns: f64,
     pub max_ns: f64,
@@ -82,7 +82,7 @@ pub struct Latency {
     pub bins: Vec<(u64, u64)>,
 }
 
-impl Latency {
+impl FioLatency {
     /// The percentile of a rank, if fio printed it.
     fn at(&self, rank: f64) -> Option<f64> {
         self.percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
@@ -92,7 +92,7 @@ impl Latency {
 /// fio continues after EIO, and EILSEQ of Linux and of macOS.
 const GOES_ON_AFTER: [i64; 3] = [5, 84, 92];
 
-impl Job {
+impl FioJob {
     /// Whether an error ended it; one that fio continued after is in the same field.
     fn was_ended(&self) -> bool {
         let went_on = self.failed > 0 && self.error == self.first_error && GOES_ON_AFTER.contains(&self.error);
@@ -111,7 +111,7 @@ impl Direct {
     }
 }
 
-pub fn read(bytes: &[u8]) -> Result<Vec<Document>, FormatError> {
+pub fn read(bytes: &[u8]) -> Result<Vec<FioDocument>, FormatError> {
     let text = decode(bytes);
     let mut documents = Vec::new();
     let (mut from, mut line) = (0, 1);
@@ -159,7 +159,7 @@ fn broken(line: u64, error: &serde_json::Error) -> FormatError {
     FormatError::at_column(at, error.column(), format!("this is no JSON: {error}"))
 }
 
-fn document(line: u64, note: &str, json: &Json) -> Result<Document, FormatError> {
+fn document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatError> {
     let Some(jobs) = json.get("jobs").and_then(Json::as_array) else {
         return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
     };
@@ -168,7 +168,7 @@ fn document(line: u64, note: &str, json: &Json) -> Result<Document, FormatError>
         let what = format!("{}: its latencies have another form", shortened(version.unwrap_or_default()));
         return Err(FormatError::at(line, what).with_hint("fio 3.0 and later are read"));
     }
-    Ok(Document {
+    Ok(FioDocument {
         line,
         version: version.map(str::to_owned),
         timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
@@ -185,9 +185,9 @@ fn options(json: Option<&Json>) -> BTreeMap<String, String> {
     pairs.map(|(key, value)| (key.clone(), text(value))).collect()
 }
 
-fn job(json: &Json) -> Job {
+fn job(json: &Json) -> FioJob {
     let direct = |name: &str| json.get(name).and_then(direct);
-    Job {
+    FioJob {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
         error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
@@ -216,11 +216,11 @@ fn direct(json: &Json) -> Option<Direct> {
     })
 }
 
-fn latency_of(json: &Json) -> Option<Latency> {
+fn latency_of(json: &Json) -> Option<FioLatency> {
     let number = |name: &str| json.get(name).and_then(Json::as_f64);
     let pairs = |name: &str| json.get(name).and_then(Json::as_object).into_iter().flatten();
     let samples = json.get("N").and_then(Json::as_u64).filter(|samples| *samples > 0)?;
-    Some(Latency {
+    Some(FioLatency {
         samples,
         min_ns: number("min")?,
         max_ns: number("max")?,
@@ -233,7 +233,7 @@ fn latency_of(json: &Json) -> Option<Latency> {
 struct Side<'a> {
     name: &'a str,
     group: u64,
-    jobs: Vec<&'a Job>,
+    jobs: Vec<&'a FioJob>,
 }
 
 impl Side<'_> {
@@ -258,7 +258,7 @@ impl Side<'_> {
     }
 }
 
-fn sides(document: &Document) -> Vec<Side<'_>> {
+fn sides(document: &FioDocument) -> Vec<Side<'_>> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for job in &document.jobs {
         match sides.iter_mut().find(|side| side.name == job.name && side.group == job.group) {
@@ -269,24 +269,24 @@ fn sides(document: &Document) -> Vec<Side<'_>> {
     sides
 }
 
-impl Document {
-    fn is_before(&self, later: &Document) -> bool {
+impl FioDocument {
+    fn is_before(&self, later: &FioDocument) -> bool {
         let names =
-            |document: &Document| document.jobs.iter().map(|job| (job.name.clone(), job.group)).collect::<Vec<_>>();
+            |document: &FioDocument| document.jobs.iter().map(|job| (job.name.clone(), job.group)).collect::<Vec<_>>();
         let (Some(ended), Some(later_ended)) = (self.timestamp_ms, later.timestamp_ms) else { return false };
         if ended > later_ended || names(self) != names(later) {
             return false;
         }
         // A separate run begins after the end of the one before.
         let began_before = (ended as f64) > later_ended as f64 - later.longest_ms();
-        let start_s = |document: &Document, ended: u64| (ended / 1_000).saturating_sub(document.elapsed_s());
+        let start_s = |document: &FioDocument, ended: u64| (ended / 1_000).saturating_sub(document.elapsed_s());
         // Whole seconds tell only for longer runs.
         let same_start = self.elapsed_s() > 3 && start_s(self, ended).abs_diff(start_s(later, later_ended)) <= 1;
         began_before || same_start
     }
 
     fn longest_ms(&self) -> f64 {
-        self.jobs.iter().flat_map(Job::directions).filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
+        self.jobs.iter().flat_map(FioJob::directions).filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
     }
 
     fn elapsed_s(&self) -> u64 {
@@ -313,7 +313,7 @@ const KEYS: &[&str] = &[
 
 /// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
 /// except intermediate ones of one run.
-pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
+pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported {
     let unknown =
         ["the device", "whether the device or a cache answered", "what the file held", "the steadiness within a job"];
     let mut imported = Imported::new(Tool::Fio, source, unknown);
@@ -351,7 +351,7 @@ pub fn import(documents: &[Document], system: &str, source: &str) -> Imported {
 }
 
 /// Why jobs have no result: an error or a signal ended one of them.
-fn failure(document: &Document, side: &Side<'_>) -> Option<String> {
+fn failure(document: &FioDocument, side: &Side<'_>) -> Option<String> {
     let ended = side.jobs.iter().find(|job| job.was_ended());
     let by_error = ended.map(|job| format!("job {} ended with error {}", shortened(&job.name), job.error));
     // The line names a process, and the document none: it may have been any.
@@ -359,7 +359,7 @@ fn failure(document: &Document, side: &Side<'_>) -> Option<String> {
 }
 
 /// Jobs that failed: a result for each direction that they were to go or have begun with.
-fn failed(document: &Document, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
+fn failed(document: &FioDocument, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
     let Some(first) = side.jobs.first() else { return Vec::new() };
     let option = first.options.get("rw").or_else(|| document.global.get("rw")).map_or("read", String::as_str);
     let plan = option.split(':').next().unwrap_or_default();
@@ -379,28 +379,28 @@ fn plain_version(version: &str) -> String {
     version.strip_prefix("fio-").unwrap_or(version).to_owned()
 }
 
-type Of = fn(&Job) -> Option<&Direct>;
+type Of = fn(&FioJob) -> Option<&Direct>;
 
-fn read_of(job: &Job) -> Option<&Direct> {
+fn read_of(job: &FioJob) -> Option<&Direct> {
     job.read.as_ref()
 }
 
-fn write_of(job: &Job) -> Option<&Direct> {
+fn write_of(job: &FioJob) -> Option<&Direct> {
     job.write.as_ref()
 }
 
-fn trim_of(job: &Job) -> Option<&Direct> {
+fn trim_of(job: &FioJob) -> Option<&Direct> {
     job.trim.as_ref()
 }
 
-fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
+fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
     let all: Vec<&Direct> = side.jobs.iter().filter_map(|job| of(job)).collect();
     let first = side.jobs.first().filter(|_| !all.is_empty())?;
     let mut result = ImportedResult::new(system, "fio");
     result.keys = keys(document, side, first, op);
     let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
     result.elapsed_s = longest.map(|ms| ms / 1e3);
-    let mut durations = Durations::default();
+    let mut durations = SampledDurations::default();
     let bins = all.iter().filter_map(|direct| direct.completion.as_ref()).flat_map(|latency| &latency.bins);
     bins.for_each(|(ns, samples)| durations.add_many_ns(*ns, *samples));
     let failed = side.failed_of(&all);
@@ -415,7 +415,7 @@ fn result(document: &Document, side: &Side<'_>, op: &str, of: Of, system: &str) 
     Some(result)
 }
 
-fn keys(document: &Document, side: &Side<'_>, first: &Job, op: &str) -> Point {
+fn keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
     let option =
         |name: &&'static str| Some((*name, first.options.get(*name).or_else(|| document.global.get(*name))?.as_str()));
     let all = [("job", side.name), ("op", op)].into_iter().chain(KEYS.iter().filter_map(option));
@@ -435,7 +435,7 @@ fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measur
 
 /// CPU time of the job's thread for each I/O, where one thread did them all: what it did in another direction it does not tell
 /// apart, and of several jobs the shares are a mean.
-fn cpu_per_io(document: &Document, side: &Side<'_>) -> Option<Measurement> {
+fn cpu_per_io(document: &FioDocument, side: &Side<'_>) -> Option<Measurement> {
     let [job] = side.jobs.as_slice() else { return None };
     let mut directions = job.directions();
     let (Some(direct), None) = (directions.next(), directions.next()) else { return None };
@@ -462,7 +462,7 @@ fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
     }
 }
 
-fn measurements(all: &[&Direct], binned: &Durations, failed: Option<u64>) -> Vec<Measurement> {
+fn measurements(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>) -> Vec<Measurement> {
     let bandwidth: Option<f64> = all.iter().map(|direct| direct.bytes_per_s.map(|bytes| bytes / 1_048_576.0)).sum();
     let bandwidth = bandwidth
         .filter(|sum| sum.is_finite())
@@ -471,7 +471,7 @@ fn measurements(all: &[&Direct], binned: &Durations, failed: Option<u64>) -> Vec
         Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, iops(all, failed)),
         Measurement::new("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, bandwidth),
     ];
-    let total: Vec<&Latency> = all.iter().filter_map(|direct| direct.total.as_ref()).collect();
+    let total: Vec<&FioLatency> = all.iter().filter_map(|direct| direct.total.as_ref()).collect();
     let samples: f64 = total.iter().map(|latency| latency.samples as f64).sum();
     if samples > 0.0 {
         let mean = total.iter().map(|latency| latency.mean_ns * latency.samples as f64).sum::<f64>() / samples;
@@ -503,7 +503,7 @@ fn in_us(ns: f64) -> Reading {
 
 /// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can; failures rank after all
 /// bins, but fio's percentiles ignore them.
-fn percentile(all: &[&Direct], binned: &Durations, failed: Option<u64>, rank: f64) -> Option<Reading> {
+fn percentile(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>, rank: f64) -> Option<Reading> {
     let of = |direct: &&Direct| direct.completion.as_ref()?.at(rank);
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
     let why_not = match (all, failed) {

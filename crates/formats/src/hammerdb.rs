@@ -15,10 +15,10 @@ use crate::text::{NotUnderstood, decode, number};
 use crate::{Imported, ImportedResult, Tool};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
+pub struct HammerDbOutput {
     /// `6.0`.
     pub version: Option<String>,
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<HammerDbJob>,
     /// Jobs of which HammerDB says that they have no result, and runs of the console whose users failed before one.
     pub without_result: Vec<WithoutResult>,
     /// Foreign lines, and timings without a job.
@@ -37,7 +37,7 @@ pub struct WithoutResult {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Job {
+pub struct HammerDbJob {
     /// Of its first mention, from 1.
     pub line: u64,
     /// 24 hexadecimal digits.
@@ -48,14 +48,14 @@ pub struct Job {
     pub virtual_users: Option<u64>,
     /// From the report: warehouses, lengths in minutes, scale factor.
     pub configuration: Point,
-    pub outcome: Outcome,
+    pub outcome: HammerDbResult,
     /// Virtual users that the console says failed: the others did its work.
     pub failed_users: u64,
     pub timings: Vec<Timing>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Outcome {
+pub enum HammerDbResult {
     /// TPROC-C: new orders per minute, and the database's own transactions per minute.
     Orders { nopm: f64, tpm: f64 },
     /// TPROC-H: one user's query times.
@@ -97,7 +97,7 @@ const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
 const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
 
 /// Unrecognised lines are listed, never an error.
-pub fn read(bytes: &[u8]) -> Output {
+pub fn read(bytes: &[u8]) -> HammerDbOutput {
     let text = decode(bytes);
     let mut reader = Reader::default();
     let (mut at, mut number) = (0, 1);
@@ -136,9 +136,9 @@ enum Asked {
 
 #[derive(Default)]
 struct Reader {
-    output: Output,
+    output: HammerDbOutput,
     /// Jobs of the console, which other forms may repeat.
-    console: Vec<Job>,
+    console: Vec<HammerDbJob>,
     users: Option<u64>,
     /// Those that it said failed, before there was a result.
     failed_users: u64,
@@ -163,7 +163,12 @@ impl Reader {
             let virtual_users = self.users.take();
             let failed_users = std::mem::take(&mut self.failed_users);
             let database = Some(database);
-            self.console.push(Job { virtual_users, database, failed_users, ..Job::new(number, None, outcome) });
+            self.console.push(HammerDbJob {
+                virtual_users,
+                database,
+                failed_users,
+                ..HammerDbJob::new(number, None, outcome)
+            });
             self.is_running = true;
         } else if text == "FINISHED FAILED" {
             match self.console.last_mut().filter(|_| self.is_running) {
@@ -243,11 +248,16 @@ impl Reader {
             return words.iter().all(|word| is_id(word));
         };
         let timings = std::mem::take(&mut self.coming);
-        self.keep(Job { virtual_users, database: Some(database), timings, ..Job::new(number, id, outcome) });
+        self.keep(HammerDbJob {
+            virtual_users,
+            database: Some(database),
+            timings,
+            ..HammerDbJob::new(number, id, outcome)
+        });
         true
     }
 
-    fn keep(&mut self, job: Job) {
+    fn keep(&mut self, job: HammerDbJob) {
         let known = self.output.jobs.iter_mut().find(|known| known.id.is_some() && known.id == job.id);
         match known {
             Some(known) => known.gain(job),
@@ -255,9 +265,9 @@ impl Reader {
         }
     }
 
-    fn end(mut self) -> Output {
+    fn end(mut self) -> HammerDbOutput {
         self.run_ended(u64::MAX);
-        let told: Vec<Outcome> = self.output.jobs.iter().map(|job| job.outcome).collect();
+        let told: Vec<HammerDbResult> = self.output.jobs.iter().map(|job| job.outcome).collect();
         let mut taken = vec![false; told.len()];
         for job in std::mem::take(&mut self.console) {
             let same = (0..told.len()).find(|at| !taken[*at] && told[*at] == job.outcome);
@@ -269,7 +279,7 @@ impl Reader {
                 None => self.keep(job),
             }
         }
-        let Output { jobs, not_understood, .. } = &mut self.output;
+        let HammerDbOutput { jobs, not_understood, .. } = &mut self.output;
         for job in jobs.iter_mut() {
             let timings = job.id.as_ref().and_then(|id| self.timings.remove(id));
             job.timings.extend(timings.into_iter().flatten());
@@ -292,15 +302,15 @@ impl Reader {
     }
 }
 
-impl Job {
-    fn new(line: u64, id: Option<String>, outcome: Outcome) -> Job {
+impl HammerDbJob {
+    fn new(line: u64, id: Option<String>, outcome: HammerDbResult) -> HammerDbJob {
         let configuration = Point::new();
         let (database, virtual_users, timings) = (None, None, Vec::new());
-        Job { line, id, database, virtual_users, configuration, outcome, failed_users: 0, timings }
+        HammerDbJob { line, id, database, virtual_users, configuration, outcome, failed_users: 0, timings }
     }
 
     /// Takes over what the other form adds.
-    fn gain(&mut self, other: Job) {
+    fn gain(&mut self, other: HammerDbJob) {
         self.line = self.line.min(other.line);
         self.id = self.id.take().or(other.id);
         self.database = self.database.take().or(other.database);
@@ -328,7 +338,7 @@ fn users(text: &str) -> Option<u64> {
 }
 
 /// `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to version 4.2 `… 298 MariaDB TPM at 128 NOPM`.
-fn orders(text: &str) -> Option<(Outcome, String)> {
+fn orders(text: &str) -> Option<(HammerDbResult, String)> {
     let achieved = text.trim().strip_prefix("TEST RESULT : System achieved ")?;
     let (nopm, tpm) = match achieved.split_once(" NOPM from ") {
         Some((nopm, tpm)) => (nopm, tpm.strip_suffix(" TPM")?),
@@ -339,7 +349,7 @@ fn orders(text: &str) -> Option<(Outcome, String)> {
     };
     let (tpm, database) = tpm.split_once(' ')?;
     let rate = |text: &str| number(text).filter(|rate| *rate >= 0.0);
-    Some((Outcome::Orders { nopm: rate(nopm)?, tpm: rate(tpm)? }, database.to_owned()))
+    Some((HammerDbResult::Orders { nopm: rate(nopm)?, tpm: rate(tpm)? }, database.to_owned()))
 }
 
 /// `jobs 67FD… timing`.
@@ -381,17 +391,17 @@ fn of_result(json: &Json, name: &str) -> Option<f64> {
     json.get("result")?.get(name).and_then(figure).filter(|figure| *figure >= 0.0)
 }
 
-fn outcome(json: &Json) -> Option<Outcome> {
+fn outcome(json: &Json) -> Option<HammerDbResult> {
     Some(match (of_result(json, "nopm"), of_result(json, "geomean_seconds")) {
-        (Some(nopm), _) => Outcome::Orders { nopm, tpm: of_result(json, "tpm")? },
+        (Some(nopm), _) => HammerDbResult::Orders { nopm, tpm: of_result(json, "tpm")? },
         (None, geomean_s) => {
-            Outcome::Queries { geomean_s: geomean_s?, total_s: of_result(json, "total_query_time_seconds")? }
+            HammerDbResult::Queries { geomean_s: geomean_s?, total_s: of_result(json, "total_query_time_seconds")? }
         }
     })
 }
 
 /// The report of a job.
-fn report(line: u64, json: &Json) -> Result<Box<Job>, WithoutResult> {
+fn report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
     let text = |name: &str| json.pointer(name).and_then(Json::as_str).map(str::to_owned);
     let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
     let row = |row: &Json| timing(row.get("name")?.as_str()?, row);
@@ -405,12 +415,12 @@ fn report(line: u64, json: &Json) -> Result<Box<Job>, WithoutResult> {
     let Some(outcome) = outcome(json) else {
         return Err(WithoutResult { line, id, virtual_users: users(planned), configuration });
     };
-    Ok(Box::new(Job {
+    Ok(Box::new(HammerDbJob {
         database: text("/job/database_display").or_else(|| text("/job/database")),
         virtual_users: users(of_result(json, "active_virtual_users")),
         configuration,
         timings: rows.into_iter().flatten().filter_map(row).collect(),
-        ..Job::new(line, id, outcome)
+        ..HammerDbJob::new(line, id, outcome)
     }))
 }
 
@@ -424,7 +434,7 @@ const NO_RESULT: &str =
     "HammerDB has no result of this job (a job that only built a schema has none either: leave it out)";
 
 /// Jobs with the same virtual users and configuration are repetitions.
-pub fn import(output: &Output, system: &str, source: &str) -> Imported {
+pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
     if output.jobs.iter().any(|job| job.configuration.is_empty()) {
         unknown.extend(["the number of warehouses", "the lengths of ramp-up and test"]);
@@ -462,10 +472,10 @@ fn without_result(job: &WithoutResult, system: &str) -> ImportedResult {
     result
 }
 
-fn result(job: &Job, system: &str) -> ImportedResult {
+fn result(job: &HammerDbJob, system: &str) -> ImportedResult {
     let benchmark = match job.outcome {
-        Outcome::Orders { .. } => "TPROC-C",
-        Outcome::Queries { .. } => "TPROC-H",
+        HammerDbResult::Orders { .. } => "TPROC-C",
+        HammerDbResult::Queries { .. } => "TPROC-H",
     };
     let mut result = ImportedResult::new(system, benchmark);
     result.keys = keys(&job.configuration, job.virtual_users);
@@ -479,17 +489,17 @@ fn result(job: &Job, system: &str) -> ImportedResult {
     let minutes = job.configuration.get("duration_minutes").and_then(Value::as_int);
     result.elapsed_s = minutes.map(|minutes| minutes as f64 * 60.0);
     result.measurements = match job.outcome {
-        Outcome::Orders { nopm, tpm } => vec![
+        HammerDbResult::Orders { nopm, tpm } => vec![
             Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, nopm),
             Measurement::value("tpm", "tx/min", Direction::Higher, Role::Diagnostic, tpm),
         ],
-        Outcome::Queries { geomean_s, total_s } => vec![
+        HammerDbResult::Queries { geomean_s, total_s } => vec![
             Measurement::value("query_geomean", "s", Direction::Lower, Role::Primary, geomean_s),
             Measurement::value("query_total", "s", Direction::Lower, Role::Secondary, total_s),
         ],
     };
     result.measurements.push(failed);
-    if matches!(job.outcome, Outcome::Orders { .. }) {
+    if matches!(job.outcome, HammerDbResult::Orders { .. }) {
         let note = "TPM are what this database counts as transactions: between databases only NOPM compare";
         result.notes.push(note.to_owned());
     }

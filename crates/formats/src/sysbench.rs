@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use model::metric::FAILED_SHARE;
 use model::{Direction, Measurement, Reading, Role, Value};
 
-use crate::durations::{Durations, latency, us_of_ms};
+use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::UNTOLD;
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 use crate::{Imported, ImportedResult, Tool};
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Output {
-    pub runs: Vec<Run>,
+pub struct SysbenchOutput {
+    pub runs: Vec<SysbenchRun>,
     pub not_understood: Vec<NotUnderstood>,
 }
 
 /// What was not printed is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct SysbenchRun {
     /// `1.0.20`.
     pub version: Option<String>,
     /// Printed before the start, such as `Number of threads`; values as written.
@@ -51,8 +51,8 @@ const SENTENCES: &[&str] = &[
 ];
 
 /// Unrecognised lines are listed, never an error.
-pub fn read(bytes: &[u8]) -> Output {
-    let mut output = Output::default();
+pub fn read(bytes: &[u8]) -> SysbenchOutput {
+    let mut output = SysbenchOutput::default();
     let mut section = String::new();
     for (number, line) in numbered(&decode(bytes)) {
         let trimmed = line.trim();
@@ -61,7 +61,7 @@ pub fn read(bytes: &[u8]) -> Output {
         }
         if let Some(rest) = line.strip_prefix("sysbench ") {
             let version = rest.split(' ').next().map(str::to_owned);
-            output.runs.push(Run { version, ..Run::default() });
+            output.runs.push(SysbenchRun { version, ..SysbenchRun::default() });
             section.clear();
             continue;
         }
@@ -73,7 +73,7 @@ pub fn read(bytes: &[u8]) -> Output {
     output
 }
 
-impl Run {
+impl SysbenchRun {
     fn take(&mut self, line: &str, trimmed: &str, section: &mut String) -> bool {
         if let Some(fatal) = trimmed.strip_prefix("FATAL:") {
             self.fatal.get_or_insert_with(|| said(fatal));
@@ -206,9 +206,9 @@ fn bin(line: &str) -> Option<(f64, u64)> {
 }
 
 /// Runs with the same number of threads are repetitions.
-pub fn import(output: &Output, system: &str, source: &str) -> Imported {
-    let is_run = |run: &&Run| run.rate().is_some() || run.failure().is_some();
-    let runs: Vec<&Run> = output.runs.iter().filter(is_run).collect();
+pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
+    let is_run = |run: &&SysbenchRun| run.rate().is_some() || run.failure().is_some();
+    let runs: Vec<&SysbenchRun> = output.runs.iter().filter(is_run).collect();
     let unknown =
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
     let mut imported = Imported::new(Tool::Sysbench, source, unknown);
@@ -224,7 +224,7 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     imported
 }
 
-fn result(run: &Run, system: &str) -> ImportedResult {
+fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let failure = run.failure();
     let mut result = match failure.clone() {
         Some(reason) if run.threads().is_none() => return ImportedResult::failed(system, UNTOLD, reason),
@@ -271,7 +271,7 @@ fn result(run: &Run, system: &str) -> ImportedResult {
         let id = format!("response_p{}", rank.to_string().replace('.', ""));
         result.measurements.push(latency(&id, Role::Primary, Reading::Value(us_of_ms(ms))));
     }
-    let mut durations = Durations::default();
+    let mut durations = SampledDurations::default();
     for (ms, count) in run.histogram.iter().filter(|(ms, _)| *ms >= 0.0) {
         // Saturates: a latency of centuries is none.
         durations.add_many_ns((ms * 1e6) as u64, *count);

@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use model::{Direction, Measurement, Reading, Role, Series, Value};
 
-use crate::durations::{Durations, latency};
+use crate::durations::{SampledDurations, latency};
 use crate::lines::items;
 use crate::text::shortened;
 use crate::{FormatError, Imported, ImportedResult, Tool};
@@ -22,7 +22,7 @@ pub const LIMITS_MS: [u64; 4] = [100, 1_000, 5_000, 10_000];
 const SECONDS_PER_DAY: u32 = 86_400;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
+pub struct LoggedTask {
     pub process: String,
     pub thread: u32,
     /// Of 100 ns; `None` when it failed.
@@ -30,7 +30,7 @@ pub struct Task {
     pub at_s: u32,
 }
 
-impl fmt::Display for Task {
+impl fmt::Display for LoggedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\t{}\t", self.process, self.thread)?;
         match self.ticks {
@@ -41,11 +41,11 @@ impl fmt::Display for Task {
     }
 }
 
-pub fn tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Task, FormatError>> {
+pub fn tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<LoggedTask, FormatError>> {
     items(reader, task)
 }
 
-fn task(number: u64, line: &str) -> Result<Task, FormatError> {
+fn task(number: u64, line: &str) -> Result<LoggedTask, FormatError> {
     let words: Vec<&str> = line.split('\t').map(str::trim).collect();
     let [process, thread, ticks, at] = words[..] else {
         let what = format!("{} words, a task log has 4 separated by tabs: {}", words.len(), shortened(line));
@@ -62,7 +62,7 @@ fn task(number: u64, line: &str) -> Result<Task, FormatError> {
         "-1" => None,
         _ => Some(digits(ticks).ok_or_else(|| wrong(2, "this is no number of ticks, and not -1"))?),
     };
-    Ok(Task {
+    Ok(LoggedTask {
         process: process.to_owned(),
         thread: digits(thread)
             .and_then(|n| u32::try_from(n).ok())
@@ -100,7 +100,7 @@ pub struct Summary {
 #[derive(Clone, Debug, Default)]
 struct Process {
     name: String,
-    durations: Durations,
+    durations: SampledDurations,
     failed: u64,
 }
 
@@ -113,7 +113,7 @@ impl Summary {
         Ok(())
     }
 
-    pub fn add(&mut self, task: &Task) {
+    pub fn add(&mut self, task: &LoggedTask) {
         let known = self.processes.iter().rposition(|process| process.name == task.process);
         let index = known.unwrap_or_else(|| {
             self.processes.push(Process { name: task.process.clone(), ..Process::default() });
@@ -174,8 +174,8 @@ impl Summary {
         self.ticks.iter().filter(|ticks| **ticks < limit).count() as u64
     }
 
-    fn all(&self) -> Durations {
-        let mut all = Durations::default();
+    fn all(&self) -> SampledDurations {
+        let mut all = SampledDurations::default();
         self.processes.iter().for_each(|process| all.merge(&process.durations));
         all
     }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(summary.mean(), Some(41_093_749.0 / 3.0));
         assert_eq!(summary.processes.iter().map(|process| process.name.as_str()).collect::<Vec<_>>(), [A, B]);
         assert_eq!(LIMITS_MS.map(|limit| summary.below_ms(limit)), [0, 1, 3, 3], "below is not at");
-        summary.add(&Task { process: B.to_owned(), thread: 1, ticks: Some(20_000_000), at_s: 0 });
+        summary.add(&LoggedTask { process: B.to_owned(), thread: 1, ticks: Some(20_000_000), at_s: 0 });
         assert_eq!(summary.median(), Some(15_000_000.0));
         let imported = import(&mut summary, "linux", "details.txt");
         let errors = imported.results[0].measurements.iter().find(|m| m.metric.id == "errors").unwrap();
@@ -281,8 +281,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(thread: u32, ticks: Option<u64>, at_s in 0..SECONDS_PER_DAY) {
-            let task = Task { process: A.to_owned(), thread, ticks, at_s };
-            let read: Result<Vec<Task>, FormatError> = tasks(task.to_string().as_bytes()).collect();
+            let task = LoggedTask { process: A.to_owned(), thread, ticks, at_s };
+            let read: Result<Vec<LoggedTask>, FormatError> = tasks(task.to_string().as_bytes()).collect();
             prop_assert_eq!(read.unwrap(), vec![task]);
         }
 

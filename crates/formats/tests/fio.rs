@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use formats::fio::{Document, import, read};
+use formats::fio::{FioDocument, import, read};
 use formats::{Imported, ImportedResult, into_experiment};
 use model::metric::FAILED_SHARE;
 use model::{Measurement, Reading, Value};
@@ -151,7 +151,7 @@ fn percentiles_of_successes_alone_are_none_of_all() {
     for latency in [&mut job.read, &mut job.write].into_iter().flatten().filter_map(|one| one.completion.as_mut()) {
         latency.bins.clear();
     }
-    let p50s = |documents: &[Document]| {
+    let p50s = |documents: &[FioDocument]| {
         let imported = import(documents, "disk", "a.json");
         imported.results.iter().map(|one| reading(&one.measurements, "completion_p50")).collect::<Vec<_>>()
     };

@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use formats::hammerdb::{Outcome, import, read};
+use formats::hammerdb::{HammerDbResult, import, read};
 use formats::into_experiment;
 use model::{Reading, Value};
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn what_a_script_prints_is_one_job() {
     let output = read(SCRIPT.as_bytes());
     assert_eq!(output.version.as_deref(), Some("6.0"));
     let [job] = output.jobs.as_slice() else { panic!("{output:?}") };
-    assert_eq!((job.outcome, job.virtual_users), (Outcome::Orders { nopm: 51_234.0, tpm: 118_765.0 }, Some(12)));
+    assert_eq!((job.outcome, job.virtual_users), (HammerDbResult::Orders { nopm: 51_234.0, tpm: 118_765.0 }, Some(12)));
     assert_eq!((job.line, job.id.as_deref()), (9, Some("67FD3345479A03E263133311")));
     assert_eq!(job.timings.iter().map(|timing| timing.name.as_str()).collect::<Vec<_>>(), ["NEWORD", "SLEV"]);
     let strange: Vec<(u64, &str)> = output.not_understood.iter().map(|line| (line.line, line.text.as_str())).collect();
@@ -106,7 +106,7 @@ fn a_saved_report_tells_the_configuration() {
         \"benchmark_config\":{\"scale_factor\":1},\"result\":{\"type\":\"tproc_h_result\",\"queries\":22,\"query_sets\":1,\
         \"geomean_seconds\":\"0.5\",\"total_query_time_seconds\":21}}";
     let output = read(queries.as_bytes());
-    assert_eq!(output.jobs[0].outcome, Outcome::Queries { geomean_s: 0.5, total_s: 21.0 });
+    assert_eq!(output.jobs[0].outcome, HammerDbResult::Queries { geomean_s: 0.5, total_s: 21.0 });
     let none = read("{\"schema\":\"hammerdb-job-report-v1\",\"result\":{}}".as_bytes());
     assert_eq!((none.jobs.len(), none.without_result.len()), (0, 1));
     let failed = report("67FD3345479A03E263133355", 1).replace("\"nopm\":1,\"tpm\":98765", "\"nopm\":null");
@@ -121,7 +121,7 @@ fn the_console_alone_is_enough_in_both_wordings() {
         Vuser 1:TEST RESULT : System achieved 5 NOPM from 9 PostgreSQL TPM\n";
     let output = read(console.as_bytes());
     assert_eq!(output.jobs.len(), 2);
-    assert_eq!(output.jobs[0].outcome, Outcome::Orders { nopm: 13_207.0, tpm: 60_501.0 });
+    assert_eq!(output.jobs[0].outcome, HammerDbResult::Orders { nopm: 13_207.0, tpm: 60_501.0 });
     assert_eq!((output.jobs[0].virtual_users, output.jobs[1].virtual_users), (Some(4), None));
     assert_eq!(output.jobs[0].id.as_deref(), Some("67FD28A55F8F03E223834333"));
     assert_eq!(output.not_understood.iter().map(|line| line.line).collect::<Vec<_>>(), [4]);

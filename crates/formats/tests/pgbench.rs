@@ -3,25 +3,25 @@
 #![cfg(test)]
 
 use formats::pgbench::{
-    AggregateRun, AggregateSummary, Entry, Interval, LogSummary, Outcome, SeventhColumn, Summaries, Summary, entries,
-    import_aggregates, import_log, import_summaries, intervals, read_summaries,
+    AggregateRun, AggregateSummary, AggregatedInterval, LogSummary, PgbenchLogEntry, PgbenchOutcome, PgbenchSummary,
+    SeventhColumn, Summaries, entries, import_aggregates, import_log, import_summaries, intervals, read_summaries,
 };
 use formats::{FormatError, Imported, ImportedResult, into_experiment};
 use model::Reading;
 use model::metric::FAILED_SHARE;
 use proptest::prelude::*;
 
-fn all(log: &str, seventh: SeventhColumn) -> Vec<Entry> {
+fn all(log: &str, seventh: SeventhColumn) -> Vec<PgbenchLogEntry> {
     entries(log.as_bytes(), seventh).collect::<Result<_, _>>().unwrap()
 }
 
 #[test]
 fn logs_of_version_15_are_read() {
     let plain = all(include_str!("data/pgbench/plain.log"), SeventhColumn::Unknown);
-    let first = Entry {
+    let first = PgbenchLogEntry {
         client: 0,
         transaction: 1,
-        outcome: Outcome::Succeeded(2601),
+        outcome: PgbenchOutcome::Succeeded(2601),
         script: 0,
         at_s: 1_795_249_959,
         at_us: 226_055,
@@ -31,7 +31,7 @@ fn logs_of_version_15_are_read() {
     };
     assert_eq!(plain[0], first);
     let limited = all(include_str!("data/pgbench/ratelimit.log"), SeventhColumn::Lag);
-    assert_eq!((limited[0].lag_us, limited[2].outcome), (Some(101), Outcome::Skipped));
+    assert_eq!((limited[0].lag_us, limited[2].outcome), (Some(101), PgbenchOutcome::Skipped));
     let retries = all(include_str!("data/pgbench/retries.log"), SeventhColumn::Retries);
     assert_eq!((retries[0].lag_us, retries[0].retries), (None, Some(0)));
     let unnamed = all(include_str!("data/pgbench/retries.log"), SeventhColumn::Unknown);
@@ -39,9 +39,9 @@ fn logs_of_version_15_are_read() {
     let both = all(include_str!("data/pgbench/all.log"), SeventhColumn::Unknown);
     assert_eq!((both[0].lag_us, both[0].retries), (Some(100), Some(0)));
     let detailed = all(include_str!("data/pgbench/fail.log"), SeventhColumn::Unknown);
-    assert_eq!(detailed[0].outcome, Outcome::Serialization);
+    assert_eq!(detailed[0].outcome, PgbenchOutcome::Serialization);
     let failed = all(include_str!("data/pgbench/fail2.log"), SeventhColumn::Unknown);
-    assert_eq!((failed[0].outcome, failed[3].outcome), (Outcome::Succeeded(0), Outcome::Failed));
+    assert_eq!((failed[0].outcome, failed[3].outcome), (PgbenchOutcome::Succeeded(0), PgbenchOutcome::Failed));
 }
 
 const AMONG_3_OF_6: &str = "it lies among the 3 of 6 (50.00 %) that did not succeed";
@@ -189,7 +189,7 @@ fn a_line_that_is_no_transaction_is_named() {
     assert_eq!(error.hint(), Some("this looks like a log with --aggregate-interval"));
 }
 
-fn every(log: &str) -> Result<Vec<Interval>, FormatError> {
+fn every(log: &str) -> Result<Vec<AggregatedInterval>, FormatError> {
     intervals(log.as_bytes()).collect()
 }
 
@@ -233,7 +233,7 @@ fn aggregates_are_summed_up_over_whole_intervals() {
     assert!(into_experiment("x", &[aggregates(&[&AggregateSummary::default()]).remove(0)]).is_ok());
 }
 
-fn one(text: &str) -> Summary {
+fn one(text: &str) -> PgbenchSummary {
     let Summaries { runs, not_understood } = read_summaries(text.as_bytes());
     assert_eq!(not_understood, []);
     assert_eq!(runs.len(), 1);

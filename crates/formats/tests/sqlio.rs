@@ -4,8 +4,8 @@
 
 use formats::into_experiment;
 use formats::sqlio::{
-    Affinity, BUCKETS, Buffering, CpuKind, Ending, Hundredths, InitiationUs, LatencyMs, Op, Output, ParamLine, Pattern,
-    PoolLine, RedirectMode, Report, SizeLine, SizeOrigin, Spread, Timing, Wording, group_name, import,
+    Affinity, BUCKETS, Buffering, CpuKind, Ending, Hundredths, InitiationUs, LatencyMs, Op, ParamLine, Pattern,
+    PoolLine, RedirectMode, Report, SizeLine, SizeOrigin, Spread, SqlioOutput, Timing, Wording, group_name, import,
     little_latency_ms, parse_command, parse_params, parse_script, read, split_words,
 };
 use proptest::prelude::*;
@@ -133,7 +133,7 @@ ms: 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24+
 %:  0 99  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0  0
 ";
 
-fn all_understood(output: &Output) {
+fn all_understood(output: &SqlioOutput) {
     assert_eq!(output.not_understood, []);
 }
 

@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use formats::into_experiment;
-use formats::sysbench::{Run, import, read};
+use formats::sysbench::{SysbenchRun, import, read};
 use model::{Reading, RunState, Value};
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ const MEMORY: &str = include_str!("data/sysbench/memory.txt");
 const FAILING: &str = include_str!("data/sysbench/failing.txt");
 const FILEIO: &str = include_str!("data/sysbench/fileio.txt");
 
-fn one(text: &str) -> Run {
+fn one(text: &str) -> SysbenchRun {
     let output = read(text.as_bytes());
     assert_eq!(output.not_understood, []);
     assert_eq!(output.runs.len(), 1);

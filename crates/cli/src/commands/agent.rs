@@ -39,7 +39,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
             .hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
     }
     // A killed agent leaves servers and volumes.
-    leftovers::offer(leftovers::Consent::Ask, printer);
+    leftovers::offer(leftovers::RemovalConsent::Ask, printer);
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
     let interrupt = host::interrupt::flag(Exit::Interrupted.code());

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use audit::{Estimated, Facts, Ground, Judged, Judgements, Keys, Measured, Place};
+use audit::{Estimated, FindingPlace, Ground, Judged, Judgements, Keys, Measured, TableFacts};
 use formats::task_log;
 use formats::tidy::{self, Table};
 use model::Direction;
@@ -22,7 +22,7 @@ pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     let bytes = std::fs::read(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     let wrong = |error| in_file(&args.file, &error);
     let table = tidy::parse(&table_text(&args.file, &bytes)?).map_err(wrong)?;
-    let mut facts = Facts::read(&table).map_err(wrong)?;
+    let mut facts = TableFacts::read(&table).map_err(wrong)?;
     for log in &args.task_log {
         add_log(&mut facts, log)?;
     }
@@ -53,7 +53,7 @@ fn compared(table: &Table, source: &str) -> Result<Judgements, CliError> {
     let evidence = evidence(experiment.map_err(|error| CliError::user(error.to_string()))?);
     let set = set_of(&evidence, &Options { metrics: MetricFilter::All, ..Options::default() })?;
     let found = set.rows().map(|row| {
-        let place = Place::of(&row.benchmark, &row.case, &row.metric.id, &row.b.label);
+        let place = FindingPlace::of(&row.benchmark, &row.case, &row.metric.id, &row.b.label);
         (place, judged(row, &set))
     });
     let method = match set.rules.pairing {
@@ -85,7 +85,7 @@ fn judged(row: &Comparison, set: &ComparisonSet) -> Judged {
 
 /// Replaces a system's condensed rows by the executions of a log: `duration` in seconds for successes, `failed` for
 /// the others.
-fn add_log(facts: &mut Facts, argument: &str) -> Result<(), CliError> {
+fn add_log(facts: &mut TableFacts, argument: &str) -> Result<(), CliError> {
     let Some((system, path)) = argument.split_once('=').filter(|(system, _)| !system.is_empty()) else {
         return Err(CliError::user(format!("`{argument}` names no system")).hint("write SYSTEM=FILE"));
     };

@@ -25,7 +25,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         of_this_build(store.header())?;
     }
     let loaded = plan_of(store.header(), &registry, printer)?;
-    leftovers::offer(if args.yes { leftovers::Consent::Given } else { leftovers::Consent::Ask }, printer);
+    leftovers::offer(if args.yes { leftovers::RemovalConsent::Given } else { leftovers::RemovalConsent::Ask }, printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));

@@ -2,8 +2,8 @@
 
 use families::disk::{TargetPart, target_parts};
 use formats::sqlio::{
-    Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Measured, Op, Pattern, Pool, PoolLine,
-    Report, SizeLine, SizeOrigin, Timing, Wording,
+    Buffering, Command, Initiation, InitiationUs, LatencyCounts, LatencyTimer, Op, Pattern, Pool, PoolLine, Report,
+    SizeLine, SizeOrigin, SqlioMeasured, Timing, Wording,
 };
 use model::{Case, Reading, RunState, Value};
 use report::{Evidence, SeriesSource};
@@ -142,7 +142,7 @@ fn output(
             Some(counts)
         }
     };
-    report.set_figures(&Measured {
+    report.set_figures(&SqlioMeasured {
         // Recovers the count from the rate.
         ios: ios.round() as u64,
         elapsed_ns: (run.elapsed_s * 1e9).round() as u64,

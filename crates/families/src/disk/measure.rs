@@ -1,6 +1,6 @@
 //! Measurements and marks of a run of blocks.
 
-use host::disk::{Asked, LayerTraffic, Reached, Share};
+use host::disk::{Asked, LayerTraffic, Reached, ReachedShare};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use super::BlockLoad;
@@ -173,7 +173,7 @@ fn of_devices(
 
 /// If something above the devices answered reads.
 fn served_by_cache(reached: &Reached) -> Option<Mark> {
-    let Share::Cached(share) = reached.read else { return None };
+    let ReachedShare::Cached(share) = reached.read else { return None };
     let percent = share * 100.0;
     let detail = format!("the devices read {percent:.0} % of the bytes that were read: a cache answered for the rest");
     Some(Mark { kind: MarkKind::ServedByCache, detail })

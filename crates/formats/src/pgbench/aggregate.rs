@@ -10,7 +10,7 @@ use crate::text::shortened;
 /// What the log's version lacks is `None`. From version 15 on pgbench writes 0 for what was not asked for, which looks
 /// like a count of 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Interval {
+pub struct AggregatedInterval {
     /// Unix time of its begin.
     pub start_s: u64,
     pub transactions: u64,
@@ -30,7 +30,7 @@ pub struct Interval {
 
 /// The number of columns tells the version: 6 without a rate, 10 with one, 11 with a latency limit as well (up to 14);
 /// 15 (from 15 on), 16 (with a third kind of failure).
-pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<Interval, FormatError>> {
+pub fn intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<AggregatedInterval, FormatError>> {
     items(reader, interval)
 }
 
@@ -41,7 +41,7 @@ fn amount(number: u64, words: &[&str], place: usize, name: &str) -> Result<f64, 
     crate::text::number(word).filter(|amount| *amount >= 0.0).ok_or_else(wrong)
 }
 
-fn interval(number: u64, line: &str) -> Result<Interval, FormatError> {
+fn interval(number: u64, line: &str) -> Result<AggregatedInterval, FormatError> {
     let words: Vec<&str> = line.split_ascii_whitespace().take(17).collect();
     if !matches!(words.len(), 6 | 10 | 11 | 15 | 16) {
         let what = format!("{} words, an aggregated log has 6, 10, 11, 15 or 16: {}", words.len(), shortened(line));
@@ -64,7 +64,7 @@ fn interval(number: u64, line: &str) -> Result<Interval, FormatError> {
             Some(amount(number, &words, 7, "sum of lags")?)
         }
     };
-    Ok(Interval {
+    Ok(AggregatedInterval {
         start_s: field(number, words[0], 1, "time in seconds since 1970")?,
         transactions: field(number, words[1], 2, "count of transactions")?,
         sum_us: amount(number, &words, 3, "sum of latencies")?,

@@ -5,8 +5,8 @@ use std::io::BufRead;
 
 use model::{Direction, Measurement, Reading, Role, Value};
 
-use super::{Interval, Outcome, SeventhColumn, Summaries, Summary, entries, intervals};
-use crate::durations::{Durations, latency, us_of_ms};
+use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals};
+use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNTOLD};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
@@ -16,7 +16,7 @@ const BENCHMARK: &str = "pgbench";
 /// One run's logs, one per thread, in constant memory.
 #[derive(Clone, Debug, Default)]
 pub struct LogSummary {
-    durations: Durations,
+    durations: SampledDurations,
     failed: u64,
     serialization: u64,
     deadlocks: u64,
@@ -41,14 +41,14 @@ impl LogSummary {
         for entry in entries(reader, seventh) {
             let entry = entry?;
             match entry.outcome {
-                Outcome::Succeeded(us) => {
+                PgbenchOutcome::Succeeded(us) => {
                     self.zero += u64::from(us == 0);
                     self.durations.add_ns(us.saturating_mul(1_000));
                 }
-                Outcome::Skipped => self.skipped += 1,
-                Outcome::Failed | Outcome::Other => self.failed += 1,
-                Outcome::Serialization => self.serialization += 1,
-                Outcome::Deadlock => self.deadlocks += 1,
+                PgbenchOutcome::Skipped => self.skipped += 1,
+                PgbenchOutcome::Failed | PgbenchOutcome::Other => self.failed += 1,
+                PgbenchOutcome::Serialization => self.serialization += 1,
+                PgbenchOutcome::Deadlock => self.deadlocks += 1,
             }
             if let Some(retries) = entry.retries {
                 self.has_retries = true;
@@ -56,7 +56,7 @@ impl LogSummary {
                 self.retries += u64::from(retries);
             }
             // A skipped transaction has a lag of 0.
-            if let Some(lag) = entry.lag_us.filter(|_| entry.outcome != Outcome::Skipped) {
+            if let Some(lag) = entry.lag_us.filter(|_| entry.outcome != PgbenchOutcome::Skipped) {
                 self.lags += 1;
                 self.lag_us += u128::from(lag);
             }
@@ -94,7 +94,7 @@ impl LogSummary {
         self.failed().saturating_add(self.skipped)
     }
 
-    pub fn durations(&self) -> &Durations {
+    pub fn durations(&self) -> &SampledDurations {
         &self.durations
     }
 
@@ -204,7 +204,7 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
 /// What the aggregated logs of one run come to.
 #[derive(Clone, Debug, Default)]
 pub struct AggregateSummary {
-    intervals: Vec<Interval>,
+    intervals: Vec<AggregatedInterval>,
     /// Ends of each log's intervals: threads do not begin together.
     ends: Vec<usize>,
 }
@@ -218,16 +218,16 @@ impl AggregateSummary {
         Ok(())
     }
 
-    pub fn intervals(&self) -> &[Interval] {
+    pub fn intervals(&self) -> &[AggregatedInterval] {
         &self.intervals
     }
 
-    fn sum(&self, count: impl Fn(&Interval) -> Option<u64>) -> Option<u64> {
+    fn sum(&self, count: impl Fn(&AggregatedInterval) -> Option<u64>) -> Option<u64> {
         let counts: Option<Vec<u64>> = self.intervals.iter().map(count).collect();
         counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().fold(0, u64::saturating_add))
     }
 
-    fn logs(&self) -> impl Iterator<Item = &[Interval]> {
+    fn logs(&self) -> impl Iterator<Item = &[AggregatedInterval]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).filter_map(|(begin, end)| self.intervals.get(begin..*end)).filter(|log| !log.is_empty())
     }
@@ -245,7 +245,7 @@ impl AggregateSummary {
 
     /// As far as counted.
     fn not_succeeded(&self) -> u64 {
-        let counts: [fn(&Interval) -> Option<u64>; 4] =
+        let counts: [fn(&AggregatedInterval) -> Option<u64>; 4] =
             [|one| one.serialization, |one| one.deadlocks, |one| one.other, |one| one.skipped];
         counts.into_iter().filter_map(|count| self.sum(count)).fold(0, u64::saturating_add)
     }
@@ -275,12 +275,12 @@ impl AggregateSummary {
 }
 
 /// Up to version 14 skipped transactions are included.
-fn succeeded(interval: &Interval) -> u64 {
+fn succeeded(interval: &AggregatedInterval) -> u64 {
     let of_old = interval.skipped.filter(|_| interval.retried.is_none());
     interval.transactions.saturating_sub(of_old.unwrap_or(0))
 }
 
-fn rate_of(log: &[Interval]) -> Option<f64> {
+fn rate_of(log: &[AggregatedInterval]) -> Option<f64> {
     let [_, whole @ .., last] = log else { return None };
     let first = whole.first()?.start_s;
     let transactions = whole.iter().map(succeeded).fold(0, u64::saturating_add);
@@ -376,7 +376,7 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
 }
 
 /// Why a run's figures are not those of the load that was asked for.
-fn failure(run: &Summary) -> Option<String> {
+fn failure(run: &PgbenchSummary) -> Option<String> {
     if let Some(said) = &run.aborted {
         return Some(format!("pgbench was aborted: {said}"));
     }
@@ -389,13 +389,13 @@ fn failure(run: &Summary) -> Option<String> {
 }
 
 /// As far as printed.
-fn not_succeeded(run: &Summary) -> u64 {
+fn not_succeeded(run: &PgbenchSummary) -> u64 {
     run.failed.unwrap_or(0).saturating_add(run.skipped.unwrap_or(0))
 }
 
 /// Share of failed or skipped transactions. Up to version 14 failures are not printed. Skipped ones are printed as
 /// percent of the printed total, which counts them twice in 9.6 and 10.
-fn failed_share(run: &Summary) -> Measurement {
+fn failed_share(run: &PgbenchSummary) -> Measurement {
     let (Some(processed), Some(succeeded), true) =
         (run.processed, run.succeeded(), run.failed.is_some() || run.skipped.is_some())
     else {
@@ -416,7 +416,7 @@ fn failed_share(run: &Summary) -> Measurement {
 }
 
 /// Transactions a second that succeeded.
-fn rate_of_summary(run: &Summary, result: &mut ImportedResult) -> Option<f64> {
+fn rate_of_summary(run: &PgbenchSummary, result: &mut ImportedResult) -> Option<f64> {
     let (Some(processed), Some(succeeded)) = (run.processed, run.succeeded()) else { return run.tps };
     if succeeded == processed {
         return run.tps;
@@ -429,7 +429,7 @@ fn rate_of_summary(run: &Summary, result: &mut ImportedResult) -> Option<f64> {
     run.tps.map(|tps| tps * succeeded as f64 / processed as f64)
 }
 
-fn result(run: &Summary, system: &str) -> ImportedResult {
+fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     let script = run.script.clone().unwrap_or_else(|| BENCHMARK.to_owned());
     let failure = failure(run);
     // What is printed in front of this is all that tells cases apart.

@@ -20,10 +20,10 @@ pub enum SeventhColumn {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct PgbenchLogEntry {
     pub client: u32,
     pub transaction: u64,
-    pub outcome: Outcome,
+    pub outcome: PgbenchOutcome,
     pub script: u32,
     /// When it ended: seconds since 1970.
     pub at_s: u64,
@@ -37,7 +37,7 @@ pub struct Entry {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PgbenchOutcome {
     Succeeded(u64),
     Skipped,
     Failed,
@@ -48,14 +48,17 @@ pub enum Outcome {
 }
 
 /// In constant memory.
-pub fn entries<R: BufRead>(reader: R, seventh: SeventhColumn) -> impl Iterator<Item = Result<Entry, FormatError>> {
+pub fn entries<R: BufRead>(
+    reader: R,
+    seventh: SeventhColumn,
+) -> impl Iterator<Item = Result<PgbenchLogEntry, FormatError>> {
     items(reader, move |number, line| entry(number, line, seventh))
 }
 
 /// Words of the longest line.
 const MOST_WORDS: usize = 8;
 
-fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<Entry, FormatError> {
+fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEntry, FormatError> {
     // No allocation: logs have a billion lines.
     let mut words = [""; MOST_WORDS];
     let mut count = 0;
@@ -84,7 +87,7 @@ fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<Entry, Forma
     if at_us >= 1_000_000 {
         return Err(FormatError::at(number, format!("word 6 is {at_us}: a second has 1000000 microseconds")));
     }
-    Ok(Entry {
+    Ok(PgbenchLogEntry {
         client: field(number, words[0], 1, "client's number")?,
         transaction: field(number, words[1], 2, "transaction's number")?,
         outcome: outcome(number, words[2])?,
@@ -97,14 +100,14 @@ fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<Entry, Forma
     })
 }
 
-fn outcome(number: u64, word: &str) -> Result<Outcome, FormatError> {
+fn outcome(number: u64, word: &str) -> Result<PgbenchOutcome, FormatError> {
     Ok(match word {
-        "skipped" => Outcome::Skipped,
-        "failed" => Outcome::Failed,
-        "serialization" => Outcome::Serialization,
-        "deadlock" => Outcome::Deadlock,
-        "other" => Outcome::Other,
-        _ => Outcome::Succeeded(field(number, word, 3, "latency in microseconds, and no known failure")?),
+        "skipped" => PgbenchOutcome::Skipped,
+        "failed" => PgbenchOutcome::Failed,
+        "serialization" => PgbenchOutcome::Serialization,
+        "deadlock" => PgbenchOutcome::Deadlock,
+        "other" => PgbenchOutcome::Other,
+        _ => PgbenchOutcome::Succeeded(field(number, word, 3, "latency in microseconds, and no known failure")?),
     })
 }
 

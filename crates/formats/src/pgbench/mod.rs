@@ -7,11 +7,11 @@ mod log;
 mod names;
 mod summary;
 
-pub use aggregate::{Interval, intervals};
+pub use aggregate::{AggregatedInterval, intervals};
 pub use import::{AggregateRun, AggregateSummary, LogSummary, import_aggregates, import_log, import_summaries};
-pub use log::{Entry, Outcome, SeventhColumn, entries};
+pub use log::{PgbenchLogEntry, PgbenchOutcome, SeventhColumn, entries};
 pub use names::{prefix_of_log, run_of_log};
-pub use summary::{Summaries, Summary, read_summaries};
+pub use summary::{PgbenchSummary, Summaries, read_summaries};
 
 use crate::FormatError;
 use crate::text::shortened;

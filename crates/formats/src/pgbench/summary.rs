@@ -4,13 +4,13 @@ use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summaries {
-    pub runs: Vec<Summary>,
+    pub runs: Vec<PgbenchSummary>,
     pub not_understood: Vec<NotUnderstood>,
 }
 
 /// What was not printed is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct PgbenchSummary {
     pub version: Option<String>,
     /// `<builtin: TPC-B (sort of)>` and the like.
     pub script: Option<String>,
@@ -20,7 +20,7 @@ pub struct Summary {
     pub clients: Option<u64>,
     pub threads: Option<u64>,
     pub duration_s: Option<u64>,
-    /// See [`Summary::succeeded`].
+    /// See [`PgbenchSummary::succeeded`].
     pub processed: Option<u64>,
     /// Transactions planned in all.
     pub planned: Option<u64>,
@@ -72,7 +72,7 @@ struct Before {
 #[derive(Default)]
 struct Reader {
     found: Summaries,
-    run: Option<Summary>,
+    run: Option<PgbenchSummary>,
     before: Before,
     /// Within what is told of each script of several.
     in_script: bool,
@@ -96,7 +96,7 @@ impl Reader {
         let Some(why) = error.or_else(silent) else { return };
         match self.found.runs.last_mut() {
             Some(run) if has_summary => drop(run.aborted.get_or_insert(why)),
-            _ => self.found.runs.push(Summary { version, aborted: Some(why), ..Summary::default() }),
+            _ => self.found.runs.push(PgbenchSummary { version, aborted: Some(why), ..PgbenchSummary::default() }),
         }
     }
 
@@ -125,11 +125,11 @@ impl Reader {
         if let Some(script) = line.strip_prefix("transaction type:") {
             self.end();
             let before = std::mem::take(&mut self.before);
-            self.run = Some(Summary {
+            self.run = Some(PgbenchSummary {
                 version: before.version,
                 script: Some(script.trim().to_owned()),
                 aborted: before.error,
-                ..Summary::default()
+                ..PgbenchSummary::default()
             });
             return;
         }
@@ -234,7 +234,7 @@ fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     found
 }
 
-impl Summary {
+impl PgbenchSummary {
     /// Versions 9.6 and 10 count skipped ones among those processed, others do not. The versions are told apart by the
     /// latency limit line, which has no total up to version 10, and by the latency's sign.
     pub fn succeeded(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use model::{Direction, Measurement, Reading, Role, Value};
 
-use super::{Output, Pattern, Report, Run};
+use super::{Pattern, Report, SqlioOutput, SqlioRun};
 use crate::imported::UNTOLD;
 use crate::{Imported, ImportedResult, Tool};
 
@@ -30,7 +30,7 @@ pub fn little_latency_ms(report: &Report) -> Option<f64> {
 }
 
 /// Runs with the same parameters are repetitions.
-pub fn import(output: &Output, system: &str, source: &str) -> Imported {
+pub fn import(output: &SqlioOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec![
         "the machine and its disks",
         "whether the device or a cache answered",
@@ -52,7 +52,7 @@ pub fn import(output: &Output, system: &str, source: &str) -> Imported {
     imported
 }
 
-fn result(run: &Run, system: &str) -> ImportedResult {
+fn result(run: &SqlioRun, system: &str) -> ImportedResult {
     let report = &run.report;
     // A group is a benchmark, as in published tables; its depths are points.
     let group = group_name(report).unwrap_or_else(|| BENCHMARK.to_owned());

@@ -16,9 +16,11 @@ pub use batch::{BatchRun, Problem, Redirect, RedirectMode, Script, parse_script,
 pub use command::{Affinity, Command, CpuKind, Initiation, LatencyTimer, Pool, Spread, Timing, Utilisation};
 pub use import::{group_name, import, little_latency_ms};
 pub use options::parse_command;
-pub use output::{InitiationUs, LatencyCounts, LatencyMs, Measured, PoolLine, Report, SizeLine, SizeOrigin, Wording};
+pub use output::{
+    InitiationUs, LatencyCounts, LatencyMs, PoolLine, Report, SizeLine, SizeOrigin, SqlioMeasured, Wording,
+};
 pub use params::{ParamLine, parse_params};
-pub use read::{Ending, Output, Run, read};
+pub use read::{Ending, SqlioOutput, SqlioRun, read};
 
 /// Most threads.
 pub const MAX_THREADS: u32 = 256;

@@ -84,7 +84,7 @@ pub struct InitiationUs {
 
 /// What was counted in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Measured {
+pub struct SqlioMeasured {
     pub ios: u64,
     pub elapsed_ns: u64,
     pub latency: Option<LatencyCounts>,
@@ -140,7 +140,7 @@ impl LatencyCounts {
 
 impl Report {
     /// By SQLIO's rules: I/Os a second rounded, MiB a second truncated, latencies floored.
-    pub fn set_figures(&mut self, measured: &Measured) {
+    pub fn set_figures(&mut self, measured: &SqlioMeasured) {
         let elapsed_ns = u128::from(measured.elapsed_ns.max(1));
         // Doubled hundredths, for rounding.
         let doubled = u128::from(measured.ios) * 200 * 1_000_000_000;
@@ -372,7 +372,7 @@ mod tests {
             ("8142.30", 4, "31.80"),
         ] {
             let measured =
-                Measured { ios: Hundredths::parse(ios).unwrap().0, elapsed_ns: 100_000_000_000, latency: None };
+                SqlioMeasured { ios: Hundredths::parse(ios).unwrap().0, elapsed_ns: 100_000_000_000, latency: None };
             let mut report = Report { block_kb: Some(kb), ..Report::default() };
             report.set_figures(&measured);
             assert_eq!(report.mbs_per_s.unwrap().to_string(), mbs);
@@ -390,12 +390,12 @@ mod tests {
         assert_eq!(counts.histogram()[..2], [1, 1], "half a per cent is rounded up");
         assert_eq!(counts.histogram()[BUCKETS - 1], 99);
         let mut report = Report { block_kb: Some(8), ..Report::default() };
-        report.set_figures(&Measured { ios: 42_188, elapsed_ns: 100_000_000_000, latency: Some(counts) });
+        report.set_figures(&SqlioMeasured { ios: 42_188, elapsed_ns: 100_000_000_000, latency: Some(counts) });
         assert_eq!((report.ios_per_s, report.mbs_per_s), (Some(Hundredths(42_188)), Some(Hundredths(329))));
         let mut huge = Report { block_kb: Some(8), ..Report::default() };
-        huge.set_figures(&Measured { ios: 1_234_567, elapsed_ns: 1_000_000_000, latency: None });
+        huge.set_figures(&SqlioMeasured { ios: 1_234_567, elapsed_ns: 1_000_000_000, latency: None });
         assert!(huge.render(Wording::AsSqlio).contains("IOs/sec:1234567.00\nMBs/sec:  9645.05\n"));
-        Report::default().set_figures(&Measured { ios: u64::MAX, elapsed_ns: 0, latency: None });
+        Report::default().set_figures(&SqlioMeasured { ios: u64::MAX, elapsed_ns: 0, latency: None });
         assert_eq!(LatencyCounts::default().latency_ms(), LatencyMs::default());
     }
 }

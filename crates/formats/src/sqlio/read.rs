@@ -9,14 +9,14 @@ use super::{
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    pub runs: Vec<Run>,
+pub struct SqlioOutput {
+    pub runs: Vec<SqlioRun>,
     /// Neither of a run nor known noise.
     pub not_understood: Vec<NotUnderstood>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Run {
+pub struct SqlioRun {
     /// Line of its start, from 1.
     pub line: u64,
     pub label: Option<String>,
@@ -79,7 +79,7 @@ const UTILISATION: &[&str] = &[
 ];
 
 /// In any encoding of [`decode`]. Unrecognised lines are listed, never an error.
-pub fn read(bytes: &[u8]) -> Output {
+pub fn read(bytes: &[u8]) -> SqlioOutput {
     let mut reader = Reader::default();
     for (number, raw) in numbered(&decode(bytes)) {
         for line in break_html(raw) {
@@ -131,8 +131,8 @@ fn work_start(line: &str, at: usize) -> Option<usize> {
 
 #[derive(Default)]
 struct Reader {
-    output: Output,
-    run: Option<Run>,
+    output: SqlioOutput,
+    run: Option<SqlioRun>,
     label: Option<String>,
     command: Option<String>,
 }
@@ -177,7 +177,7 @@ impl Reader {
         if version.is_some() || begun || self.run.is_none() {
             self.end();
             let (label, command) = (self.label.clone(), self.command.take());
-            self.run = Some(Run { line: number, label, command, ..Run::default() });
+            self.run = Some(SqlioRun { line: number, label, command, ..SqlioRun::default() });
         }
         if let Some(run) = &mut self.run {
             run.report.version = version.or(run.report.version.take());
@@ -195,7 +195,7 @@ impl Reader {
         self.output.runs.extend(self.run.take());
     }
 
-    fn finish(mut self) -> Output {
+    fn finish(mut self) -> SqlioOutput {
         self.end();
         self.output
     }
@@ -228,7 +228,7 @@ impl Work {
     }
 }
 
-impl Run {
+impl SqlioRun {
     fn take(&mut self, line: &str) -> bool {
         self.take_head(line) || self.take_figure(line)
     }

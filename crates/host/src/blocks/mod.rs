@@ -35,7 +35,7 @@ use crate::error::HostError;
 
 /// How operations are carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum RingForm {
     /// The ring if available, else threads.
     #[default]
     Auto,
@@ -61,8 +61,8 @@ pub enum Polling {
 
 /// What a [`BlockRing`] is to be.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
-    pub form: Form,
+pub struct RingOptions {
+    pub form: RingForm,
     pub polling: Polling,
     /// Operations in flight.
     pub depth: u32,
@@ -75,10 +75,10 @@ pub struct Options {
     pub batch: u32,
 }
 
-impl Options {
+impl RingOptions {
     /// The best available form, without polling or batching.
-    pub fn new(depth: u32, block_bytes: u32) -> Options {
-        Options { form: Form::Auto, polling: Polling::Interrupts, depth, block_bytes, batch: 1 }
+    pub fn new(depth: u32, block_bytes: u32) -> RingOptions {
+        RingOptions { form: RingForm::Auto, polling: Polling::Interrupts, depth, block_bytes, batch: 1 }
     }
 }
 
@@ -150,13 +150,13 @@ impl std::fmt::Debug for BlockRing {
 type RingResult = Result<(Inner, Vec<String>), String>;
 
 #[cfg(target_os = "linux")]
-fn open_ring(options: &Options, files: &mut Vec<File>) -> RingResult {
+fn open_ring(options: &RingOptions, files: &mut Vec<File>) -> RingResult {
     let (ring, shortfalls) = Ring::new(options, files)?;
     Ok((Inner::Ring(Box::new(ring)), shortfalls))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_ring(_options: &Options, _files: &mut Vec<File>) -> RingResult {
+fn open_ring(_options: &RingOptions, _files: &mut Vec<File>) -> RingResult {
     Err("this operating system has none".to_owned())
 }
 
@@ -165,32 +165,32 @@ impl BlockRing {
     ///
     /// # Errors
     /// A ring was demanded by form or polling and is not available; or memory or threads for so many slots are not.
-    pub fn new(options: &Options, files: Vec<File>) -> Result<BlockRing, HostError> {
+    pub fn new(options: &RingOptions, files: Vec<File>) -> Result<BlockRing, HostError> {
         BlockRing::with_ring(options, files, open_ring)
     }
 
     fn with_ring(
-        options: &Options,
+        options: &RingOptions,
         mut files: Vec<File>,
-        open: impl Fn(&Options, &mut Vec<File>) -> RingResult,
+        open: impl Fn(&RingOptions, &mut Vec<File>) -> RingResult,
     ) -> Result<BlockRing, HostError> {
         let mut options = *options;
         options.depth = options.depth.max(1);
         let count = files.len() as u32;
-        let needs_ring = options.form == Form::Ring || options.polling != Polling::Interrupts;
+        let needs_ring = options.form == RingForm::Ring || options.polling != Polling::Interrupts;
         let ring = match options.form {
-            Form::Auto | Form::Ring => open(&options, &mut files),
-            Form::Blocking | Form::Null => Err("it was not asked for".to_owned()),
+            RingForm::Auto | RingForm::Ring => open(&options, &mut files),
+            RingForm::Blocking | RingForm::Null => Err("it was not asked for".to_owned()),
         };
         let (inner, shortfalls) = match ring {
             Ok(opened) => opened,
             Err(reason) if needs_ring => return Err(HostError::unavailable("use io_uring", reason)),
             Err(reason) => {
                 let slots = |cause: io::Error| HostError::unavailable("make the slots", cause.to_string());
-                let asked = options.form == Form::Auto;
+                let asked = options.form == RingForm::Auto;
                 let shortfalls = if asked { vec![format!("io_uring: {reason}")] } else { Vec::new() };
                 let inner = match options.form {
-                    Form::Null => Inner::Null(Null::new(&options).map_err(slots)?),
+                    RingForm::Null => Inner::Null(Null::new(&options).map_err(slots)?),
                     _ => Inner::Threads(Threads::new(&options, files).map_err(slots)?),
                 };
                 (inner, shortfalls)
@@ -227,7 +227,7 @@ impl BlockRing {
         self.busy.len() as u32
     }
 
-    /// By this thread. The threads of [`Form::Blocking`] enter the kernel once per operation; their waiting for each
+    /// By this thread. The threads of [`RingForm::Blocking`] enter the kernel once per operation; their waiting for each
     /// other is not counted.
     pub fn kernel_entries(&self) -> u64 {
         match &self.inner {
@@ -275,7 +275,7 @@ impl BlockRing {
     }
 
     /// Queues an operation, submitted by the next [`BlockRing::flush`] or [`BlockRing::reap`], or earlier by
-    /// [`Options::batch`].
+    /// [`RingOptions::batch`].
     ///
     /// # Errors
     /// The slot, file or size does not fit this ring; or the kernel refuses earlier requests, and the ring is broken.

@@ -1,7 +1,7 @@
 use std::io;
 
 use super::memory::Arena;
-use super::{BlockDone, BlockOp, Options};
+use super::{BlockDone, BlockOp, RingOptions};
 
 pub(super) struct Null {
     arena: Arena,
@@ -9,7 +9,7 @@ pub(super) struct Null {
 }
 
 impl Null {
-    pub(super) fn new(options: &Options) -> io::Result<Null> {
+    pub(super) fn new(options: &RingOptions) -> io::Result<Null> {
         let depth = options.depth as usize;
         let arena = Arena::new(depth, options.block_bytes as usize)?;
         Ok(Null { arena, done: Vec::with_capacity(depth) })

@@ -9,7 +9,7 @@ use io_uring::{IoUring, opcode, squeue};
 use rustix::io::Errno;
 
 use super::memory::Arena;
-use super::{BlockDone, BlockOp, Options, Polling, SubmitError};
+use super::{BlockDone, BlockOp, Polling, RingOptions, SubmitError};
 use crate::clock;
 use crate::system::text::size;
 use crate::system::uring::{self, MOST_COMPLETIONS, Mode, Wait, reason};
@@ -56,7 +56,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// Leaves the files in place on failure; also returns what it lacks.
-    pub(super) fn new(options: &Options, files: &mut Vec<File>) -> Result<(Ring, Vec<String>), String> {
+    pub(super) fn new(options: &RingOptions, files: &mut Vec<File>) -> Result<(Ring, Vec<String>), String> {
         let depth = options.depth as usize;
         if depth > MOST_ENTRIES {
             return Err(format!("it has room for {MOST_ENTRIES} operations at most"));

@@ -17,9 +17,9 @@ fn file_in(scratch: &Scratch, bytes: &[u8]) -> File {
 }
 
 fn rings(depth: u32, block_bytes: u32, file: &File) -> Vec<BlockRing> {
-    [Form::Auto, Form::Blocking]
+    [RingForm::Auto, RingForm::Blocking]
         .map(|form| {
-            let options = Options { form, ..Options::new(depth, block_bytes) };
+            let options = RingOptions { form, ..RingOptions::new(depth, block_bytes) };
             BlockRing::new(&options, vec![file.try_clone().unwrap()]).unwrap()
         })
         .into()
@@ -112,7 +112,7 @@ fn a_wrong_submission_is_refused_and_does_nothing() {
 
 #[test]
 fn the_null_form_does_nothing_at_once() {
-    let options = Options { form: Form::Null, ..Options::new(3, 512) };
+    let options = RingOptions { form: RingForm::Null, ..RingOptions::new(3, 512) };
     let mut ring = BlockRing::new(&options, vec![File::open(std::env::current_exe().unwrap()).unwrap()]).unwrap();
     for slot in 0..3 {
         ring.submit(slot, 0, BlockOp::Write { offset: 0, bytes: 512 }).unwrap();
@@ -128,18 +128,18 @@ fn the_null_form_does_nothing_at_once() {
 fn a_kernel_without_a_ring_is_told_and_done_without() {
     let scratch = Scratch::new("blocks", None).unwrap();
     let file = file_in(&scratch, &[7; 8192]);
-    let forbidden = |_: &Options, _: &mut Vec<File>| -> RingResult { Err("forbidden here".to_owned()) };
-    let open = |options: &Options| BlockRing::with_ring(options, vec![file.try_clone().unwrap()], forbidden);
-    let ring = open(&Options::new(4, 4096)).unwrap();
+    let forbidden = |_: &RingOptions, _: &mut Vec<File>| -> RingResult { Err("forbidden here".to_owned()) };
+    let open = |options: &RingOptions| BlockRing::with_ring(options, vec![file.try_clone().unwrap()], forbidden);
+    let ring = open(&RingOptions::new(4, 4096)).unwrap();
     assert_eq!(ring.kind(), "blocking calls on 4 threads");
     assert_eq!(ring.shortfalls(), ["io_uring: forbidden here"]);
-    let alone = open(&Options::new(1, 4096)).unwrap();
+    let alone = open(&RingOptions::new(1, 4096)).unwrap();
     assert_eq!(alone.kind(), "blocking calls");
-    let by_name = Options { form: Form::Ring, ..Options::new(4, 4096) };
+    let by_name = RingOptions { form: RingForm::Ring, ..RingOptions::new(4, 4096) };
     assert!(open(&by_name).unwrap_err().to_string().contains("io_uring: forbidden here"));
-    let polling = Options { polling: Polling::Device, ..Options::new(4, 4096) };
+    let polling = RingOptions { polling: Polling::Device, ..RingOptions::new(4, 4096) };
     assert!(open(&polling).is_err(), "polling without a ring is nothing");
-    let blocking = Options { form: Form::Blocking, ..Options::new(4, 4096) };
+    let blocking = RingOptions { form: RingForm::Blocking, ..RingOptions::new(4, 4096) };
     assert_eq!(open(&blocking).unwrap().shortfalls(), [""; 0], "it was asked for");
 }
 
@@ -147,7 +147,7 @@ fn a_kernel_without_a_ring_is_told_and_done_without() {
 #[test]
 fn the_ring_takes_all_it_can_get() {
     let file = File::open(std::env::current_exe().unwrap()).unwrap();
-    let ring = match BlockRing::new(&Options { form: Form::Ring, ..Options::new(8, 4096) }, vec![file]) {
+    let ring = match BlockRing::new(&RingOptions { form: RingForm::Ring, ..RingOptions::new(8, 4096) }, vec![file]) {
         Ok(ring) => ring,
         Err(error) => {
             println!("skipped: {error}");
@@ -177,7 +177,7 @@ fn memory_that_may_not_be_locked_is_read_into_all_the_same() {
         set_capabilities(None, sets).unwrap();
         let file = File::open(std::env::current_exe().unwrap()).unwrap();
         let block_bytes = (limit / 4 + (1 << 20)) as u32;
-        let mut ring = BlockRing::new(&Options::new(8, block_bytes), vec![file]).unwrap();
+        let mut ring = BlockRing::new(&RingOptions::new(8, block_bytes), vec![file]).unwrap();
         if !ring.kind().starts_with("io_uring") {
             println!("skipped: {:?}", ring.shortfalls());
             return;
@@ -197,7 +197,7 @@ fn memory_that_may_not_be_locked_is_read_into_all_the_same() {
 fn a_kernel_thread_can_do_the_work() {
     let scratch = Scratch::new("blocks", None).unwrap();
     let file = file_in(&scratch, &[7; 8192]);
-    let options = Options { polling: Polling::KernelThread, ..Options::new(2, 4096) };
+    let options = RingOptions { polling: Polling::KernelThread, ..RingOptions::new(2, 4096) };
     let mut ring = match BlockRing::new(&options, vec![file]) {
         Ok(ring) => ring,
         Err(error) => {
@@ -253,11 +253,11 @@ fn where_the_ring_is_forbidden_threads_do_the_work_and_the_reason_is_told() {
         forbid_ring();
         let scratch = Scratch::new("blocks", None).unwrap();
         let file = file_in(&scratch, &[5; 8192]);
-        let mut ring = BlockRing::new(&Options::new(2, 4096), vec![file.try_clone().unwrap()]).unwrap();
+        let mut ring = BlockRing::new(&RingOptions::new(2, 4096), vec![file.try_clone().unwrap()]).unwrap();
         ring.submit(0, 0, BlockOp::Read { offset: 4096, bytes: 4096 }).unwrap();
         assert_eq!(reap_all(&mut ring, 1), [BlockDone { slot: 0, result: Ok(4096) }]);
         assert_eq!(ring.buffer(0).unwrap(), [5; 4096]);
-        let asked = Options { form: Form::Ring, ..Options::new(2, 4096) };
+        let asked = RingOptions { form: RingForm::Ring, ..RingOptions::new(2, 4096) };
         let refused = BlockRing::new(&asked, vec![file]).unwrap_err().to_string();
         (ring.kind().to_owned(), ring.shortfalls().to_vec(), refused)
     });

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::memory::Arena;
-use super::{BlockDone, BlockOp, Options};
+use super::{BlockDone, BlockOp, RingOptions};
 use crate::clock;
 
 /// More measure the scheduler, not the disk.
@@ -53,7 +53,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    pub(super) fn new(options: &Options, files: Vec<File>) -> io::Result<Threads> {
+    pub(super) fn new(options: &RingOptions, files: Vec<File>) -> io::Result<Threads> {
         let depth = options.depth;
         if depth > MOST_THREADS {
             let words = format!("{depth} operations at once would need as many threads; {MOST_THREADS} are the limit");

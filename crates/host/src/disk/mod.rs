@@ -27,7 +27,7 @@ pub use evict::{evict, evict_tree};
 pub use flushes::{Flushes, flush_eater, flushes_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
-pub use reached::{Asked, LayerCounters, LayerTraffic, Reached, Share};
+pub use reached::{Asked, LayerCounters, LayerTraffic, Reached, ReachedShare};
 pub use temperature::{Temperature, temperatures};
 
 use crate::error::HostError;

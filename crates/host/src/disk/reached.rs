@@ -24,7 +24,7 @@ pub struct Asked {
 
 /// Of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Share {
+pub enum ReachedShare {
     NothingAsked,
     /// Practically all, or more: from reading ahead, journals, mirrors, and others' use.
     Reached(f64),
@@ -35,23 +35,23 @@ pub enum Share {
 /// Below this a cache has answered for a relevant part.
 const PRACTICALLY_ALL: f64 = 0.95;
 
-impl Share {
-    fn of(asked_bytes: u64, device_bytes: u64) -> Share {
+impl ReachedShare {
+    fn of(asked_bytes: u64, device_bytes: u64) -> ReachedShare {
         if asked_bytes == 0 {
-            return Share::NothingAsked;
+            return ReachedShare::NothingAsked;
         }
         let share = device_bytes as f64 / asked_bytes as f64;
-        if share >= PRACTICALLY_ALL { Share::Reached(share) } else { Share::Cached(share) }
+        if share >= PRACTICALLY_ALL { ReachedShare::Reached(share) } else { ReachedShare::Cached(share) }
     }
 
     pub fn value(self) -> Option<f64> {
         match self {
-            Share::NothingAsked => None,
-            Share::Reached(share) | Share::Cached(share) => Some(share),
+            ReachedShare::NothingAsked => None,
+            ReachedShare::Reached(share) | ReachedShare::Cached(share) => Some(share),
         }
     }
 
-    fn least(self, other: Share) -> Share {
+    fn least(self, other: ReachedShare) -> ReachedShare {
         match (self.value(), other.value()) {
             (Some(one), Some(two)) if two < one => other,
             (None, _) => other,
@@ -63,9 +63,9 @@ impl Share {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reached {
     /// Of the bytes read: the smallest share of any depth of devices.
-    pub read: Share,
+    pub read: ReachedShare,
     /// Of the bytes written, likewise. Buffered writes reach devices late: sync before the second reading.
-    pub written: Share,
+    pub written: ReachedShare,
     pub layers: Vec<LayerTraffic>,
 }
 
@@ -86,12 +86,12 @@ impl LayerCounters {
             Some(LayerTraffic { layer: layer.clone(), did: now.since(then) })
         };
         let layers: Vec<LayerTraffic> = self.layers.iter().filter_map(traffic).collect();
-        let mut reached = Reached { read: Share::NothingAsked, written: Share::NothingAsked, layers };
+        let mut reached = Reached { read: ReachedShare::NothingAsked, written: ReachedShare::NothingAsked, layers };
         let deepest = reached.layers.iter().map(|traffic| traffic.layer.depth).max().unwrap_or(0);
         for depth in 0..=deepest {
             let here = || reached.layers.iter().filter(|traffic| traffic.layer.depth == depth);
-            let read = Share::of(asked.read_bytes, here().map(|traffic| traffic.did.read_bytes).sum());
-            let written = Share::of(asked.written_bytes, here().map(|traffic| traffic.did.written_bytes).sum());
+            let read = ReachedShare::of(asked.read_bytes, here().map(|traffic| traffic.did.read_bytes).sum());
+            let written = ReachedShare::of(asked.written_bytes, here().map(|traffic| traffic.did.written_bytes).sum());
             (reached.read, reached.written) = (reached.read.least(read), reached.written.least(written));
         }
         reached
@@ -127,17 +127,17 @@ mod tests {
         let after = reading(&[("md0", 0, 1100, 1000), ("sda", 1, 550, 1007), ("sdb", 1, 500, 1007)]);
         let reached = after.since(&before, Asked { read_bytes: 1000, written_bytes: 1000 });
         // Both halves of the stripe together.
-        assert_eq!(reached.read, Share::Reached(0.95));
-        assert_eq!(reached.written, Share::Reached(1.0));
+        assert_eq!(reached.read, ReachedShare::Reached(0.95));
+        assert_eq!(reached.written, ReachedShare::Reached(1.0));
         assert_eq!(reached.layers[2].did.read_bytes, 450);
         let reached = after.since(&before, Asked { read_bytes: 2000, written_bytes: 0 });
-        assert_eq!((reached.read, reached.written), (Share::Cached(0.475), Share::NothingAsked));
+        assert_eq!((reached.read, reached.written), (ReachedShare::Cached(0.475), ReachedShare::NothingAsked));
     }
 
     #[test]
     fn without_devices_nothing_reached_them() {
         let none = reading(&[]);
         let reached = none.since(&none, Asked { read_bytes: 10, written_bytes: 0 });
-        assert_eq!(reached.read, Share::Cached(0.0));
+        assert_eq!(reached.read, ReachedShare::Cached(0.0));
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fragment::filler_of;
 use super::marker::{Marker, MarkerState};
 use super::plain;
-use crate::blocks::{Access, BlockDone, BlockFile, BlockOp, BlockRing, Cache, Content, OpenError, Options};
+use crate::blocks::{Access, BlockDone, BlockFile, BlockOp, BlockRing, Cache, Content, OpenError, RingOptions};
 use crate::disk;
 use crate::error::HostError;
 use crate::system::text::size;
@@ -115,7 +115,7 @@ fn fill(
         Err(OpenError::Host(error)) => return Err(error),
     };
     let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
-    let mut ring = BlockRing::new(&Options::new(DEPTH, CHUNK_BYTES), vec![handle])?;
+    let mut ring = BlockRing::new(&RingOptions::new(DEPTH, CHUNK_BYTES), vec![handle])?;
     write_all(&mut ring, size_bytes, &opened, progress).map_err(|cause| no_space(path, size_bytes, cause))?;
     drop(ring);
     // Whole pages were written.
@@ -126,7 +126,7 @@ fn fill(
 pub(super) fn fill_device(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), HostError> {
     let opened = BlockFile::open(path, Access::ReadWrite, Cache::Hardware).map_err(plain)?;
     let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
-    let mut ring = BlockRing::new(&Options::new(DEPTH, CHUNK_BYTES), vec![handle])?;
+    let mut ring = BlockRing::new(&RingOptions::new(DEPTH, CHUNK_BYTES), vec![handle])?;
     write_all(&mut ring, size_bytes, &opened, progress).map_err(HostError::at("write", path))?;
     drop(ring);
     opened.file.sync_all().map_err(HostError::at("sync", path))

@@ -65,7 +65,7 @@ pub enum Flaw {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum TargetVerdict {
     Sound(Sound),
     /// With the reason.
     Refused(Flaw),
@@ -76,15 +76,15 @@ pub enum Verdict {
 /// Dirty pages are written first, since they have no place on the disk yet. The sample bypasses the page cache, or is
 /// dropped from it. On a device, and where the filesystem tells no extents, a never-written block shows only in the
 /// sample, as zeros.
-pub fn verify(path: &Path, span_bytes: u64) -> Result<Verdict, HostError> {
+pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> {
     let data = std::fs::metadata(path).map_err(HostError::at("look at", path))?;
     let opened = open(path)?;
     if !data.is_file() && opened.size_bytes == 0 {
-        return Ok(Verdict::Refused(Flaw::NoFile));
+        return Ok(TargetVerdict::Refused(Flaw::NoFile));
     }
     let size_bytes = opened.size_bytes;
     if size_bytes < span_bytes || size_bytes == 0 {
-        return Ok(Verdict::Refused(Flaw::TooSmall { size_bytes, span_bytes }));
+        return Ok(TargetVerdict::Refused(Flaw::TooSmall { size_bytes, span_bytes }));
     }
     let mut unseen = Vec::new();
     let mut extents = Err("a device has none".to_owned());
@@ -92,16 +92,16 @@ pub fn verify(path: &Path, span_bytes: u64) -> Result<Verdict, HostError> {
         opened.file.sync_all().map_err(HostError::at("sync", path))?;
         let allocation = allocation_of(&opened.file, size_bytes);
         if let Some(flaw) = allocation.flaw {
-            return Ok(Verdict::Refused(flaw));
+            return Ok(TargetVerdict::Refused(flaw));
         }
         unseen.extend(allocation.unseen);
         extents = allocation.extents;
     }
     let saving = sample::saving(&opened, span_bytes.min(size_bytes)).map_err(HostError::at("read", path))?;
     if saving >= MOST_SAVING {
-        return Ok(Verdict::Refused(Flaw::Compressible { saving }));
+        return Ok(TargetVerdict::Refused(Flaw::Compressible { saving }));
     }
-    Ok(Verdict::Sound(Sound { size_bytes, extents, saving, unseen }))
+    Ok(TargetVerdict::Sound(Sound { size_bytes, extents, saving, unseen }))
 }
 
 /// With direct I/O where possible.

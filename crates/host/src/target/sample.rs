@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 
-use crate::blocks::{BlockDone, BlockFile, BlockOp, BlockRing, Form, Options, split_mix};
+use crate::blocks::{BlockDone, BlockFile, BlockOp, BlockRing, RingForm, RingOptions, split_mix};
 
 /// What a filesystem compresses at once.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
@@ -18,7 +18,7 @@ const LEVEL: u8 = 1;
 /// From 0 to 1.
 pub(super) fn saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
     let file = opened.file.try_clone()?;
-    let options = Options { form: Form::Blocking, ..Options::new(1, PIECE_BYTES as u32) };
+    let options = RingOptions { form: RingForm::Blocking, ..RingOptions::new(1, PIECE_BYTES as u32) };
     let mut ring = BlockRing::new(&options, vec![file]).map_err(io::Error::other)?;
     let mut done: Vec<BlockDone> = Vec::with_capacity(1);
     let mut seen = HashSet::new();

@@ -31,8 +31,8 @@ fn on_disk() -> Option<Scratch> {
 
 fn flaw(path: &Path, span_bytes: u64) -> Flaw {
     match verify(path, span_bytes).unwrap() {
-        Verdict::Refused(flaw) => flaw,
-        Verdict::Sound(sound) => panic!("{sound:?}"),
+        TargetVerdict::Refused(flaw) => flaw,
+        TargetVerdict::Sound(sound) => panic!("{sound:?}"),
     }
 }
 
@@ -50,7 +50,9 @@ fn what_is_made_is_sound() {
     .unwrap();
     assert!(told.is_sorted() && *told.last().unwrap() >= size_bytes, "{told:?}");
     assert_eq!(std::fs::metadata(&path).unwrap().len(), size_bytes);
-    let Verdict::Sound(sound) = verify(&path, size_bytes).unwrap() else { panic!("{:?}", verify(&path, size_bytes)) };
+    let TargetVerdict::Sound(sound) = verify(&path, size_bytes).unwrap() else {
+        panic!("{:?}", verify(&path, size_bytes))
+    };
     assert_eq!(sound.size_bytes, size_bytes);
     assert!(sound.saving < 0.001, "{sound:?}");
     assert_eq!(Marker::of(&path).unwrap().state, MarkerState::Made);
@@ -70,7 +72,7 @@ fn a_sound_file_shows_its_extents() {
     let Some(scratch) = on_disk() else { return };
     let path = scratch.path().join("target");
     make(&path, 4 * MIB, &mut go_on).unwrap();
-    let Verdict::Sound(sound) = verify(&path, 4 * MIB).unwrap() else { panic!() };
+    let TargetVerdict::Sound(sound) = verify(&path, 4 * MIB).unwrap() else { panic!() };
     assert!(sound.extents.as_ref().unwrap().count >= 1 && sound.unseen.is_empty(), "{sound:?}");
 }
 
@@ -205,6 +207,6 @@ fn zeros_and_text_are_refused() {
 #[test]
 fn what_is_no_file_is_refused() {
     #[cfg(unix)]
-    assert!(verify(Path::new("/dev/null"), 1).is_ok_and(|verdict| verdict == Verdict::Refused(Flaw::NoFile)));
+    assert!(verify(Path::new("/dev/null"), 1).is_ok_and(|verdict| verdict == TargetVerdict::Refused(Flaw::NoFile)));
     assert!(verify(Path::new("/no/such/file"), 1).unwrap_err().to_string().contains("/no/such/file"));
 }

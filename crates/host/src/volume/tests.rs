@@ -9,8 +9,8 @@ use std::ops::ControlFlow;
 use super::loops::{LoopDevice, Sectors};
 use super::*;
 use crate::blocks::{Access, BlockFile, Cache, OpenError};
-use crate::disk::{Asked, LayerCounters, LayerKind, Share, layers_of};
-use crate::target::{RawDevice, Verdict, verify};
+use crate::disk::{Asked, LayerCounters, LayerKind, ReachedShare, layers_of};
+use crate::target::{RawDevice, TargetVerdict, verify};
 
 const MIB: u64 = 1 << 20;
 
@@ -156,13 +156,13 @@ fn fresh_and_fragmented_files_differ_in_their_pieces() {
         let Some(volume) = made(&spec) else { continue };
         let fresh = volume.path().join("fresh");
         target::make(&fresh, 16 * MIB, &mut go_on).unwrap();
-        let Verdict::Sound(sound) = verify(&fresh, 16 * MIB).unwrap() else { panic!("{fs:?}") };
+        let TargetVerdict::Sound(sound) = verify(&fresh, 16 * MIB).unwrap() else { panic!("{fs:?}") };
         assert!(sound.extents.as_ref().unwrap().count <= 4, "{fs:?}: {sound:?}");
         let pieces = volume.path().join("pieces");
         let extents = target::make_fragmented(&pieces, 16 * MIB, 65536, &mut go_on).unwrap();
         // 16 MiB in pieces of 64 KiB are 256, a few of which were merged.
         assert!((200..=256).contains(&extents.count), "{fs:?} {cluster_bytes}: {extents:?}");
-        assert!(matches!(verify(&pieces, 16 * MIB).unwrap(), Verdict::Sound(_)));
+        assert!(matches!(verify(&pieces, 16 * MIB).unwrap(), TargetVerdict::Sound(_)));
         let left = std::fs::read_dir(volume.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert!(left.into_iter().all(|name| !name.to_string_lossy().contains("filler")));
         assert!(target::make_fragmented(&pieces, MIB, 1000, &mut go_on).is_err());
@@ -230,7 +230,8 @@ fn the_devices_under_a_volume_are_followed_and_counted() {
     let read = |cache| {
         let opened = BlockFile::open(&path, Access::Read, cache).unwrap();
         let before = LayerCounters::read(upper).unwrap();
-        let mut ring = crate::blocks::BlockRing::new(&crate::blocks::Options::new(1, MIB as u32), vec![opened.file]);
+        let mut ring =
+            crate::blocks::BlockRing::new(&crate::blocks::RingOptions::new(1, MIB as u32), vec![opened.file]);
         let ring = ring.as_mut().unwrap();
         let mut done = Vec::new();
         for chunk in 0..16 {
@@ -243,11 +244,11 @@ fn the_devices_under_a_volume_are_followed_and_counted() {
         LayerCounters::read(upper).unwrap().since(&before, asked)
     };
     let direct = read(Cache::Hardware);
-    assert!(matches!(direct.read, Share::Reached(share) if share < 1.2), "{direct:?}");
-    assert_eq!(direct.written, Share::NothingAsked);
+    assert!(matches!(direct.read, ReachedShare::Reached(share) if share < 1.2), "{direct:?}");
+    assert_eq!(direct.written, ReachedShare::NothingAsked);
     read(Cache::All);
     let cached = read(Cache::All);
-    assert!(matches!(cached.read, Share::Cached(share) if share < 0.1), "{cached:?}");
+    assert!(matches!(cached.read, ReachedShare::Cached(share) if share < 0.1), "{cached:?}");
 }
 
 #[test]
@@ -269,13 +270,13 @@ fn a_disk_of_large_sectors_takes_no_small_blocks() {
     assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("1024")), "{refused}");
     opened.demand(8192, 0).unwrap();
     // The kernel agrees, so nothing was rounded.
-    let options = crate::blocks::Options::new(1, 8192);
+    let options = crate::blocks::RingOptions::new(1, 8192);
     let mut ring = crate::blocks::BlockRing::new(&options, vec![opened.file]).unwrap();
     let mut done = Vec::new();
     ring.submit(0, 0, crate::blocks::BlockOp::Read { offset: 0, bytes: 1024 }).unwrap();
     ring.reap(u64::MAX, &mut done).unwrap();
     assert_eq!(done[0].result, Err(rustix::io::Errno::INVAL.raw_os_error()));
-    assert!(matches!(verify(device.path(), 8 * MIB).unwrap(), Verdict::Sound(_)));
+    assert!(matches!(verify(device.path(), 8 * MIB).unwrap(), TargetVerdict::Sound(_)));
     drop(ring);
     raw_devices_are_taken_once(&device);
 }

@@ -9,7 +9,7 @@ use host::blocks::Access;
 use host::claim::Claim;
 use host::disk::{Layer, LayerCounters};
 use host::scratch::Scratch;
-use host::target::{Flaw, Marker, MarkerState, Sound, Verdict};
+use host::target::{Flaw, Marker, MarkerState, Sound, TargetVerdict};
 
 use super::failed;
 use super::place::DiskPlace;
@@ -326,8 +326,8 @@ fn refuse_foreign(file: &DataFile, path: &Path, whose: Whose, making: &Making<'_
 fn verified(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
     let tried = format!("measure on {}", path.display());
     match host::target::verify(path, reach_bytes).map_err(|error| failed(&tried, error))? {
-        Verdict::Sound(sound) => Ok(sound),
-        Verdict::Refused(flaw) => {
+        TargetVerdict::Sound(sound) => Ok(sound),
+        TargetVerdict::Refused(flaw) => {
             let hint = "let étalon make the file: name a folder, or a file that is not there";
             Err(Failure::new(FailureKind::Verification, tried, flaw).hint(hint))
         }

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::HostError;
-use host::blocks::{Form, Options as RingOptions};
+use host::blocks::{RingForm, RingOptions};
 use host::scratch::Scratch;
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, SystemPlan};
@@ -133,7 +133,7 @@ impl DiskSystem {
         host::blocks::BlockRing::new(&options, files).map_err(|error| {
             let failure = Failure::new(FailureKind::Unsupported, "read and write blocks", error);
             match form {
-                Form::Ring => failure.hint(
+                RingForm::Ring => failure.hint(
                     "io_uring may be forbidden (/proc/sys/kernel/io_uring_disabled, a container's profile): without \
                      `--reactor ring` étalon takes threads that block, and says so",
                 ),

@@ -1,6 +1,6 @@
 //! How operations run, by the system's settings and the command line.
 
-use host::blocks::{Form, Polling};
+use host::blocks::{Polling, RingForm};
 use host::reactor::Choice;
 use model::Value;
 
@@ -9,15 +9,15 @@ use load::error::{Failure, FailureKind};
 
 /// Of a system of blocks.
 const NAMES: [&str; 3] = ["io", "polling", "batch"];
-const FORMS: [(&str, Form); 4] =
-    [("auto", Form::Auto), ("ring", Form::Ring), ("blocking", Form::Blocking), ("null", Form::Null)];
+const FORMS: [(&str, RingForm); 4] =
+    [("auto", RingForm::Auto), ("ring", RingForm::Ring), ("blocking", RingForm::Blocking), ("null", RingForm::Null)];
 const POLLINGS: [(&str, Polling); 3] =
     [("interrupts", Polling::Interrupts), ("device", Polling::Device), ("kernel-thread", Polling::KernelThread)];
 
 /// How operations run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DiskSettings {
-    pub(super) form: Form,
+    pub(super) form: RingForm,
     pub(super) polling: Polling,
     pub(super) batch: u32,
 }
@@ -25,9 +25,9 @@ pub(super) struct DiskSettings {
 impl DiskSettings {
     pub(super) fn of(request: &OpenRequest) -> Result<DiskSettings, Failure> {
         let form = match request.reactor {
-            Choice::Auto => Form::Auto,
-            Choice::Ring => Form::Ring,
-            Choice::Poller => Form::Blocking,
+            Choice::Auto => RingForm::Auto,
+            Choice::Ring => RingForm::Ring,
+            Choice::Poller => RingForm::Blocking,
         };
         let mut settings = DiskSettings { form, polling: Polling::Interrupts, batch: 1 };
         for (name, value) in &request.system.settings {
