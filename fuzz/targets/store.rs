@@ -85,7 +85,7 @@ fn report(store: &Store, evidence: &Evidence) {
     let set = report::compare(evidence, &Options { metrics, ..Options::default() });
     if let Ok(set) = &set {
         let _ = report::text::render(set, &Default::default());
-        let _ = (report::markdown::render(set), report::json::document(evidence, set));
+        let _ = (report::markdown::render(evidence, set), report::json::document(evidence, set));
         let _ = report::gate::render(&report::gate::gate(set, &GateRules::default()), Default::default());
         let _ = report::html::render(evidence, set, store);
     }

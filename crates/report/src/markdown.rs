@@ -1,14 +1,17 @@
 //! The tables as Markdown, for merge requests and notes.
 
 use crate::comparison::{Comparison, ComparisonSet, Side};
+use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script, half, percent};
 use crate::text::clean;
+use crate::views;
 use crate::words::{
     RowNotes, absent_of, arrow, change, design, exploring, metric_name, primary_family, row_unit, table_title,
     verdict_words,
 };
 
-pub fn render(set: &ComparisonSet) -> String {
+/// The comparisons, and what families tell beside them.
+pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
     let mut out = String::new();
     for note in &set.notes {
         out.push_str(&format!("> {}.\n\n", escape(&note.text)));
@@ -41,7 +44,7 @@ pub fn render(set: &ComparisonSet) -> String {
             out.push_str(&format!("{listed}\n"));
         }
     }
-    out
+    out + &views::markdown::render(&views::all(evidence, set))
 }
 
 fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {

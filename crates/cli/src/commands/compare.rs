@@ -21,7 +21,7 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
     options.a.clone_from(&args.a);
     options.b.clone_from(&args.b);
     if args.markdown {
-        printer.out(&report::markdown::render(&set_of(&evidence, &options)?));
+        printer.out(&report::markdown::render(&evidence, &set_of(&evidence, &options)?));
     } else {
         let runs = if args.runs { Runs::Listed } else { Runs::Hidden };
         print_set(&evidence, &options, runs, printer)?;

@@ -1,8 +1,9 @@
 //! What a family tells, before anybody lays it out: tables, curves, bars and series of numbers with their units. Text,
-//! HTML and JSON render each kind once; Markdown has the comparisons alone.
+//! Markdown, HTML and JSON render each kind once.
 
 pub mod curves;
 pub mod hosts;
+pub mod markdown;
 pub mod text;
 
 pub use curves::{Curve, CurveDot, CurveLine};
@@ -98,6 +99,13 @@ pub struct Table {
     /// Where and how it is printed.
     #[serde(skip)]
     pub look: Look,
+}
+
+impl Table {
+    /// And in Markdown.
+    fn is_on_terminal(&self) -> bool {
+        !matches!(self.look, Look::Page | Look::GroupedPage)
+    }
 }
 
 /// Where and how a table is printed.

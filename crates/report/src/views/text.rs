@@ -10,9 +10,7 @@ use crate::text::{Grid, GridCell, GridLine, Style, clean, clipped, wrapped};
 pub fn render(views: &[View], width: usize) -> String {
     let mut out = String::new();
     let mut case = None;
-    for table in
-        views.iter().filter_map(View::table).filter(|table| !matches!(table.look, Look::Page | Look::GroupedPage))
-    {
+    for table in views.iter().filter_map(View::table).filter(|table| table.is_on_terminal()) {
         let is_under = table.look == Look::Under;
         if case.replace(&table.case) != Some(&table.case) && !table.case.is_empty() {
             let (gap, mark) = (if out.is_empty() { "" } else { "\n" }, if is_under { "" } else { "# " });

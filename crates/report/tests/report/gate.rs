@@ -161,8 +161,7 @@ fn every_form_escapes_its_names() {
     assert!(junit.contains("new &lt;&amp;&quot;|") && junit.contains("failures=\"3\""), "{junit}");
     let markdown = render(&outcome, Format::Markdown);
     assert!(markdown.contains("new &lt;&amp;\"\\|"), "{markdown}");
-    assert!(
-        report::markdown::render(&compare(&built(|_| 800.0, 0.004, 8).evidence, &Options::default()).unwrap())
-            .contains("### select-update: new &lt;&amp;\"\\| against old")
-    );
+    let made = built(|_| 800.0, 0.004, 8);
+    let markdown = report::markdown::render(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
+    assert!(markdown.contains("### select-update: new &lt;&amp;\"\\| against old"), "{markdown}");
 }

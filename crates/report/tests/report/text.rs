@@ -70,7 +70,7 @@ fn a_run_that_was_not_counted_says_so_and_keeps_its_verdict() {
     };
     assert_eq!(verdicts(&set), verdicts(&plain));
     let said = ": connections were made anew";
-    for form in [render(&set, &at(120)), report::markdown::render(&set)] {
+    for form in [render(&set, &at(120)), report::markdown::render(&made.evidence, &set)] {
         assert!(form.contains("not counted at the server in 1 of 10 runs of ") && form.contains(said), "{form}");
     }
 }
@@ -116,7 +116,7 @@ fn notes_stand_above() {
     // The case has the words; their evidence is below the table in every form.
     assert!(text.contains("\n(1) unequal durability: A is durable, B is delayed\n"), "{text}");
     assert!(text.lines().any(|line| line.trim_end().ends_with("no verdict (1)")), "{text}");
-    let markdown = report::markdown::render(&compare(&made.evidence, &Options::default()).unwrap());
+    let markdown = report::markdown::render(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
     assert!(markdown.contains("| no verdict: unequal durability <sup>(1)</sup> |"), "{markdown}");
     assert!(markdown.contains("\n1. unequal durability: A is durable, B is delayed\n"), "{markdown}");
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();

@@ -68,7 +68,7 @@ fn every_output_says_how_far_it_is_and_what_runs_the_rest() {
         row["ratio"].as_f64().unwrap() > 1.3 && row["rounds"] == 6 && row["no_verdict"] == "6 of 10 rounds have run"
     );
     assert!(document["notes"].as_array().unwrap().iter().any(|note| note["kind"] == "unfinished"), "{document}");
-    assert!(report::markdown::render(&set).contains("etalon resume STORE"));
+    assert!(report::markdown::render(&made.evidence, &set).contains("etalon resume STORE"));
     assert!(report::barrel::footnote(&made.evidence).ends_with("`etalon resume STORE` runs the rest\n"));
     made.evidence.cases.iter_mut().for_each(|case| case.workload = "backup".to_owned());
     let text = report::backup::FAMILY.render(&made.evidence, None, 200).unwrap();

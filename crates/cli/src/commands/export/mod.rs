@@ -21,7 +21,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     let text = match args.format {
         ExportFormat::Csv => formats::tidy::write(&tidy::table(&evidence)),
         ExportFormat::Json => json(&evidence, &options)?,
-        ExportFormat::Markdown => report::markdown::render(&set_of(&evidence, &options)?),
+        ExportFormat::Markdown => report::markdown::render(&evidence, &set_of(&evidence, &options)?),
         ExportFormat::Pgbench => report::pgbench::render(&evidence),
         ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Runs::Together),
         ExportFormat::Svg => {
