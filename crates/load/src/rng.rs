@@ -1,6 +1,6 @@
 //! Seeded random numbers for load.
 
-pub use stats::rng::split_mix;
+use stats::rng::split_mix;
 
 #[derive(Clone, Debug)]
 pub struct Rng(stats::rng::Rng);

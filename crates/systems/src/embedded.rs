@@ -31,7 +31,8 @@ pub struct FileShape {
 /// How a database file says that étalon made it.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnershipMark {
-    /// In its first 100 bytes, which this function is given. The engine must write it before there is a companion.
+    /// In its first 100 bytes, which this function is given. The engine writes it, before there is a companion, and only where
+    /// [`EmbeddedFile::tables`] are étalon's own.
     Within(fn(&[u8]) -> bool),
     /// In a file beside it, `NAME.etalon-made`, since its own has no room for one. It is written before the database and
     /// removed before the database. An étalon that was killed in between leaves the mark alone, or the database without one;

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 // The template of an engine (`tests/example`) names this crate as it is named from outside, and works in here as it is.
-#[cfg(test)]
 extern crate self as systems;
 
 mod data_place;

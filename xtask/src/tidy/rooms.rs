@@ -19,7 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("formats", &["stats", "model"]),
     ("audit", &["formats", "stats", "model"]),
     ("load", &["host", "stats", "model"]),
-    ("families", &["load", "host", "model"]),
+    ("families", &["load", "host", "stats", "model"]),
     ("systems", &["families", "load", "wire", "host", "model"]),
     ("engine", &["systems", "families", "load", "host", "store", "model"]),
     ("fleet", &["engine", "families", "load", "host", "store", "model"]),

@@ -103,6 +103,12 @@ fn the_tables_of_others_stay(subject: &Subject) {
     fs::copy(&made, &path).unwrap();
     system.drop_all().unwrap();
     drop(system);
+    let untouched = fs::read(&path).unwrap();
+    let system = open().unwrap();
+    assert_eq!(system.scalar("SELECT count(*) FROM conformance_log").unwrap(), 0);
+    system.drop_all().unwrap();
+    drop(system);
+    assert!(fs::read(&path).unwrap() == untouched, "who only looks changes somebody's file");
     for kept in [5, 10] {
         let system = open().unwrap();
         run(&*system, &stream(INSERT, Protocol::Prepared, 1), 5).unwrap();

@@ -31,7 +31,7 @@ const FEATURE: (&str, bool) = ("sqlcipher", cfg!(feature = "sqlcipher"));
 
 /// How each engine is told to wait a second for a lock, and no longer: the setting, its value in a plan, its value in the facts.
 /// An engine that is not here is asked for nothing that takes a setting.
-const LOCK_WAITS: [(&str, &str, &str, &str); 5] = [
+const LOCK_WAITS: &[(&str, &str, &str, &str)] = &[
     ("postgres", "lock_timeout", "1s", "1s"),
     ("mysql", "innodb_lock_wait_timeout", "1", "1"),
     ("sqlite", "busy_timeout", "1000", "1000"),

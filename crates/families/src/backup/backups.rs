@@ -245,7 +245,7 @@ pub trait Backups {
     fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
         Ok((!compression.is_known_here())
-            .then(|| format!("{name} is a codec of SQL Server's, which only its server has")))
+            .then(|| format!("{name} is a codec that some servers have themselves, and neither this one nor étalon")))
     }
 
     /// With versions; empty if étalon does it itself, or they are missing.

@@ -79,16 +79,19 @@ model::keys! {
         /// that writes its backups itself (SQL Server) takes it for a folder of its own; empty is its folder for
         /// backups
         folder: String = TEXT.or(""),
-        /// SQL Server: files that the backup is written to at the same time
+        /// Of a server that writes its backups itself: files that it writes at the same time
         stripes: u32 = int(1..=64).or(1),
-        /// SQL Server: `MAXTRANSFERSIZE` in KiB, a multiple of 64; 0 is the server's own choice
+        /// Of a server that writes its backups itself: the size of a transfer (`MAXTRANSFERSIZE`) in KiB, a
+        /// multiple of 64; 0 is the server's own choice
         transfer_kib: u64 = int(0..=4096).or(0),
-        /// SQL Server: `nul` throws the backup away, which leaves reading and compressing; there is no restore then
+        /// Of a server that writes its backups itself: `nul` throws the backup away, which leaves reading and
+        /// compressing; there is no restore then
         destination: String = choice(&["files", "nul"]).or("files"),
-        /// SQL Server: whether the backup itself is encrypted, by a certificate that étalon makes and removes
+        /// Of a server that writes its backups itself: whether they are encrypted, by a certificate that
+        /// étalon makes and removes
         encrypt_backup: bool = FLAG.or(false),
-        /// SQL Server: false turns on trace flag 3042 for the whole server during the backup, so that a compressed one
-        /// takes no room beforehand
+        /// Of a server that writes its backups itself: false turns on trace flag 3042 for the whole server
+        /// during the backup, so that a compressed one takes no room beforehand
         preallocate: bool = FLAG.or(true),
     }
 }

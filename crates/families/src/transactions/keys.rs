@@ -72,8 +72,8 @@ model::keys! {
         max_tries: Option<u32> = int(0..=1_000_000),
         /// How long after its intended start a transaction may be tried again; `"0s"` means without limit
         retry_within: Option<Duration> = DURATION,
-        /// Threads that make the load, never more than clients; 0 means one for each core, and inside SQLite one for
-        /// each client
+        /// Threads that make the load, never more than clients; 0 means one for each core, and one for each
+        /// client where the engine works inside étalon
         threads: Option<u32> = int(0..=1_024),
         /// `own`: pgbench's tables, made by étalon before each run; `none`: the script works on tables that are there,
         /// and étalon makes and drops nothing

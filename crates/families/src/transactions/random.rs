@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use load::rng::split_mix;
+use stats::rng::split_mix;
 
 /// xoroshiro128** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021), its
 /// state filled by splitmix64 (Steele, Lea and Flood, OOPSLA 2014): PostgreSQL's generator from version 15 on.

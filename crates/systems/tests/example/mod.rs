@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use families::dataset::{Dataset, Dialect, Table};
+use families::dataset::{Dataset, Dialect, Table, Tables};
 use families::pages::dialect::PagesDialect;
 use families::session::{Session, SessionKind};
 use families::system::{Engine, OpenRequest, OsIo, System};
@@ -70,7 +70,7 @@ pub struct ExampleSystem {
 
 impl ExampleSystem {
     pub fn open(request: &OpenRequest) -> Result<ExampleSystem, Failure> {
-        // What a plan that an agent was handed may set there.
+        // An agent refuses settings that are not on this list.
         request.permits.settings(&request.system.settings, SETTINGS)?;
         let settings = request.system.settings.clone().into_iter().collect();
         let file = EmbeddedFile::open(request, SHAPE)?;
@@ -84,7 +84,10 @@ impl ExampleSystem {
         self.file.make_folder()?;
         let tried = format!("open {}", self.file.path().display());
         let connection = Connection::open(self.file.path()).map_err(|error| failure(&tried, &error))?;
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(|error| failure(&tried, &error))?;
+        if self.file.tables() == Tables::Own {
+            // It stays in the file: somebody else's keeps the mode that it has.
+            connection.pragma_update(None, "journal_mode", "WAL").map_err(|error| failure(&tried, &error))?;
+        }
         for (name, value) in &self.settings {
             let tried = format!("set `{name}` to `{value}`");
             if !SETTINGS.contains(&name.as_str()) {
