@@ -96,6 +96,9 @@ fn charts_of_disks_keep_their_labels() {
         assert_eq!(browser.evaluate(over), json!([]), "labels that lie on each other at {width}");
         assert_eq!(small_texts(&mut browser), json!([]));
         assert_eq!(headless_cases(&mut browser), json!([]));
+        let narrow = "[...document.querySelectorAll('caption')].filter(c => c.textContent.trim() && c.offsetParent && \
+                      c.getBoundingClientRect().width < 100).map(c => c.textContent)";
+        assert_eq!(browser.evaluate(narrow), json!([]), "captions of one letter a line at {width}");
     }
     // Two bars, and a ring around the only knee.
     assert_eq!(browser.evaluate("document.querySelectorAll('#disk-iops .bar').length"), json!(2));
