@@ -18,7 +18,7 @@ use load::observer::Silent;
 /// Prefix of keys of `transactions`.
 const PREFIX: &str = "load.";
 
-/// With its tables; `None` if the point has no load.
+/// The load that the point asks for, with its tables; `None` if it asks for none.
 pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
     let own: Point =
         point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
@@ -44,7 +44,7 @@ pub(super) fn beside(mut all: Dataset, load: Dataset) -> Dataset {
     all
 }
 
-fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
+fn run_task<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
     RunTask {
         system: context.system,
         task,
@@ -54,14 +54,14 @@ fn of<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
     }
 }
 
-/// From the end of the warm-up; the load ends with it.
+/// Runs `run` once the load has warmed up, and ends the load when it returns.
 pub(super) fn while_it_runs<T>(
     task: &StreamTask,
     context: &StepContext<'_>,
     run: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(T, RunRecord), Failure> {
     let beside = Beside::default();
-    let loading = of(context, task);
+    let loading = run_task(context, task);
     let (done, record) = thread::scope(|scope| {
         let load = scope.spawn(|| loading.run_beside(&beside, &mut Silent));
         let done = {
@@ -78,7 +78,7 @@ pub(super) fn while_it_runs<T>(
     }
 }
 
-/// For comparison.
+/// The same load without a backup, to compare with.
 pub(super) fn alone(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.progress("transactions alone", 0, 1);
     let run = RunTask {

@@ -42,7 +42,6 @@ pub struct LoadCounts {
     pub window_ns: u64,
     pub connection_lost: bool,
     /// The worker gave up for lack of successes.
-    #[serde(alias = "hopeless")]
     pub gave_up: bool,
     /// Responses beyond each of [`NetworkTraffic::limits_ns`](crate::traffic::NetworkTraffic::limits_ns), and longer waits at the
     /// end. Without failures.
