@@ -213,12 +213,12 @@ pub struct PlanArgs {
 /// How to compare.
 #[derive(Args, Clone, Debug)]
 pub struct Comparing {
-    /// Half width of the zone of equivalence, as in `3%`
-    #[arg(long, value_name = "SHARE")]
+    /// Half width of the zone of equivalence, as in `3%` or `0.03`
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub margin: Option<String>,
-    /// Level of the intervals, as in `0.95`
-    #[arg(long)]
-    pub level: Option<f64>,
+    /// Level of the intervals, as in `95%` or `0.95`
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub level: Option<String>,
     /// How each side is summed up in the columns A and B: mean, trimmed, median or best
     #[arg(long, value_name = "NAME")]
     pub estimator: Option<String>,
@@ -306,8 +306,8 @@ pub struct GateArgs {
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
-    /// A regression beyond this fails, as in `5%`; the plan's margin when not given
-    #[arg(long, value_name = "SHARE")]
+    /// A regression beyond this fails, as in `5%` or `0.05`; the plan's margin when not given
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub max_regression: Option<String>,
     /// What an inconclusive row does
     #[arg(long, value_name = "WHAT", default_value = "pass")]

@@ -15,6 +15,7 @@ pub mod near;
 pub mod plan;
 pub mod run;
 pub mod schedule;
+pub mod share;
 mod tail;
 pub mod value;
 

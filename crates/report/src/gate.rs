@@ -10,7 +10,9 @@ pub use format::{Format, render};
 
 use model::{Direction, Quantity};
 
-use crate::comparison::{Comparison, ComparisonSet, NoVerdict, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning};
+use crate::comparison::{
+    Comparison, ComparisonSet, NoVerdict, OneSided, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning,
+};
 use crate::evidence::Unfinished;
 use crate::number::{Script, count};
 use crate::words::{change, metric_name};
@@ -31,7 +33,7 @@ pub struct GateRules {
     /// As a share: 0.05 for 5 %. Symmetric for ratios: a throughput of 1/1.05 is as bad as a latency of 1.05.
     pub max_regression: f64,
     pub inconclusive: Inconclusive,
-    /// Fewer compared rows do not pass; default: all.
+    /// So many compared rows let the others be without a comparison; default: all.
     pub min_rows: Option<usize>,
 }
 
@@ -43,8 +45,10 @@ impl Default for GateRules {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateStatus {
-    /// No row regressed.
+    /// Every row was compared, and none can have regressed beyond the limit.
     Passed,
+    /// No row regressed, but some are open or were not compared, and the rules let that be enough.
+    NotFailed,
     /// Or the candidate failed.
     Failed,
     /// Undecided, and the rules ask for certainty.
@@ -121,6 +125,7 @@ impl GateOutcome {
     pub fn summary(&self) -> String {
         let status = match self.status {
             GateStatus::Passed => "passed",
+            GateStatus::NotFailed => "not failed, which is no pass of all rows",
             GateStatus::Failed => "failed",
             GateStatus::Inconclusive => "inconclusive",
             GateStatus::TooFewRows => "not passed: too few rows compared",
@@ -147,6 +152,7 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         .filter(|row| row.metric.direction != Direction::Neither && row.metric.role != model::Role::Diagnostic)
         .map(|row| line(row, set, rules))
         .chain(set.unmeasured.iter().map(unmeasured))
+        .chain(set.one_sided.iter().map(one_sided))
         .collect();
     let mut outcome =
         GateOutcome { status: GateStatus::Passed, rules: *rules, lines, unfinished: set.rules.unfinished };
@@ -159,6 +165,8 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         GateStatus::TooFewRows
     } else if open > 0 && rules.inconclusive == Inconclusive::Fail {
         GateStatus::Inconclusive
+    } else if open > 0 {
+        GateStatus::NotFailed
     } else {
         GateStatus::Passed
     };
@@ -201,6 +209,15 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
         name: benchmark.benchmark.clone(),
         sides: "all".to_owned(),
         detail: format!("no run was measured{failed}: {}", benchmark.reason),
+    }
+}
+
+fn one_sided(case: &OneSided) -> GateLine {
+    GateLine {
+        status: RowStatus::NotCompared,
+        name: case.name.clone(),
+        sides: format!("{} against {}", case.b, case.a),
+        detail: case.text(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `etalon gate`: pass or fail, for continuous integration.
 
+use model::share::REGRESSION;
 use report::Evidence;
 use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, gate, render};
 use serde_json::json;
@@ -15,8 +16,9 @@ use crate::printer::Printer;
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
     let set = set_of(&evidence, &options(&args.comparing)?)?;
+    let max_regression = share("--max-regression", args.max_regression.as_deref(), REGRESSION)?;
     let rules = GateRules {
-        max_regression: args.max_regression.as_deref().map(share).transpose()?.unwrap_or(set.rules.margin),
+        max_regression: max_regression.unwrap_or(set.rules.margin),
         inconclusive: match args.inconclusive {
             OnInconclusive::Pass => Inconclusive::Pass,
             OnInconclusive::Fail => Inconclusive::Fail,
@@ -32,7 +34,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     };
     printer.out(&if printer.json { as_json(&outcome).to_string() } else { render(&outcome, format) });
     match outcome.status {
-        GateStatus::Passed => Ok(Exit::Done),
+        GateStatus::Passed | GateStatus::NotFailed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
         GateStatus::TooFewRows | GateStatus::Unfinished if args.inconclusive == OnInconclusive::Fail => {
@@ -66,6 +68,7 @@ fn too_few(outcome: &GateOutcome) -> CliError {
 fn as_json(outcome: &GateOutcome) -> serde_json::Value {
     let status = match outcome.status {
         GateStatus::Passed => "passed",
+        GateStatus::NotFailed => "not-failed",
         GateStatus::Failed => "failed",
         GateStatus::Inconclusive => "inconclusive",
         GateStatus::TooFewRows => "too-few-rows",

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use model::share::{ShareError, ShareRange};
 use report::barrel::Runs as Split;
 use report::text::{Runs, Style, TextOptions};
 use report::views::Family;
@@ -136,8 +137,8 @@ fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path
 pub fn options(args: &Comparing) -> Result<Options, CliError> {
     let some = |list: &[String]| (!list.is_empty()).then(|| list.to_vec());
     let mut options = Options {
-        margin: args.margin.as_deref().map(share).transpose()?,
-        level: args.level,
+        margin: share("--margin", args.margin.as_deref(), model::share::MARGIN)?,
+        level: share("--level", args.level.as_deref(), model::share::LEVEL)?,
         rows: some(&args.rows),
         cols: some(&args.cols),
         by: some(&args.by),
@@ -157,9 +158,8 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
     Ok(options)
 }
 
-/// `3%` or `0.03`.
-pub fn share(text: &str) -> Result<f64, CliError> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let wrong = || CliError::user(format!("`{text}` is no share")).hint("write `3%` or `0.03`");
-    number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0).map(|n| n / scale).ok_or_else(wrong)
+/// Of an option, as in `--margin 3%`.
+pub fn share(option: &str, text: Option<&str>, range: ShareRange) -> Result<Option<f64>, CliError> {
+    let refused = |error: ShareError| CliError::user(format!("`{option}`: {error}")).hint(error.hint());
+    text.map(|text| range.parse(text)).transpose().map_err(refused)
 }

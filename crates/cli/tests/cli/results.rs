@@ -126,7 +126,40 @@ fn a_gate_does_not_pass_a_candidate_that_fails_or_rows_that_were_not_compared() 
     let store = short.store();
     let of_all = short.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "50%"]);
     of_all.says(2, &["of the 6 rows that it asks for", "hint: `etalon compare STORE` shows why", "--min-rows"]);
-    short.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "50%", "--min-rows", "4"]).says(0, &[]);
+    let enough = short.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "50%", "--min-rows", "4"]);
+    enough.says(0, &[]);
+    assert!(enough.stdout.contains("gate not failed, which is no pass of all rows: "), "{}", enough.stdout);
+    assert!(!enough.stdout.contains("passed"), "{}", enough.stdout);
+}
+
+#[test]
+fn a_share_has_its_sign_or_lies_below_one_wherever_it_is_typed() {
+    let scene = experiment("service_us=200", "service_us=300", SCHEDULE);
+    let store = scene.store();
+    let store = store.to_str().unwrap();
+    let hint = |meant: &str| format!("hint: write {meant}");
+    for wrong in ["5", "5.0", "-5%"] {
+        let hint = hint("0.05 or \"5%\"");
+        scene.etalon(&["gate", store, "--max-regression", wrong]).says(2, &["`--max-regression`", &hint]);
+        scene.etalon(&["compare", store, "--margin", wrong]).says(2, &["`--margin`", &hint]);
+        scene.etalon(&["plan", "p.toml", "--set", &format!("margin={wrong}")]).says(2, &["`margin`", &hint]);
+    }
+    for wrong in ["90", "90.0"] {
+        scene.etalon(&["report", store, "--level", wrong]).says(2, &["`--level`", &hint("0.9 or \"90%\"")]);
+        scene.etalon(&["plan", "p.toml", "--set", &format!("level={wrong}")]).says(2, &[&hint("0.9 or \"90%\"")]);
+    }
+    for wrong in ["0", "nan", "1.5e9", ""] {
+        scene.etalon(&["compare", store, "--margin", wrong]).says(2, &["`--margin`", &hint("0.03 or \"3%\"")]);
+    }
+    for right in ["90%", "0.9", "90 %"] {
+        let json: serde_json::Value =
+            serde_json::from_str(&scene.etalon(&["compare", store, "--json", "--level", right]).stdout).unwrap();
+        assert_eq!(json["comparisons"][0]["level"], 0.9, "{right}");
+        scene.etalon(&["plan", "p.toml", "--set", &format!("level={right}")]).says(0, &[]);
+    }
+    // B takes half as long again: beyond 5 %, and within 100 %.
+    scene.etalon(&["gate", store, "--max-regression", "5%"]).says(1, &[]);
+    scene.etalon(&["gate", store, "--max-regression", "100%"]).says(0, &[]);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use super::error::{Problems, quote};
 use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
-use super::{Connect, DEFAULT_LEVEL, DEFAULT_MARGIN, LEVEL_LIMITS, MARGIN_LIMITS, MAX_ROUNDS, VolumePlan, volume};
+use super::{Connect, MAX_ROUNDS, VolumePlan, volume};
 use crate::schedule::{OnError, Order};
+use crate::share;
 use crate::value::Value;
 
 /// In the order of the manual.
@@ -94,8 +95,8 @@ impl PlanFile {
             allow_unequal_durability: top.flag("allow_unequal_durability", problems),
             allow_sequential_order: top.flag("allow_sequential_order", problems),
             baseline: top.text("baseline", problems),
-            margin: top.share("margin", MARGIN_LIMITS, DEFAULT_MARGIN, problems),
-            level: top.share("level", LEVEL_LIMITS, DEFAULT_LEVEL, problems),
+            margin: top.share("margin", share::MARGIN, problems),
+            level: top.share("level", share::LEVEL, problems),
             systems: systems(&top, problems),
             benchmarks: benchmarks(&top, problems),
             schedule: schedule(&top, problems),

@@ -46,10 +46,6 @@ const DEFAULT_WARMUP: Duration = Duration::from_secs(2);
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 const DEFAULT_MARGIN: f64 = 0.03;
 const DEFAULT_LEVEL: f64 = 0.95;
-/// Both exclusive.
-const MARGIN_LIMITS: (f64, f64) = (0.0, 1.0);
-/// Both exclusive: an interval that misses the truth every other time is useless.
-const LEVEL_LIMITS: (f64, f64) = (0.5, 1.0);
 
 /// Only validation makes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,9 +11,10 @@ use super::file::{CONNECTS, ON_ERRORS, ORDERS};
 use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
-use super::{ENV_PREFIX, LEVEL_LIMITS, MARGIN_LIMITS, MAX_ROUNDS};
+use super::{ENV_PREFIX, MAX_ROUNDS};
 use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Visibility, WorkloadSpec};
 use crate::duration;
+use crate::share::{self, ShareRange};
 use crate::value::Value;
 
 /// Not blank, no control characters.
@@ -24,7 +25,7 @@ const DURATION_PATTERN: &str = concat!(
     r"([0-9]+(\.[0-9]+)?ms)?([0-9]+(\.[0-9]+)?[uµμ]s)?([0-9]+(\.[0-9]+)?ns)?$"
 );
 const RANGE_PATTERN: &str = r"^-?[0-9]+\.\.-?[0-9]+(\*[0-9]+)?$";
-const PERCENT_PATTERN: &str = r"^[0-9]+(\.[0-9]+)?\s*%$";
+const SHARE_PATTERN: &str = r"^([0-9]+(\.[0-9]+)?\s*%|0?\.[0-9]+)$";
 
 /// The JSON Schema (draft 2020-12) of a plan file. Engines that are hidden are not in it.
 pub fn json_schema(catalog: &Catalog) -> Json {
@@ -54,8 +55,8 @@ pub fn json_schema(catalog: &Catalog) -> Json {
             },
             "schedule": schedule(),
             "baseline": name("The system that the others are compared with; the first when absent."),
-            "margin": share("Half width of the zone in which systems count as equal.", MARGIN_LIMITS, DEFAULT_MARGIN),
-            "level": share("Level of the intervals.", LEVEL_LIMITS, DEFAULT_LEVEL),
+            "margin": share_of("Half width of the zone in which systems count as equal.", share::MARGIN, DEFAULT_MARGIN),
+            "level": share_of("Level of the intervals.", share::LEVEL, DEFAULT_LEVEL),
             "allow_unequal_durability": {
                 "description": "Whether systems that promise unequal durability may get a verdict.",
                 "type": "boolean",
@@ -80,12 +81,13 @@ fn name(about: &str) -> Json {
     json!({ "description": about, "type": "string", "pattern": NAME_PATTERN })
 }
 
-fn share(about: &str, (min, max): (f64, f64), default: f64) -> Json {
+fn share_of(about: &str, range: ShareRange, default: f64) -> Json {
+    let (min, max) = range.limits();
     json!({
         "description": about,
         "anyOf": [
             { "type": "number", "exclusiveMinimum": min, "exclusiveMaximum": max },
-            { "type": "string", "pattern": PERCENT_PATTERN },
+            { "type": "string", "pattern": SHARE_PATTERN },
         ],
         "default": default,
     })

@@ -8,6 +8,7 @@ use super::redact::redact_url;
 use super::tree::{Data, Entry, Located, Node, Origin, find};
 use crate::duration;
 use crate::near::nearest;
+use crate::share::{ShareError, ShareRange};
 
 pub(super) struct Section<'t> {
     /// Such as `benchmark \`tpcb\``, to stand after "in".
@@ -62,25 +63,18 @@ impl<'t> Section<'t> {
         value.filter(|n| (min..=max).contains(n)).or_else(|| self.refuse(key, node, &expected(), None, problems))
     }
 
-    /// A share between two limits, both exclusive: `0.03` or `"3%"`.
-    pub(super) fn share(
-        &self,
-        key: &str,
-        limits: (f64, f64),
-        example: f64,
-        problems: &mut Problems<'_>,
-    ) -> Option<f64> {
+    pub(super) fn share(&self, key: &str, range: ShareRange, problems: &mut Problems<'_>) -> Option<f64> {
         let node = self.get(key)?;
-        let value = match &node.data {
-            Data::Float(x) => Some(*x),
-            Data::Int(n) => Some(*n as f64),
-            Data::Text(text) => text.strip_suffix('%').and_then(|t| t.trim().parse().ok()).map(|x: f64| x / 100.0),
-            _ => None,
+        let written = match &node.data {
+            Data::Float(x) => x.to_string(),
+            Data::Int(n) => n.to_string(),
+            Data::Text(text) => text.clone(),
+            _ => String::new(),
         };
-        let (min, max) = limits;
+        let (min, max) = range.limits();
         let expected = || format!("a share between {min} and {max}");
-        let hint = || Some(format!("write {example} or \"{}%\"", example * 100.0));
-        value.filter(|x| *x > min && *x < max).or_else(|| self.refuse(key, node, &expected(), hint(), problems))
+        let refused = |error: ShareError| self.refuse(key, node, &expected(), Some(error.hint()), problems);
+        range.parse(&written).map_or_else(refused, Some)
     }
 
     pub(super) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<Duration>> {

@@ -312,7 +312,7 @@ fn margin_and_level() {
     error: `margin` in the plan must be a share between 0 and 1, not -0.1
       plan: db.toml:1  margin = -0.1
 
-    hint: write 0.03 or "3%"
+    hint: write 0.1 or "10%"
     ---
     error: `level` in the plan must be a share between 0.5 and 1, not 0.5
       plan: db.toml:1  level = 0.5

@@ -5,7 +5,7 @@ use super::matching::{far_apart, matched_cases};
 use super::options::Pairing;
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
-use super::set::{Rules, Table, TimeOrder};
+use super::set::{OneSided, Rules, Table, TimeOrder};
 use super::survivors;
 use super::warning::Warning;
 use crate::evidence::Evidence;
@@ -110,6 +110,28 @@ impl<'a> Builder<'a> {
         };
         let metrics = self.metrics(&group.cases);
         metrics.iter().map(|metric| row(self.evidence, self.index, &cases, metric, &self.rules)).collect()
+    }
+
+    /// The cases that only one of the two sides has.
+    pub fn one_sided(&self, a: &str, b: &str) -> Vec<OneSided> {
+        let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
+        let keys: Vec<String> = self.projection.by.iter().chain(&self.projection.rows).cloned().collect();
+        let lacking = |group: Group| {
+            let has = |side: &str| {
+                let mut cases = group.cases.iter().filter_map(|index| self.evidence.case(*index));
+                cases.any(|case| side_label(case, &self.projection.cols) == side)
+            };
+            let lacks = match (has(a), has(b)) {
+                (true, false) => SideLetter::B,
+                (false, true) => SideLetter::A,
+                _ => return None,
+            };
+            let first = self.evidence.case(*group.cases.first()?)?;
+            let label = first.label(&self.evidence.header.plan.varying_keys(&first.benchmark));
+            let name = label.strip_suffix(&format!(" @ {}", first.system)).unwrap_or(&label).to_owned();
+            Some(OneSided { a: a.to_owned(), b: b.to_owned(), name, lacks })
+        };
+        self.grouped(&all, &keys).into_iter().filter_map(lacking).collect()
     }
 
     fn metrics(&self, cases: &[u32]) -> Vec<Metric> {

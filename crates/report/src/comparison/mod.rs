@@ -28,6 +28,6 @@ pub(crate) use judging::{Index, measured_runs};
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use row::{ChangePoint, Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter};
-pub use set::{ComparisonSet, DroppedRun, Note, NoteKind, Rules, Table, TimeOrder, Unmeasured, compare};
+pub use set::{ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare};
 pub(crate) use survivors::unfair;
 pub use warning::{Warning, mark_name};

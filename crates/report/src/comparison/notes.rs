@@ -3,7 +3,7 @@
 use model::facts::{PUBLICATION, UNTRIED};
 
 use super::row::NoVerdict;
-use super::set::{Note, NoteKind, Rules, Table, TimeOrder};
+use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use super::warning::Warning;
 use crate::evidence::{CLIENT, Evidence, IMPORTED};
 use crate::number::{Script, count, percent};
@@ -12,7 +12,7 @@ use crate::words;
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
 
-pub fn notes(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Note> {
+pub fn notes(evidence: &Evidence, tables: &[Table], one_sided: &[OneSided], rules: &Rules) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
     if ![RELEASE, IMPORTED].contains(&evidence.header.build.as_str()) {
@@ -40,6 +40,9 @@ pub fn notes(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Note> 
         if let Some(text) = unequal_durability(evidence, table) {
             add(NoteKind::UnequalDurability, text);
         }
+    }
+    for case in one_sided {
+        add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.text()));
     }
     for (system, restriction) in cautions(evidence, PUBLICATION) {
         add(NoteKind::Publication, format!("before this is published: {restriction} ({system})"));

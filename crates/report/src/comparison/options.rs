@@ -1,5 +1,6 @@
 //! What is compared, how, and why it cannot be.
 
+use model::share::{self, ShareError};
 use model::{Metric, Role};
 use stats::Estimator;
 
@@ -110,21 +111,16 @@ pub enum CompareError {
     /// Nothing to compare with.
     #[error("there is a single {key}, `{value}`: a comparison takes two")]
     OneValue { key: String, value: String },
-    /// A margin that is no share.
-    #[error("the margin {0} is not a share between 0 and 10, as 0.03 is for 3 %")]
-    BadMargin(f64),
-    #[error("the level {0} is not between 0.5 and 1, as 0.95 is for 95 %")]
-    BadLevel(f64),
+    #[error("the margin {}; {}", .0, .0.hint())]
+    BadMargin(ShareError),
+    #[error("the level {}; {}", .0, .0.hint())]
+    BadLevel(ShareError),
 }
 
 impl Options {
     pub(crate) fn check(margin: f64, level: f64) -> Result<(), CompareError> {
-        if !(margin > 0.0 && margin <= 10.0) {
-            return Err(CompareError::BadMargin(margin));
-        }
-        if !(0.5..1.0).contains(&level) {
-            return Err(CompareError::BadLevel(level));
-        }
+        share::MARGIN.check(margin).map_err(CompareError::BadMargin)?;
+        share::LEVEL.check(level).map_err(CompareError::BadLevel)?;
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use super::judging::Index;
 use super::notes::notes;
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
-use super::row::Comparison;
+use super::row::{Comparison, SideLetter};
 use super::steadiness;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
 
@@ -87,6 +87,28 @@ pub struct Unmeasured {
     pub failed: usize,
     /// Of the first run.
     pub reason: String,
+}
+
+/// A case that only one of two sides has, so without a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OneSided {
+    pub a: String,
+    pub b: String,
+    /// Benchmark and case.
+    pub name: String,
+    /// The side without it.
+    pub lacks: SideLetter,
+}
+
+impl OneSided {
+    /// Without a full stop.
+    pub fn text(&self) -> String {
+        let (has, lacks) = match self.lacks {
+            SideLetter::A => (&self.b, &self.a),
+            SideLetter::B => (&self.a, &self.b),
+        };
+        format!("{has} has runs of it, {lacks} has none")
+    }
 }
 
 /// One benchmark, A compared with one B.
@@ -173,6 +195,8 @@ pub struct ComparisonSet {
     pub tables: Vec<Table>,
     /// Benchmarks without any row, since none of their runs was measured.
     pub unmeasured: Vec<Unmeasured>,
+    /// What one side alone was asked, so that nothing can be compared with it.
+    pub one_sided: Vec<OneSided>,
     /// Of a single system; empty if systems are compared.
     pub figures: Vec<Figure>,
     /// Disk cases over depths.
@@ -248,7 +272,9 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     tables.retain(|table| table.a == baseline && is_asked(&table.b));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
-    let notes = notes(evidence, &tables, &rules);
+    let asked = others.iter().filter(|b| is_asked(b));
+    let one_sided: Vec<OneSided> = asked.flat_map(|b| builder.one_sided(&baseline, b)).collect();
+    let notes = notes(evidence, &tables, &one_sided, &rules);
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];
@@ -265,6 +291,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         families,
         tables,
         unmeasured,
+        one_sided,
         figures,
         disk,
         clients,

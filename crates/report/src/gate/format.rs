@@ -75,7 +75,11 @@ fn github(outcome: &GateOutcome) -> String {
                 writeln!(out, "::{level} title=etalon: {}::{}", line.status.as_str(), github_data(&described(line)));
         }
     }
-    let level = if outcome.status == GateStatus::Passed { "notice" } else { "error" };
+    let level = match outcome.status {
+        GateStatus::Passed => "notice",
+        GateStatus::NotFailed => "warning",
+        _ => "error",
+    };
     let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&outcome.summary()));
     out
 }

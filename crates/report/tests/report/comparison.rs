@@ -322,7 +322,10 @@ fn what_does_not_exist_is_an_error_that_says_what_does() {
     assert_eq!(error(twice), CompareError::KeyTwice("clients".to_owned()));
     let metric = Options { metrics: MetricFilter::Named(vec!["p99".into()]), ..Options::default() };
     assert!(matches!(error(metric), CompareError::UnknownMetric { .. }));
-    assert_eq!(error(Options { margin: Some(0.0), ..Options::default() }), CompareError::BadMargin(0.0));
+    assert_eq!(
+        error(Options { margin: Some(0.0), ..Options::default() }),
+        CompareError::BadMargin(model::share::MARGIN.check(0.0).unwrap_err())
+    );
     assert!(matches!(error(Options { level: Some(f64::NAN), ..Options::default() }), CompareError::BadLevel(_)));
 }
 

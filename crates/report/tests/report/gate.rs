@@ -19,7 +19,7 @@ fn it_fails_on_a_sure_and_large_regression_only() {
     let five = GateRules { max_regression: 0.05, ..GateRules::default() };
     let slower = judged(&built(|_| 800.0, 0.004, 8), &five);
     assert_eq!((slower.status, slower.count(RowStatus::Regressed)), (GateStatus::Failed, 3), "{slower:?}");
-    assert_eq!(judged(&built(|_| 980.0, 0.002, 8), &five).status, GateStatus::Passed);
+    assert_ne!(judged(&built(|_| 980.0, 0.002, 8), &five).status, GateStatus::Failed);
     let better = judged(&built(|_| 1_200.0, 0.004, 8), &five);
     assert_eq!((better.status, better.count(RowStatus::Improved)), (GateStatus::Passed, 3));
     let loose = GateRules { max_regression: 0.5, ..five };
@@ -32,7 +32,35 @@ fn noise_is_open_not_green_when_asked() {
     let strict = GateRules { max_regression: 0.05, inconclusive: Inconclusive::Fail, ..GateRules::default() };
     let outcome = judged(&noisy, &strict);
     assert_eq!(outcome.status, GateStatus::Inconclusive, "{outcome:?}");
-    assert_eq!(judged(&noisy, &GateRules { inconclusive: Inconclusive::Pass, ..strict }).status, GateStatus::Passed);
+    let lenient = judged(&noisy, &GateRules { inconclusive: Inconclusive::Pass, ..strict });
+    assert_eq!(lenient.status, GateStatus::NotFailed);
+    says_nothing_of_a_pass(&lenient);
+}
+
+/// In any form.
+fn says_nothing_of_a_pass(outcome: &GateOutcome) {
+    for format in Format::ALL {
+        let text = render(outcome, format);
+        assert!(!text.contains("passed"), "{}: {text}", format.as_str());
+        let is_said = if format == Format::Junit { "<skipped message=" } else { "gate not failed, which is no pass" };
+        assert!(text.contains(is_said), "{text}");
+        assert!(format != Format::Github || text.contains("::warning title=etalon gate::"), "{text}");
+    }
+}
+
+#[test]
+fn what_one_side_alone_was_asked_is_not_compared() {
+    let mut made = built(|_| 1_200.0, 0.004, 8);
+    assert_eq!(judged(&made, &GateRules::default()).status, GateStatus::Passed);
+    // As of an import of two files of which one has a case more.
+    let case = model::Case { benchmark: "only old".to_owned(), ..made.evidence.cases[0].clone() };
+    made.evidence.cases.push(case);
+    let outcome = judged(&made, &GateRules::default());
+    assert_eq!((outcome.status, outcome.count(RowStatus::NotCompared)), (GateStatus::TooFewRows, 1), "{outcome:?}");
+    let line = outcome.lines.last().unwrap();
+    assert_eq!((line.name.as_str(), line.detail.as_str()), ("only old", "old has runs of it, new <&\"| has none"));
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    assert!(set.notes.iter().any(|note| note.text.starts_with("only old is not compared: old has")), "{:?}", set.notes);
 }
 
 #[test]
@@ -91,7 +119,9 @@ fn rows_that_were_not_compared_are_no_pass() {
     let outcome = judged(&neither, &GateRules::default());
     assert_eq!((outcome.status, outcome.rows_compared(), outcome.rows_asked()), (GateStatus::TooFewRows, 2, 3));
     let two = GateRules { min_rows: Some(2), ..GateRules::default() };
-    assert_eq!(judged(&neither, &two).status, GateStatus::Passed);
+    let outcome = judged(&neither, &two);
+    assert_eq!((outcome.status, outcome.count(RowStatus::NotCompared)), (GateStatus::NotFailed, 1));
+    says_nothing_of_a_pass(&outcome);
     let candidate = without_p99(&["new <&\"|"]);
     assert_eq!(judged(&candidate, &two).status, GateStatus::Failed, "the baseline has a p99");
     assert_eq!(judged(&without_p99(&["old"]), &GateRules::default()).status, GateStatus::TooFewRows);
@@ -117,7 +147,7 @@ fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lac
     for (of_old, of_new) in [(1, 0), (2, 2), (20, 1)] {
         let outcome = lacking(of_old, of_new);
         let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared));
-        assert_eq!((outcome.status, counts), (GateStatus::Passed, (0, 1)), "{outcome:?}");
+        assert_eq!((outcome.status, counts), (GateStatus::NotFailed, (0, 1)), "{outcome:?}");
     }
 }
 

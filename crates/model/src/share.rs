@@ -1,0 +1,125 @@
+//! Shares as people write them, `5%` or `0.05`: the one reader for plans and the command line.
+
+use std::fmt;
+
+/// What a share may be, and an example for those who wrote something else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShareRange {
+    /// Both exclusive.
+    limits: (f64, f64),
+    example: f64,
+}
+
+/// Half width of a zone of equivalence.
+pub const MARGIN: ShareRange = ShareRange { limits: (0.0, 1.0), example: 0.03 };
+/// Level of an interval: one that misses the truth every other time is useless.
+pub const LEVEL: ShareRange = ShareRange { limits: (0.5, 1.0), example: 0.95 };
+/// How much worse a candidate may be: also several times as much, if that is said with the sign.
+pub const REGRESSION: ShareRange = ShareRange { limits: (0.0, 10.0), example: 0.05 };
+
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{written}` is no share between {} and {}", percent(range.limits.0), percent(range.limits.1))]
+pub struct ShareError {
+    written: String,
+    range: ShareRange,
+}
+
+impl ShareRange {
+    pub fn limits(self) -> (f64, f64) {
+        self.limits
+    }
+
+    /// `5%`, or `0.05`: a number without the sign lies below 1, since nobody can tell whether 5 is 5 % or 500 %.
+    pub fn parse(self, text: &str) -> Result<f64, ShareError> {
+        let text = text.trim();
+        let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
+        let is_plain = |value: &f64| divisor > 1.0 || *value < 1.0;
+        let value = number.parse().ok().filter(is_plain).map(|value: f64| value / divisor);
+        value.map_or_else(|| Err(self.refused(text)), |value| self.check(value).map_err(|_| self.refused(text)))
+    }
+
+    /// Of a number that needs no reading.
+    pub fn check(self, value: f64) -> Result<f64, ShareError> {
+        let (lowest, highest) = self.limits;
+        if value > lowest && value < highest { Ok(value) } else { Err(self.refused(&value.to_string())) }
+    }
+
+    fn refused(self, text: &str) -> ShareError {
+        ShareError { written: text.to_owned(), range: self }
+    }
+}
+
+impl ShareError {
+    /// Both spellings of what was probably meant, each of which can be typed: also in a plan, where the sign takes quotes.
+    pub fn hint(&self) -> String {
+        let (number, has_sign) = self.written.strip_suffix('%').map_or((&*self.written, false), |n| (n, true));
+        let number = number.trim().parse::<f64>().unwrap_or(f64::NAN).abs();
+        let meant = if has_sign || number >= 1.0 { number / 100.0 } else { number };
+        let meant = MEANT.check(meant).and_then(|meant| self.range.check(meant)).unwrap_or(self.range.example);
+        format!("write {} or \"{}%\"", short(meant), short(meant * 100.0))
+    }
+}
+
+/// A suggestion is a share that both spellings have.
+const MEANT: ShareRange = ShareRange { limits: (0.0, 1.0), example: 0.05 };
+
+/// Without the digits that binary fractions add.
+fn short(value: f64) -> f64 {
+    (value * 1e10).round() / 1e10
+}
+
+fn percent(share: f64) -> impl fmt::Display {
+    format!("{} %", short(share * 100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_has_its_sign_or_lies_below_one() {
+        for (text, value) in [("5%", 0.05), ("5 %", 0.05), ("0.05", 0.05), ("0.5%", 0.005), (" .05 ", 0.05)] {
+            assert_eq!(MARGIN.parse(text), Ok(value), "{text}");
+        }
+        assert_eq!((LEVEL.parse("90%"), LEVEL.parse("0.99")), (Ok(0.9), Ok(0.99)));
+        assert_eq!(REGRESSION.parse("150%"), Ok(1.5));
+        for text in [
+            "5", "3", "1.5", "-5%", "0", "0%", "nan", "NaN%", "inf", "-0.05", "1", "100%", "5%%", "%", "", "five",
+            "5e9%",
+        ] {
+            assert!(MARGIN.parse(text).is_err(), "{text}");
+        }
+        for text in ["5", "1.5", "-5%", "0", "nan", "inf%", "1000%"] {
+            assert!(REGRESSION.parse(text).is_err(), "{text}");
+        }
+        for text in ["95", "0.5", "50%", "5%", "100%", "1"] {
+            assert!(LEVEL.parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_told_in_both_spellings_which_are_taken() {
+        let cases = [
+            (MARGIN, "5", "write 0.05 or \"5%\""),
+            (MARGIN, "1.5", "write 0.015 or \"1.5%\""),
+            (MARGIN, "-5%", "write 0.05 or \"5%\""),
+            (MARGIN, "7", "write 0.07 or \"7%\""),
+            (MARGIN, "0", "write 0.03 or \"3%\""),
+            (MARGIN, "nan", "write 0.03 or \"3%\""),
+            (MARGIN, "300%", "write 0.03 or \"3%\""),
+            (REGRESSION, "5", "write 0.05 or \"5%\""),
+            (REGRESSION, "five", "write 0.05 or \"5%\""),
+            (LEVEL, "90", "write 0.9 or \"90%\""),
+            (LEVEL, "5%", "write 0.95 or \"95%\""),
+        ];
+        for (range, text, hint) in cases {
+            let error = range.parse(text).unwrap_err();
+            assert_eq!(error.hint(), hint, "{text}");
+            let spellings: Vec<&str> = hint.trim_start_matches("write ").split(" or ").collect();
+            for spelling in spellings {
+                assert!(range.parse(spelling.trim_matches('"')).is_ok(), "{spelling}");
+            }
+        }
+        assert_eq!(MARGIN.parse("5").unwrap_err().to_string(), "`5` is no share between 0 % and 100 %");
+    }
+}
