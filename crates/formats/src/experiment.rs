@@ -21,6 +21,8 @@ pub const IMPORTED: &str = "imported";
 /// rounds from being paired.
 pub const PAIRING: &str = "imported.repetitions";
 pub const ROUNDS: &str = "rounds";
+/// Fact of a system whose runs all were of one experiment of étalon's: what its table calls it.
+pub const OF_EXPERIMENT: &str = "imported.experiment";
 /// Value of a key that this result lacks and others of its benchmark have.
 pub const UNKNOWN: &str = "unknown";
 
@@ -43,8 +45,8 @@ pub struct Experiment {
 }
 
 /// Makes an experiment of imported results. A case is a benchmark with its keys; its repetitions become rounds, which
-/// share only their number and are compared unpaired, unless a single table says that they are rounds (those of two
-/// tables were not run together). Each run carries a note with its source and unknowns.
+/// share only their number and are compared unpaired, unless étalon's own table says of every one that it was in a round of
+/// one experiment (those of two experiments were not run together). Each run carries a note with its source and unknowns.
 ///
 /// # Errors
 /// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
@@ -87,7 +89,8 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
         runs.push((planned, record));
     }
     let order = told_order(imports, &all);
-    let (facts, plan) = (shape.facts(imports, order), shape.plan(name, rounds, order, &rules));
+    let of_one = experiment_of(&all).filter(|_| order == Some(Order::Interleaved));
+    let (facts, plan) = (shape.facts(imports, order, of_one), shape.plan(name, rounds, order, &rules));
     Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
@@ -121,8 +124,8 @@ fn dimensions<'a>(all: &'a [Told<'_>]) -> Result<Dimensions<'a, usize>, FormatEr
     Ok(dimensions)
 }
 
-/// The order of the runs, if it is known: one table of étalon's tells it of itself; of several, one that says sequential holds
-/// for all; and the times of the runs may show that they did not take turns.
+/// The order of the runs, if it is known: étalon's own table tells it of its experiment; of several tables, one that says
+/// sequential holds for all; and the times of the runs may show that they did not take turns.
 fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
     // A table that was imported itself before has an order in name only.
     let told = |import: &Imported| {
@@ -130,11 +133,18 @@ fn told_order(imports: &[Imported], all: &[Told<'_>]) -> Option<Order> {
         rules.map(|rules| rules.order)
     };
     let sequential = || imports.iter().any(|import| told(import) == Some(Order::Sequential));
-    match imports {
-        [only] if told(only).is_some() => told(only),
-        _ if sequential() || one_side_was_first(all) => Some(Order::Sequential),
-        _ => None,
+    let interleaved = || imports.iter().all(|import| told(import) == Some(Order::Interleaved));
+    match () {
+        () if interleaved() && experiment_of(all).is_some() => Some(Order::Interleaved),
+        () if sequential() || one_side_was_first(all) => Some(Order::Sequential),
+        () => None,
     }
+}
+
+/// The one experiment of étalon's that all results are of. A table may hold rows of another one, which someone put there.
+fn experiment_of<'a>(all: &'a [Told<'_>]) -> Option<&'a str> {
+    let first = all.first()?.1.experiment.as_deref()?;
+    all.iter().all(|(_, result)| result.experiment.as_deref() == Some(first)).then_some(first)
 }
 
 /// When the runs of a system began, in milliseconds since 1970: the first, the last, and how many there were.
@@ -306,7 +316,7 @@ impl Shape {
         }
     }
 
-    fn facts(&self, imports: &[Imported], order: Option<Order>) -> BTreeMap<String, Facts> {
+    fn facts(&self, imports: &[Imported], order: Option<Order>, experiment: Option<&str>) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
         let told = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
         let told: Vec<BTreeSet<&str>> = told.collect();
@@ -316,6 +326,9 @@ impl Shape {
             let mut sources = Vec::new();
             if order.is_some() {
                 facts.passing(PAIRING, ROUNDS);
+            }
+            if let Some(experiment) = experiment {
+                facts.passing(OF_EXPERIMENT, experiment);
             }
             for (import, _) in of_system {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
@@ -521,6 +534,7 @@ mod tests {
             seed: 1,
             allow_unequal_durability: false,
             allow_sequential_order: false,
+            experiment: None,
             ended: None,
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
@@ -546,8 +560,18 @@ mod tests {
         assert_eq!(told([plain("A"), plain("B")], [sequential(), sequential()]), known, "cut in two it stays so");
         assert_eq!(told([plain("A"), plain("B")], [None, sequential()]), known);
         let interleaved = || Some(rules(Order::Interleaved, rounds));
-        assert_eq!(told([both(), Vec::new()], [interleaved(), None]), (true, Order::Interleaved));
-        assert_eq!(told([plain("A"), plain("B")], [interleaved(), interleaved()]), unknown);
+        assert_eq!(told([both(), Vec::new()], [interleaved(), None]), unknown, "the rows name no experiment");
+        let named = |system: &str, experiment: &str| -> Vec<ImportedResult> {
+            let named = |one| ImportedResult { experiment: Some(experiment.to_owned()), ..one };
+            plain(system).into_iter().map(named).collect()
+        };
+        let (one, other) = ([named("A", "x"), named("B", "x")], [named("A", "x"), named("B", "y")]);
+        let in_rounds = (true, Order::Interleaved);
+        assert_eq!(told([one.concat(), Vec::new()], [interleaved(), None]), in_rounds);
+        assert_eq!(told(one, [interleaved(), interleaved()]), in_rounds, "cut in two it is one experiment");
+        assert_eq!(told([other.concat(), Vec::new()], [interleaved(), None]), unknown, "two, put into one file");
+        assert_eq!(told(other, [interleaved(), interleaved()]), unknown);
+        assert_eq!(told([named("A", "x"), plain("B")], [interleaved(), interleaved()]), unknown);
         assert_eq!(told([both(), Vec::new()], [Some(rules(Order::Sequential, numbered)), None]), unknown);
         // Two exports of different days, and a table of others that tells when each run began.
         let (days, turns) = ([0, 1, 5, 6], [0, 5, 1, 6]);

@@ -37,6 +37,8 @@ pub struct ExportedRules {
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
     pub allow_sequential_order: bool,
+    /// What each row of the table names as its experiment, if its repetitions are rounds of one.
+    pub experiment: Option<String>,
     /// How many rounds had ended, or in sequential order runs, of how many, if not all had.
     pub ended: Option<(usize, usize)>,
     pub benchmarks: Vec<ExportedBenchmark>,
@@ -105,10 +107,11 @@ impl ExportedRules {
         };
         let allows = [(self.allow_unequal_durability, UNEQUAL), (self.allow_sequential_order, SEQUENTIAL)];
         let allowed: String = allows.iter().filter(|(is, _)| *is).map(|(_, name)| format!(" {name}")).collect();
+        let experiment = self.experiment.as_ref().map(|id| format!(" experiment={id}")).unwrap_or_default();
         let ended = self.ended.map(|(ended, of)| format!(" ended={ended}/{of}")).unwrap_or_default();
         // A system's name may hold blanks, so it comes last.
         format!(
-            "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{allowed}{ended} baseline={}",
+            "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{experiment}{allowed}{ended} baseline={}",
             self.margin, self.level, self.seed, self.baseline
         )
     }
@@ -143,6 +146,7 @@ impl ExportedRules {
             seed: of("seed")?.parse().ok()?,
             allow_unequal_durability: fields.split_whitespace().any(|field| field == UNEQUAL),
             allow_sequential_order: fields.split_whitespace().any(|field| field == SEQUENTIAL),
+            experiment: of("experiment").map(str::to_owned),
             ended: of("ended")
                 .and_then(|told| told.split_once('/'))
                 .and_then(|(ended, all)| Some((ended.parse().ok()?, all.parse().ok()?))),
@@ -175,6 +179,7 @@ mod tests {
                 seed: u64::MAX,
                 allow_unequal_durability,
                 allow_sequential_order: !allow_unequal_durability,
+                experiment: allow_unequal_durability.then(|| "3f9ac2b4-19a0".to_owned()),
                 ended: allow_unequal_durability.then_some((4, 6)),
                 benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
                 aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),

@@ -72,6 +72,8 @@ pub struct ImportedResult {
     pub keys: Point,
     /// From 1; `None` when the file only has an order.
     pub repetition: Option<u32>,
+    /// The experiment of étalon's that it is of, if the file says so.
+    pub experiment: Option<String>,
     /// When it began, in milliseconds since 1970, if known.
     pub began_unix_ms: Option<i64>,
     /// Length of the measured part in seconds, if known.
@@ -95,6 +97,7 @@ impl ImportedResult {
             benchmark: benchmark.to_owned(),
             keys: Point::new(),
             repetition: None,
+            experiment: None,
             began_unix_ms: None,
             elapsed_s: None,
             measurements: Vec::new(),

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::csv::{quoted, unguarded};
 use model::{Direction, NoValue, Point, Reading, Role, Value};
 
-use crate::FormatError;
 use crate::text::{number, shortened};
+use crate::{ExportedRules, FormatError};
 
 mod import;
 
@@ -50,6 +50,8 @@ const DIRECTION: &str = "direction";
 const KIND: &str = "kind";
 const ROLE: &str = "role";
 const BENCHMARK_COLUMN: &str = "benchmark";
+/// In étalon's own tables: of which experiment a row is, so that rows of two that were put into one file are told apart.
+const EXPERIMENT: &str = "experiment";
 const KNOWN: [&str; 9] = [SYSTEM, METRIC, VALUE, REPETITION, UNIT, DIRECTION, ROLE, KIND, BENCHMARK_COLUMN];
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,6 +70,8 @@ pub struct Row {
     pub benchmark: Option<String>,
     /// An empty field is no value.
     pub point: Point,
+    /// Of étalon's own, as its table's remark names it.
+    pub experiment: Option<String>,
     /// From 1. Rows that are no measurement may lack it.
     pub repetition: Option<u32>,
     pub metric: String,
@@ -104,7 +108,10 @@ pub fn parse(text: &str) -> Result<Table, FormatError> {
     let Some(heading) = records.next() else {
         return Err(FormatError::whole("the table is empty").with_hint("its first line names the columns"));
     };
-    let columns = Columns::read(&heading)?;
+    let mut columns = Columns::read(&heading)?;
+    if ExportedRules::read(&table.remarks).is_some_and(|rules| rules.experiment.is_some()) {
+        columns.take_experiment();
+    }
     table.keys = columns.keys.iter().map(|(_, name)| name.clone()).collect();
     table.missing = columns.missing();
     for record in records {
@@ -272,6 +279,13 @@ impl Columns {
         Ok(columns)
     }
 
+    /// In a table of étalon's this column is no key.
+    fn take_experiment(&mut self) {
+        if let Some(at) = self.keys.iter().position(|(_, name)| name == EXPERIMENT) {
+            self.known.insert(EXPERIMENT, self.keys.remove(at).0);
+        }
+    }
+
     fn missing(&self) -> Vec<&'static str> {
         [REPETITION, UNIT].into_iter().filter(|name| !self.known.contains_key(name)).collect()
     }
@@ -330,6 +344,7 @@ impl Columns {
             system: self.text(record, SYSTEM),
             benchmark: self.field(record, BENCHMARK_COLUMN).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
             point: point.collect(),
+            experiment: self.field(record, EXPERIMENT).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
             repetition,
             metric: self.text(record, METRIC),
             unit: self.text(record, UNIT),
@@ -395,11 +410,13 @@ pub fn write(table: &Table) -> String {
     let mut heading: Vec<String> = vec![quoted(SYSTEM)];
     let has = |name: &str| !table.missing.contains(&name);
     let with_benchmark = table.rows.iter().any(|row| row.benchmark.is_some());
+    let with_experiment = table.rows.iter().any(|row| row.experiment.is_some());
     let with_direction = table.rows.iter().any(|row| row.direction.is_some());
     let with_role = table.rows.iter().any(|row| row.role.is_some());
     let with_kind = table.rows.iter().any(|row| !row.kind.is_empty());
     let optional = |wanted: bool, name: &str| wanted.then(|| quoted(name));
     heading.extend(optional(with_benchmark, BENCHMARK_COLUMN));
+    heading.extend(optional(with_experiment, EXPERIMENT));
     heading.extend(table.keys.iter().map(|key| quoted(key)));
     heading.extend(optional(has(REPETITION), REPETITION));
     heading.push(quoted(METRIC));
@@ -412,6 +429,7 @@ pub fn write(table: &Table) -> String {
     for row in &table.rows {
         let mut fields = vec![quoted(&row.system)];
         fields.extend(optional(with_benchmark, row.benchmark.as_deref().unwrap_or_default()));
+        fields.extend(optional(with_experiment, row.experiment.as_deref().unwrap_or_default()));
         let value = |key: &String| row.point.get(key).map_or_else(String::new, |value| quoted(&value.to_string()));
         fields.extend(table.keys.iter().map(value));
         let repetition =

@@ -110,6 +110,7 @@ fn tables() -> impl Strategy<Value = Table> {
         rows: (2..)
             .zip(rows)
             .map(|(line, (system, key, metric, unit, value, repetition))| Row {
+                experiment: None,
                 line,
                 system: system.trim().to_owned(),
                 benchmark: None,

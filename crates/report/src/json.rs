@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::comparison::{self, ComparisonSet, Family, Table};
+use crate::comparison::{self, ComparisonSet, Family, Table, TimeOrder};
 use crate::evidence::Evidence;
 use crate::views::{self, View};
 use crate::words::created_rfc3339;
@@ -56,7 +56,7 @@ pub struct Experiment {
     pub command: String,
     /// Rounds of the plan: how often every case is run.
     pub rounds: u32,
-    /// `interleaved` or `sequential`.
+    /// `interleaved`, `sequential`, or `unknown`, as of imports whose files do not tell it.
     pub order: String,
     /// Seed of the order and of every random stream.
     pub seed: u64,
@@ -375,9 +375,10 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
         created: created_rfc3339(evidence),
         command: header.command.clone(),
         rounds: set.rounds,
-        order: match set.order {
-            model::Order::Interleaved => "interleaved".to_owned(),
-            model::Order::Sequential => "sequential".to_owned(),
+        order: match set.rules.order {
+            TimeOrder::Interleaved => "interleaved".to_owned(),
+            TimeOrder::Sequential | TimeOrder::SequentialAllowed => "sequential".to_owned(),
+            TimeOrder::Unknown => "unknown".to_owned(),
         },
         seed: header.plan.schedule.seed,
         runs: Runs {

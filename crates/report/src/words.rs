@@ -1,12 +1,12 @@
 //! Words shared by the output formats.
 
 use jiff::Timestamp;
-use model::{Absence, Direction, Metric, Order, Quantity};
+use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
     ChangePoint, Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, NoVerdict, Outcome, Pairing,
-    SHARE_MARGIN, Scale, Side, Table, Warning,
+    SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -235,11 +235,12 @@ pub fn table_title(table: &Table) -> String {
 
 /// Rounds, order, lost runs.
 pub fn design(set: &ComparisonSet) -> String {
-    let order = match set.order {
-        Order::Interleaved => "order randomised in each round",
-        Order::Sequential => "one case after the other",
+    let (unit, order) = match set.rules.order {
+        TimeOrder::Interleaved => ("round", "order randomised in each round"),
+        TimeOrder::Sequential | TimeOrder::SequentialAllowed => ("round", "one case after the other"),
+        TimeOrder::Unknown => ("repetition", "in an order that nobody tells"),
     };
-    let all = || count(set.rounds as usize, "round");
+    let all = || count(set.rounds as usize, unit);
     let mut text = format!("{}, {order}", set.rules.unfinished.map_or_else(all, |found| found.how_far()));
     match set.lost() {
         0 => {}

@@ -9,6 +9,8 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+/// What a table's rows name as their experiment: a bench is one.
+const EXPERIMENT: &str = "bench";
 /// How figures are read that étalon measured.
 pub const ETALON: &str = "etalon";
 
@@ -271,8 +273,8 @@ impl Comparison {
     pub fn heading(&self, seed: u64) -> String {
         let keys: String = self.keys().map(|key| format!("{key},")).collect();
         format!(
-            "# etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed={seed} baseline={}\n\
-             system,benchmark,{keys}repetition,metric,unit,role,kind,value\n",
+            "# etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed={seed} experiment={EXPERIMENT} \
+             baseline={}\nsystem,benchmark,experiment,{keys}repetition,metric,unit,role,kind,value\n",
             self.baseline
         )
     }
@@ -309,7 +311,11 @@ impl Run<'_> {
     /// What stands in its rows before the repetition.
     pub fn fields(&self) -> String {
         let keys = self.comparison.keys().map(|key| self.case.get(key).map(plain).unwrap_or_default());
-        [self.name.to_owned(), self.comparison.name.clone()].into_iter().chain(keys).collect::<Vec<_>>().join(",")
+        [self.name.to_owned(), self.comparison.name.clone(), EXPERIMENT.to_owned()]
+            .into_iter()
+            .chain(keys)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 }
 

@@ -26,13 +26,112 @@ fn two_outputs_of_sqlio_are_compared_like_any_systems() {
     assert!(imported.stderr.contains("12 runs of 2 systems: 4KB, 64 KB"), "{}", imported.stderr);
     let compared = scene.etalon(&["compare", "clusters.etalon"]);
     assert_eq!(compared.code, 0, "{}", compared.stderr);
-    for part in ["A = 4KB, B = 64 KB", "faster", "Welch's test", "imported from b.txt (sqlio 1.5.SG)", "not known"] {
+    for part in [
+        "A = 4KB, B = 64 KB",
+        "faster",
+        "Welch's test",
+        "6 repetitions, in an order that nobody tells",
+        "imported from b.txt (sqlio 1.5.SG)",
+        "not known",
+    ] {
         assert!(compared.stdout.contains(part), "{part}: {}", compared.stdout);
     }
     assert!(!compared.stdout.contains("build of étalon"), "{}", compared.stdout);
     assert_eq!(scene.etalon(&["report", "clusters.etalon"]).code, 0);
     let again = scene.etalon(&["import", "sqlio", "4KB.txt", "-o", "clusters"]);
     assert_eq!(again.code, 3, "a store is never written over: {}", again.stderr);
+}
+
+/// Étalon's own table of an experiment of one system.
+fn exported(scene: &Scene, system: &str) -> String {
+    let plan = format!(
+        "[systems.{system}]\nurl = \"sim:?service_us=200\"\n[[benchmarks]]\nname = \"points\"\nworkload = \"transactions\"\n\
+         script = \"select-only\"\n[schedule]\nrounds = 8\nwarmup = \"0s\"\nduration = \"1s\"\n"
+    );
+    scene.write("p.toml", &plan);
+    scene.etalon(&["run", "p.toml", "-o", system, "--quiet"]).says(0, &[]);
+    let is_store = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "etalon");
+    let entries = std::fs::read_dir(scene.path().join(system)).unwrap();
+    let store = entries.map(|entry| entry.unwrap().path()).find(is_store).unwrap();
+    scene.etalon(&["export", store.to_str().unwrap(), "-o", &format!("{system}.csv")]).says(0, &[]);
+    std::fs::read_to_string(scene.path().join(format!("{system}.csv"))).unwrap()
+}
+
+/// Nobody ran the rounds of two experiments together, however their tables come in: as two files, put into one, or
+/// without the times at which their runs began.
+#[test]
+fn two_experiments_are_never_paired() {
+    let scene = Scene::new();
+    let (a, b) = (exported(&scene, "a"), exported(&scene, "b"));
+    let rows = |text: &str| -> String {
+        let is_row = |line: &&str| !line.starts_with('#') && !line.starts_with("system,");
+        text.lines().filter(is_row).map(|line| format!("{line}\n")).collect()
+    };
+    let without_times = |text: &str| -> String {
+        text.lines().filter(|line| !line.contains(",run,")).map(|line| format!("{line}\n")).collect()
+    };
+    scene.write("one.csv", &(a.clone() + &rows(&b))).write("untimed.csv", &without_times(&(a.clone() + &rows(&b))));
+    scene.write("a-untimed.csv", &without_times(&a)).write("b-untimed.csv", &without_times(&b));
+    for (name, files, is_timed) in [
+        ("files", &["a.csv", "b.csv"][..], true),
+        ("table", &["one.csv"], true),
+        ("untimed-files", &["a-untimed.csv", "b-untimed.csv"], false),
+        ("untimed-table", &["untimed.csv"], false),
+    ] {
+        scene.etalon(&[&["import", "tidy", "-o", name], files].concat()).says(0, &[]);
+        let store = format!("{name}.etalon");
+        let text = scene.etalon(&["compare", &store]).stdout;
+        assert!(!text.contains("randomised") && text.contains("Welch's test"), "{name}: {text}");
+        assert_eq!(text.contains("sequential order"), is_timed, "{name}: {text}");
+        assert_eq!(text.contains("8 repetitions, in an order that nobody tells"), !is_timed, "{name}: {text}");
+        let json: serde_json::Value =
+            serde_json::from_str(&scene.etalon(&["compare", &store, "--json"]).stdout).unwrap();
+        let experiment = &json["experiment"];
+        let order = if is_timed { "sequential" } else { "unknown" };
+        assert_eq!(
+            (&experiment["rules"]["pairing"], &experiment["order"]),
+            (&"unpaired".into(), &order.into()),
+            "{name}"
+        );
+        scene.etalon(&["report", &store, "-o", "r.html"]).says(0, &[]);
+        let page = std::fs::read_to_string(scene.path().join("r.html")).unwrap();
+        assert!(!page.contains("in a random order") && !page.contains("s of warm-up"), "{name}");
+        // What was imported so and is exported is no experiment of rounds either.
+        scene.etalon(&["export", &store, "-o", "again.csv"]).says(0, &[]);
+        scene.etalon(&["import", "tidy", "again.csv", "-o", &format!("{name}-again")]).says(0, &[]);
+        let again = scene.etalon(&["compare", &format!("{name}-again.etalon")]).stdout;
+        assert!(!again.contains("randomised") && again.contains("Welch's test"), "{name}: {again}");
+    }
+}
+
+/// Tables of étalon's from before rows named their experiment, and any that were cut, are no rounds of one experiment unless
+/// each row says so.
+#[test]
+fn rounds_come_back_from_the_table_of_one_experiment_alone() {
+    let scene = Scene::new();
+    scene.write(
+        "plan.toml",
+        &crate::scene::sim_plan("service_us=200", "service_us=230", "rounds = 6\nduration = \"1s\"\nwarmup = \"0s\""),
+    );
+    scene.etalon(&["run", "plan.toml", "--quiet"]).says(0, &[]);
+    scene.etalon(&["export", scene.store().to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
+    let table = std::fs::read_to_string(scene.path().join("t.csv")).unwrap();
+    let id = table.split("experiment=").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let side = |other: &str| -> String {
+        table.lines().filter(|line| !line.starts_with(&format!("{other},"))).map(|line| format!("{line}\n")).collect()
+    };
+    scene.write("a.csv", &side("b")).write("b.csv", &side("a"));
+    scene.write("older.csv", &table.replace(&format!(" experiment={id}"), "").replace(&format!(",{id},"), ",,"));
+    for (name, files, pairing) in [
+        ("whole", &["t.csv"][..], "paired"),
+        ("cut", &["a.csv", "b.csv"], "paired"),
+        ("older", &["older.csv"], "unpaired"),
+    ] {
+        scene.etalon(&[&["import", "tidy", "-o", name], files].concat()).says(0, &[]);
+        let told = scene.etalon(&["compare", &format!("{name}.etalon"), "--json"]).stdout;
+        let json: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(json["experiment"]["rules"]["pairing"], pairing, "{name}");
+    }
 }
 
 /// What sysbench printed in runs with so many transactions a second; 0 of one that an error ended.

@@ -183,10 +183,14 @@ impl Results {
             let mut result = ImportedResult::new(system, benchmark);
             result.keys = row.point.clone();
             result.repetition = Some(repetition);
+            result.experiment.clone_from(&row.experiment);
             found.push(result);
             found.len() - 1
         });
         if let Some(result) = self.found.get_mut(at) {
+            if result.experiment != row.experiment {
+                result.experiment = None;
+            }
             result.measurements.push(measurement);
         }
         Ok(())
@@ -245,6 +249,7 @@ impl Results {
         let mut result = ImportedResult::new(&row.system, if is_untold { UNTOLD } else { &place.1 });
         result.keys = row.point.clone();
         result.repetition = row.repetition;
+        result.experiment.clone_from(&row.experiment);
         result.dropped = Some(without_result(row, is_ours));
         if row.repetition.is_some() {
             self.index.insert(place, self.found.len());

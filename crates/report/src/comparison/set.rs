@@ -207,7 +207,6 @@ pub struct ComparisonSet {
     pub hosts: Vec<HostsGroup>,
     pub counts: RunCounts,
     pub rounds: u32,
-    pub order: Order,
     pub dropped: Vec<DroppedRun>,
     pub notes: Vec<Note>,
 }
@@ -298,7 +297,6 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         hosts,
         counts: evidence.counts(),
         rounds: plan.schedule.rounds,
-        order: plan.schedule.order,
         dropped,
         notes,
     })

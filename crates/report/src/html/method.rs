@@ -1,8 +1,8 @@
 use maud::{Markup, html};
-use model::{Length, Order};
+use model::Length;
 
 use crate::comparison::{ComparisonSet, Pairing, TimeOrder};
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, IMPORTED};
 use crate::number::{Script, count, percent, whole};
 use crate::words::{created, estimator_words};
 
@@ -31,14 +31,18 @@ pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 
 fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let schedule = &evidence.header.plan.schedule;
-    let order = match set.order {
-        Order::Interleaved => {
+    let order = match set.rules.order {
+        TimeOrder::Interleaved => {
             "Every round runs each case once, in a random order that is drawn anew for each round from the recorded seed. \
              What changes on the machine over the hours then meets all systems alike."
         }
-        Order::Sequential => {
+        TimeOrder::Sequential | TimeOrder::SequentialAllowed => {
             "All runs of a case ran, then all of the next. What changed on the machine in the meantime looks like a \
              difference between cases: this order is kept to repeat old results."
+        }
+        TimeOrder::Unknown => {
+            "The results were imported, and nobody tells in what order the runs ran. What changed on the machine in the meantime \
+             may look like a difference between systems."
         }
     };
     let length = match schedule.length {
@@ -46,8 +50,10 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
     };
     html! {
-        (count(set.rounds as usize, "round")) " of " (count(evidence.cases.len(), "case")) ". " (order)
-        " A run is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
+        (count(set.rounds as usize, if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" })) " of " (count(evidence.cases.len(), "case")) ". " (order)
+        @if evidence.header.build != IMPORTED {
+            " A run is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use formats::experiment::{IMPORTED, PAIRING};
+use formats::experiment::{IMPORTED, OF_EXPERIMENT, PAIRING};
 use formats::tidy::{BEGAN, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, REASON, REPEATED, RUN, Row, Table};
 use formats::{ExportedBenchmark, ExportedRules, Repetitions};
-use model::{Benchmark, Case, Facts, MarkKind, Nature, Point, Reading, RunState};
+use model::{Benchmark, Case, Facts, MarkKind, Nature, Order, Point, Reading, RunState};
 use report::Evidence;
+use report::evidence::IMPORTED as BUILD_IMPORTED;
 use store::StoredRun;
 
 /// Prefix of an import's facts.
@@ -40,6 +41,9 @@ pub fn table(evidence: &Evidence) -> Table {
     for subject in systems.chain(others) {
         rows.extend(evidence.facts_of(subject).into_iter().flat_map(|facts| factors(subject, facts)));
     }
+    if let Some(experiment) = rules(evidence).experiment {
+        rows.iter_mut().for_each(|row| row.experiment = Some(experiment.clone()));
+    }
     Table { keys: keys.into_iter().collect(), rows, remarks: remarks(evidence), missing: Vec::new() }
 }
 
@@ -49,6 +53,7 @@ fn row(case: &Case, metric: &str) -> Row {
         system: case.system.clone(),
         benchmark: Some(case.benchmark.clone()),
         point: case.point.clone(),
+        experiment: None,
         repetition: None,
         metric: metric.to_owned(),
         unit: String::new(),
@@ -174,10 +179,22 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         seed: plan.schedule.seed,
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
         allow_sequential_order: plan.comparison.allow_sequential_order,
+        experiment: experiment(evidence).filter(|_| !all_numbered && plan.schedule.order == Order::Interleaved),
         ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
         benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(benchmark).collect(),
         aliases: aliases.collect(),
     }
+}
+
+/// What tells the experiment from any other: that of the table that it was imported from, or its plan and its beginning.
+fn experiment(evidence: &Evidence) -> Option<String> {
+    let header = &evidence.header;
+    if header.build == BUILD_IMPORTED {
+        let told = header.plan.systems.iter().find_map(|system| evidence.facts_of(&system.name)?.get(OF_EXPERIMENT));
+        return told.map(str::to_owned);
+    }
+    let plan: String = header.plan_hash.chars().take(8).collect();
+    Some(format!("{plan}-{:x}", header.created_unix_ms))
 }
 
 fn is_to_tell(benchmark: &Benchmark) -> bool {
