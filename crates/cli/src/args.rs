@@ -67,9 +67,9 @@ pub enum Command {
     Audit(AuditArgs),
     /// Write the HTML report of an experiment
     Report(ReportArgs),
-    /// List built-in plans, workloads and engines
-    List,
-    /// Show a built-in plan or script, or what a store holds
+    /// List built-in plans, scripts, workloads and engines
+    List(ListArgs),
+    /// Show anything that `list` names, or what a store holds
     Show(ShowArgs),
     /// Say what will disturb a measurement on this machine, and how to mend it
     Doctor(DoctorArgs),
@@ -463,10 +463,19 @@ pub struct ReportArgs {
     pub comparing: Comparing,
 }
 
+/// `etalon list`.
+#[derive(Args, Clone, Debug)]
+pub struct ListArgs {
+    /// With what each of them is, and the keys of each workload
+    #[arg(long)]
+    pub all: bool,
+}
+
 /// `etalon show`.
 #[derive(Args, Clone, Debug)]
 pub struct ShowArgs {
-    /// The name of a built-in plan or `.smack` script, or a store
+    /// The name of a built-in plan, a script, a workload or an engine, as `list` has it, or a store; `plan:NAME`,
+    /// `script:NAME`, `smack:NAME`, `workload:NAME` and `engine:NAME` tell things of one name apart
     pub what: String,
 }
 

@@ -72,6 +72,12 @@ impl From<store::StoreError> for CliError {
     }
 }
 
+impl From<report::CompareError> for CliError {
+    fn from(error: report::CompareError) -> CliError {
+        CliError { hints: error.hint().into_iter().collect(), ..CliError::user(error.to_string()) }
+    }
+}
+
 impl From<fleet::BusError> for CliError {
     fn from(error: fleet::BusError) -> CliError {
         let error_text = error.to_string();

@@ -71,18 +71,13 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-impl BuiltIn {
-    /// First sentence of the leading comment.
-    pub fn about(&self) -> String {
-        let comment: Vec<&str> = self
-            .text
-            .lines()
-            .take_while(|line| line.starts_with('#'))
-            .map(|line| line.trim_start_matches(['#', ' ']))
-            .collect();
-        let text = comment.join(" ");
-        text.split_inclusive(['.', '?']).next().unwrap_or(&text).trim().to_owned()
-    }
+/// Of the comment that a plan or a script begins with.
+pub fn first_sentence(text: &str) -> String {
+    let comment = text.lines().take_while(|line| line.starts_with('#') || line.starts_with("--"));
+    let words = comment.map(|line| line.trim_start_matches(['#', '-', ' '])).collect::<Vec<_>>().join(" ");
+    // Names and numbers have points in them.
+    let end = words.match_indices(['.', '?']).map(|(at, _)| at + 1).find(|end| words[*end..].starts_with(' '));
+    words[..end.unwrap_or(words.len())].trim().to_owned()
 }
 
 /// Parses, checks and completes a plan.
@@ -148,8 +143,8 @@ fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     let known: Vec<&str> = plan.systems.iter().map(|system| system.name.as_str()).collect();
     let system = if system.is_empty() { known.first().copied().unwrap_or_default() } else { system };
     plan.to_aa(system).ok_or_else(|| {
-        CliError::user(format!("the plan has no system `{system}`"))
-            .hint(format!("its systems are {}", known.join(", ")))
+        let hints = model::near::hint(system, known).into_iter().collect();
+        CliError { hints, ..CliError::user(format!("the plan has no system `{system}`")) }
     })
 }
 
@@ -190,8 +185,10 @@ fn read(source: &PlanSource, catalog: &Catalog) -> Result<Text, CliError> {
     }
     let text = std::fs::read_to_string(named).map_err(|error| {
         let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
-        CliError::user(format!("cannot read the plan `{named}`: {error}"))
-            .hint(format!("name a plan's file, a system's URL, or a built-in plan: {}", known.join(", ")))
+        let near = model::near::did_you_mean(named, known.iter().copied());
+        CliError::user(format!("cannot read the plan `{named}`: {error}")).hint(near.unwrap_or_else(|| {
+            "name a plan's file, a system's URL, or a built-in plan: `etalon list` has them".to_owned()
+        }))
     })?;
     let path = std::path::absolute(Path::new(named)).map_or_else(|_| named.clone(), |path| path.display().to_string());
     Ok(plain(text, named, Some(path)))
@@ -252,7 +249,7 @@ mod tests {
                 let parsed = Plan::parse(plan.text, plan.name, &changes, &catalog, 1);
                 assert_eq!(parsed.unwrap_or_else(|errors| panic!("{errors}")).0.name, plan.name);
             }
-            assert!(plan.about().len() > 30, "{}", plan.about());
+            assert!(first_sentence(plan.text).len() > 30, "{}", first_sentence(plan.text));
         }
     }
 

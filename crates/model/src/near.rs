@@ -25,9 +25,29 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(candidate, _, _)| candidate)
 }
 
+/// The hint of an error about an unknown word, if one of the candidates is near it.
+pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(word, candidates).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// The same, and else what there is: `there are a, b`.
+pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = candidates.into_iter().collect();
+    let all = || (!known.is_empty()).then(|| format!("there are {}", known.join(", ")));
+    did_you_mean(word, known.iter().copied()).or_else(all)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{hint, nearest};
+
+    #[test]
+    fn a_hint_has_the_near_word_or_all() {
+        let keys = ["clients", "script"];
+        assert_eq!(hint("cleints", keys).unwrap(), "did you mean `clients`?");
+        assert_eq!(hint("password", keys).unwrap(), "there are clients, script");
+        assert_eq!(hint("x", []), None);
+    }
 
     #[test]
     fn finds_slips_and_nothing_else() {

@@ -9,6 +9,7 @@ mod export;
 mod gate;
 pub mod import;
 mod list;
+mod named;
 mod plan;
 mod report;
 mod resume;
@@ -38,7 +39,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Export(args) => export::run(&args, printer),
         Command::Audit(args) => audit::run(&args, printer),
         Command::Report(args) => report::run(&args, printer),
-        Command::List => list::run(printer),
+        Command::List(args) => list::run(&args, printer),
         Command::Show(args) => show::run(&args, printer),
         Command::Doctor(args) => doctor::run(&args, printer),
         Command::Schema(args) => schema::run(&args, printer),

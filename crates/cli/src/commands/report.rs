@@ -118,7 +118,7 @@ pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, C
     if evidence.header.plan.systems.iter().all(imported) {
         options.pairing = Pairing::Unpaired;
     }
-    report::compare(evidence, &options).map_err(|error| CliError::user(error.to_string()))
+    report::compare(evidence, &options).map_err(CliError::from)
 }
 
 fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path) -> Result<(), CliError> {
@@ -146,8 +146,9 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
     };
     if let Some(name) = &args.estimator {
         options.estimator = name.parse().map_err(|_| {
-            let known: Vec<&str> = stats::Estimator::ALL.iter().map(|estimator| estimator.as_str()).collect();
-            CliError::user(format!("`{name}` is no estimator")).hint(format!("there are {}", known.join(", ")))
+            let known = stats::Estimator::ALL.iter().map(|estimator| estimator.as_str());
+            let hints = model::near::hint(name, known).into_iter().collect();
+            CliError { hints, ..CliError::user(format!("`{name}` is no estimator")) }
         })?;
     }
     options.metrics = match args.metrics.as_slice() {

@@ -1,34 +1,35 @@
-//! `etalon show`: a built-in plan's or script's text, or what a store holds.
+//! `etalon show`: anything that `etalon list` names, or what a store holds.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use families::smack;
-use model::RunState;
+use engine::Registry;
+use model::{RunState, near};
 use serde_json::json;
 use store::Store;
 
+use super::named::{self, Named};
 use crate::args::ShowArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::source::BUILT_IN;
 
 pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
-    let plans = BUILT_IN.iter().map(|plan| (plan.name, plan.text));
-    let scripts = smack::BUILT_IN.iter().map(|script| (script.name, script.text));
-    if let Some((name, text)) = plans.clone().chain(scripts.clone()).find(|(name, _)| *name == args.what) {
-        let as_json = || json!({ "schema_version": 1, "name": name, "text": text }).to_string();
-        printer.out(&if printer.json { as_json() } else { text.to_owned() });
+    let catalog = Registry::built_in().catalog();
+    let named = named::all(&catalog);
+    if let [one, others @ ..] = named::found(&named, &args.what).as_slice() {
+        show(one, printer);
+        for other in others {
+            let (kind, name) = (other.kind().as_str(), other.name());
+            printer.note(&format!("note: there is a {kind} of this name too: `etalon show {kind}:{name}`"));
+        }
         return Ok(Exit::Done);
     }
     let path = Path::new(&args.what);
     if !path.exists() {
-        let known: Vec<&str> = plans.map(|(name, _)| name).collect();
-        let scripts: Vec<&str> = scripts.map(|(name, _)| name).collect();
-        return Err(CliError::user(format!("`{}` is neither a built-in plan or script nor a store", args.what)).hint(
-            format!("built-in plans: {}; scripts in super-smack's language: {}", known.join(", "), scripts.join(", ")),
-        ));
+        let near = near::did_you_mean(&args.what, named::names(&named));
+        return Err(CliError::user(format!("`{}` is neither a name that `etalon list` has nor a store", args.what))
+            .hint(near.unwrap_or_else(|| "`etalon list` has all names".to_owned())));
     }
     let store = Store::open_read_only(path)?;
     let states = states(&store)?;
@@ -56,6 +57,13 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     let _ = write!(text, "\n{}", header.plan_text);
     printer.out(&text);
     Ok(Exit::Done)
+}
+
+fn show(one: &Named<'_>, printer: Printer) {
+    let text = one.text(printer.width());
+    let kind = one.kind().as_str();
+    let as_json = || json!({ "schema_version": 1, "kind": kind, "name": one.name(), "text": text });
+    printer.out(&if printer.json { as_json().to_string() } else { text });
 }
 
 /// Only states that occur.

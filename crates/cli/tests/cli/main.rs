@@ -24,6 +24,7 @@ mod kills;
 mod leftovers;
 mod limits;
 mod loads;
+mod names;
 mod power;
 mod published;
 mod results;

@@ -22,11 +22,6 @@ impl SmackError {
 
     /// Suggests the nearest known name, or lists them all.
     pub(super) fn suggest<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> SmackError {
-        let known: Vec<&str> = known.into_iter().collect();
-        match model::nearest(word, known.iter().copied()) {
-            Some(near) => self.hint(format!("did you mean `{near}`?")),
-            None if known.is_empty() => self,
-            None => self.hint(format!("there are {}", known.join(", "))),
-        }
+        SmackError { hint: model::near::hint(word, known), ..self }
     }
 }

@@ -40,7 +40,8 @@ pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol,
 pub use script::{ScriptError, compile, compile_with};
 pub use turns::{ClientGroup, LiteralPart, Parts, StatementPiece, Turn, WordyStatement};
 
-pub(crate) const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
+/// Built-in scripts; [`built_in_script`] has their text.
+pub const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update", "simple-update", "tpcb-like"];
 
 pub struct Transactions;
 
@@ -115,8 +116,24 @@ fn program(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Prog
 
 /// A script's text, and the query that counts its work on the server.
 fn source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
+    if let Some((text, check)) = built_in(script) {
+        return Ok((text.to_owned(), check));
+    }
+    let text = files.read(script).map_err(|error| {
+        let near = model::near::did_you_mean(script, SCRIPTS.iter().copied());
+        Failure::new(FailureKind::Plan, format!("read the script `{script}`"), error)
+            .hint(near.unwrap_or_else(|| format!("built-in scripts: {}", SCRIPTS.join(", "))))
+    })?;
+    Ok((text, None))
+}
+
+pub fn built_in_script(name: &str) -> Option<&'static str> {
+    built_in(name).map(|(text, _)| text)
+}
+
+fn built_in(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
     let history = || Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" });
-    let built_in = match script {
+    match script {
         // Its update leaves the row as it is, so nothing in the table tells of it.
         "postgresql-tasks" => Some((include_str!("scripts/postgresql-tasks.sql"), None)),
         "select-only" => Some((include_str!("scripts/select-only.sql"), None)),
@@ -127,15 +144,7 @@ fn source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), F
         "simple-update" => Some((include_str!("scripts/simple-update.sql"), history())),
         "tpcb-like" => Some((include_str!("scripts/tpcb-like.sql"), history())),
         _ => None,
-    };
-    if let Some((text, check)) = built_in {
-        return Ok((text.to_owned(), check));
     }
-    let text = files.read(script).map_err(|error| {
-        Failure::new(FailureKind::Plan, format!("read the script `{script}`"), error)
-            .hint(format!("built-in scripts: {}", SCRIPTS.join(", ")))
-    })?;
-    Ok((text, None))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::file::{list_choices, list_names};
 use super::redact::redact_url;
 use super::tree::{Data, Entry, Located, Node, Origin, find};
 use crate::duration;
-use crate::near::nearest;
+use crate::near::{did_you_mean, nearest};
 use crate::share::{ShareError, ShareRange};
 
 pub(super) struct Section<'t> {
@@ -96,7 +96,7 @@ impl<'t> Section<'t> {
         if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
             return Some(*value);
         }
-        let hint = nearest(&text, names.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+        let hint = did_you_mean(&text, names.iter().copied());
         self.refuse(key, node, &format!("one of {}", list_choices(&names)), hint, problems)
     }
 

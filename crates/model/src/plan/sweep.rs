@@ -8,7 +8,7 @@ use super::tree::{Data, Entry, Located, Node};
 use super::{Benchmark, MAX_CASES};
 use crate::catalog::{Catalog, KeyKind, KeySpec, Literal, WorkloadSpec};
 use crate::duration;
-use crate::near::nearest;
+use crate::near::{did_you_mean, nearest};
 use crate::value::{Point, Value};
 
 /// A benchmark before its points are multiplied out.
@@ -307,7 +307,7 @@ fn expected(kind: KeyKind) -> String {
 fn hint(kind: KeyKind, node: &Node) -> Option<String> {
     match (kind, &node.data) {
         (KeyKind::Choice(words) | KeyKind::ChoiceOrFile(words), Data::Text(text)) => {
-            nearest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"))
+            did_you_mean(text, words.iter().copied())
         }
         (KeyKind::Mix(words), Data::Text(text)) => {
             let wrong = parts_of_mix(text).find(|part| !in_mix(words, part))?;
@@ -315,7 +315,7 @@ fn hint(kind: KeyKind, node: &Node) -> Option<String> {
             if word_or_file(words, name) {
                 return Some(format!("`{}` is not a weight: a whole number from 0 to 2147483647", quote(weight)));
             }
-            nearest(name, words.iter().copied()).map(|word| format!("did you mean `{word}`?"))
+            did_you_mean(name, words.iter().copied())
         }
         (KeyKind::Duration, _) => duration_hint(node),
         (KeyKind::DurationRange, Data::Text(text)) => duration::parse_range(text).err().map(|e| e.to_string()),

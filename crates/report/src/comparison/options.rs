@@ -1,7 +1,7 @@
 //! What is compared, how, and why it cannot be.
 
 use model::share::{self, ShareError};
-use model::{Metric, Role};
+use model::{Metric, Role, near};
 use stats::Estimator;
 
 /// How the two sides are matched.
@@ -111,10 +111,29 @@ pub enum CompareError {
     /// Nothing to compare with.
     #[error("there is a single {key}, `{value}`: a comparison takes two")]
     OneValue { key: String, value: String },
-    #[error("the margin {}; {}", .0, .0.hint())]
+    #[error("the margin {0}")]
     BadMargin(ShareError),
-    #[error("the level {}; {}", .0, .0.hint())]
+    #[error("the level {0}")]
     BadLevel(ShareError),
+}
+
+impl CompareError {
+    /// What was probably meant.
+    pub fn hint(&self) -> Option<String> {
+        let near = |word: &str, known: &[String]| near::did_you_mean(word, known.iter().map(String::as_str));
+        match self {
+            CompareError::UnknownValue { value, known, .. } => near(value, known),
+            CompareError::UnknownKey { key, known } => near(key, known),
+            CompareError::UnknownMetric { metric, known } => near(metric, known).or_else(|| {
+                // `p99` is no slip, but half a name.
+                let has_it = |id: &&String| id.split('_').any(|part| part == metric);
+                let longer: Vec<String> = known.iter().filter(has_it).map(|id| format!("`{id}`")).collect();
+                (!longer.is_empty()).then(|| format!("did you mean {}?", longer.join(" or ")))
+            }),
+            CompareError::BadMargin(error) | CompareError::BadLevel(error) => Some(error.hint()),
+            _ => None,
+        }
+    }
 }
 
 impl Options {

@@ -313,6 +313,7 @@ fn what_does_not_exist_is_an_error_that_says_what_does() {
         error(named("wall")).to_string(),
         "there is no system `wall` in this experiment: it has rollback-journal, wal"
     );
+    assert_eq!(error(named("wall")).hint().unwrap(), "did you mean `wal`?");
     assert_eq!(error(Options { b: Some("wal".into()), ..named("wal") }), CompareError::SameSide("wal".to_owned()));
     let cols = |key: &str| Options { cols: Some(vec![key.to_owned()]), ..Options::default() };
     assert!(matches!(error(cols("client")), CompareError::UnknownKey { .. }));

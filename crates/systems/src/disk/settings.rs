@@ -38,9 +38,8 @@ impl DiskSettings {
                 ("batch", _) => return Err(refuse(name, value, "a whole number from 1 to 4096 is expected")),
                 _ => {
                     let failure = refuse(name, value, "a system of blocks has no setting of that name");
-                    let near = model::nearest(name, NAMES);
-                    return Err(match near {
-                        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                    return Err(match model::near::did_you_mean(name, NAMES) {
+                        Some(near) => failure.hint(near),
                         None => failure.hint(format!("its settings are {}", NAMES.join(", "))),
                     });
                 }

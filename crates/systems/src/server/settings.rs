@@ -31,8 +31,8 @@ pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Fa
 pub(crate) fn unknown<'a>(server: &str, name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
     let cause = format!("{server} has no setting of that name");
     let failure = Failure::new(FailureKind::Plan, tried(name, value), cause);
-    match model::near::nearest(name, known) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+    match model::near::did_you_mean(name, known) {
+        Some(near) => failure.hint(near),
         None => failure,
     }
 }

@@ -217,11 +217,8 @@ impl UrlSyntax {
     /// Repeats the name only if it resembles a known one.
     fn unknown(&self, key: &str, known: &[&'static str]) -> Failure {
         let known_are = known.join(", ");
-        match model::near::nearest(key, known.iter().copied()) {
-            Some(near) => {
-                let failure = self.wrong(format!("it has no option `{key}`; known are {known_are}"));
-                failure.hint(format!("did you mean `{near}`?"))
-            }
+        match model::near::did_you_mean(key, known.iter().copied()) {
+            Some(near) => self.wrong(format!("it has no option `{key}`; known are {known_are}")).hint(near),
             // It may be part of an unencoded password.
             None => self.wrong(format!("one of its options is not known; known are {known_are}")),
         }

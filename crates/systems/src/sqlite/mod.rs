@@ -240,8 +240,8 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
         .map_err(|error| sql_failure(&tried, &error))?;
     if !known.iter().any(|pragma| pragma == name) {
         let failure = Failure::new(FailureKind::Plan, tried, "SQLite has no pragma of that name");
-        return Err(match model::nearest(name, known.iter().map(String::as_str)) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        return Err(match model::near::did_you_mean(name, known.iter().map(String::as_str)) {
+            Some(near) => failure.hint(near),
             None => failure,
         });
     }

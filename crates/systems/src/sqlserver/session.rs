@@ -96,8 +96,8 @@ impl Session {
             refuse_reserved(&name, &text, RESERVED)?;
             let Some((_, form)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
                 let failure = refuse("étalon knows no such option of a session or a database".to_owned());
-                return Err(match model::near::nearest(&name, OPTIONS.iter().map(|(known, _)| *known)) {
-                    Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                return Err(match model::near::did_you_mean(&name, OPTIONS.iter().map(|(known, _)| *known)) {
+                    Some(near) => failure.hint(near),
                     None => failure.hint("what holds for the whole server is set there: étalon changes no server"),
                 });
             };

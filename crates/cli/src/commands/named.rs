@@ -1,0 +1,229 @@
+//! Everything that has a name in plans and on the command line: what `etalon list` lists and `etalon show` shows.
+
+use std::fmt::Write as _;
+
+use families::{smack, transactions};
+use model::catalog::{EngineSpec, Visibility};
+use model::{Catalog, KeySpec, WorkloadSpec};
+use report::text::wrapped;
+use serde_json::json;
+
+use crate::source::{self, BUILT_IN};
+
+/// A longer name gets a line of its own.
+const NAME_WIDTH: usize = 14;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plan,
+    /// In pgbench's language.
+    Script,
+    /// In super-smack's.
+    SmackScript,
+    Workload,
+    Engine,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::Plan, Kind::Script, Kind::SmackScript, Kind::Workload, Kind::Engine];
+
+    /// Before a colon it tells two things of one name apart.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Plan => "plan",
+            Kind::Script => "script",
+            Kind::SmackScript => "smack",
+            Kind::Workload => "workload",
+            Kind::Engine => "engine",
+        }
+    }
+
+    /// What they are, and how one is named.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Kind::Plan => "built-in plans (etalon run NAME)",
+            Kind::Script => "scripts of transactions (script = \"NAME\")",
+            Kind::SmackScript => "scripts of super-smack (script = \"NAME\")",
+            Kind::Workload => "workloads (workload = \"NAME\")",
+            Kind::Engine => "engines (url = \"SCHEME:…\")",
+        }
+    }
+
+    /// Of the array in JSON.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Plan => "plans",
+            Kind::Script => "scripts",
+            Kind::SmackScript => "smack_scripts",
+            Kind::Workload => "workloads",
+            Kind::Engine => "engines",
+        }
+    }
+}
+
+/// Something that has a name.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'c> {
+    /// Plans and scripts: kind, name, text.
+    Text(Kind, &'static str, &'static str),
+    Workload(&'c WorkloadSpec),
+    Engine(&'c EngineSpec),
+}
+
+impl Named<'_> {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Named::Text(kind, ..) => *kind,
+            Named::Workload(_) => Kind::Workload,
+            Named::Engine(_) => Kind::Engine,
+        }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self {
+            Named::Text(_, name, _) => name,
+            Named::Workload(workload) => workload.name,
+            Named::Engine(engine) => engine.name,
+        }
+    }
+
+    pub fn about(&self) -> String {
+        match self {
+            Named::Text(_, _, text) => source::first_sentence(text),
+            Named::Workload(workload) => workload.about.to_owned(),
+            Named::Engine(engine) => engine.about.to_owned(),
+        }
+    }
+
+    /// By its own name, or that of a server that it starts.
+    fn answers_to(&self, name: &str) -> bool {
+        self.name() == name || matches!(self, Named::Engine(engine) if engine.private_servers.contains(&name))
+    }
+
+    /// All there is to tell of it.
+    pub fn text(&self, width: usize) -> String {
+        match self {
+            Named::Text(_, _, text) => (*text).to_owned(),
+            _ => self.entry(width),
+        }
+    }
+
+    /// Name and sentence, with what belongs to it below.
+    pub fn entry(&self, width: usize) -> String {
+        let mut text = line(self.name(), &self.about(), 0, width);
+        match self {
+            Named::Text(..) => {}
+            Named::Workload(workload) => {
+                text.extend(workload.keys.iter().map(|key| line(key.name, &about_key(key), 2, width)));
+            }
+            Named::Engine(engine) => {
+                let schemes: Vec<String> = engine.schemes.iter().map(|scheme| format!("`{scheme}:`")).collect();
+                text += &line("", &format!("URLs begin with {}", schemes.join(" or ")), 0, width);
+                if !engine.private_servers.is_empty() {
+                    let servers = engine.private_servers.join(", ");
+                    text += &line("", &format!("private servers: {servers}"), 0, width);
+                }
+                let note = |caution: &model::catalog::Caution| line("", &format!("note: {}", caution.text()), 0, width);
+                text.extend(engine.cautions.iter().map(note));
+            }
+        }
+        text
+    }
+
+    pub fn as_json(&self) -> serde_json::Value {
+        let mut object = json!({ "name": self.name(), "about": self.about() });
+        match self {
+            Named::Text(..) => {}
+            Named::Workload(workload) => {
+                let key = |key: &KeySpec| json!({ "name": key.name, "about": about_key(key) });
+                object["keys"] = workload.keys.iter().map(key).collect();
+            }
+            Named::Engine(engine) => {
+                object["schemes"] = json!(engine.schemes);
+                object["private_servers"] = json!(engine.private_servers);
+                object["notes"] = engine.cautions.iter().map(|caution| caution.text()).collect();
+            }
+        }
+        object
+    }
+}
+
+/// In the order of [`Kind::ALL`].
+pub fn all(catalog: &Catalog) -> Vec<Named<'_>> {
+    let plans = BUILT_IN.iter().map(|plan| Named::Text(Kind::Plan, plan.name, plan.text));
+    let script = |name: &&'static str| Some(Named::Text(Kind::Script, name, transactions::built_in_script(name)?));
+    let smack = smack::BUILT_IN.iter().map(|script| Named::Text(Kind::SmackScript, script.name, script.text));
+    let public = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
+    plans
+        .chain(transactions::SCRIPTS.iter().filter_map(script))
+        .chain(smack)
+        .chain(catalog.workloads.iter().map(Named::Workload))
+        .chain(public.map(Named::Engine))
+        .collect()
+}
+
+/// By `NAME` or `KIND:NAME`: most often one.
+pub fn found<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'c>> {
+    let (kind, name) = match what.split_once(':') {
+        Some((kind, name)) if Kind::ALL.iter().any(|known| known.as_str() == kind) => (Some(kind), name),
+        _ => (None, what),
+    };
+    let is_asked = |one: &&Named<'_>| one.answers_to(name) && kind.is_none_or(|kind| one.kind().as_str() == kind);
+    named.iter().filter(is_asked).collect()
+}
+
+/// All that [`found`] finds.
+pub fn names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
+    let servers = |one: &Named<'_>| match one {
+        Named::Engine(engine) => engine.private_servers,
+        _ => &[],
+    };
+    let mut names: Vec<&str> = named.iter().map(Named::name).chain(named.iter().flat_map(servers).copied()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn about_key(key: &KeySpec) -> String {
+    match key.default.map(model::Literal::value) {
+        None => format!("{} (required)", key.about),
+        Some(Some(default)) if default.as_text() == Some("") => format!("{} (default empty)", key.about),
+        Some(Some(default)) => format!("{} (default {default})", key.about),
+        // The sentence says what happens without the key.
+        Some(None) => key.about.to_owned(),
+    }
+}
+
+/// Further lines are indented to the first word.
+pub fn line(name: &str, about: &str, indent: usize, width: usize) -> String {
+    let mut text = String::new();
+    let column = indent + NAME_WIDTH;
+    let mut name = name;
+    if name.chars().count() >= NAME_WIDTH {
+        let _ = writeln!(text, "{:indent$}{name}", "");
+        name = "";
+    }
+    for line in wrapped(about, width.saturating_sub(column).max(20), 0).lines() {
+        let _ = writeln!(text, "{:indent$}{name:<NAME_WIDTH$}{line}", "");
+        name = "";
+    }
+    text
+}
+
+/// Words in lines that begin two columns in.
+pub fn filled<'w>(words: impl IntoIterator<Item = &'w str>, width: usize) -> String {
+    let mut text = String::new();
+    let mut used = usize::MAX;
+    for word in words {
+        let length = word.chars().count() + 2;
+        if used.saturating_add(length) > width {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            used = 0;
+        }
+        text.push_str("  ");
+        text.push_str(word);
+        used += length;
+    }
+    text.push('\n');
+    text
+}
