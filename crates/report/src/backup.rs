@@ -7,7 +7,7 @@ use model::{Absence, Case, MarkKind, NoValue, Reading, RunState, Value};
 
 use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
-use crate::number::{Script, median};
+use crate::number::{Script, centre};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Series, SeriesLine, Table, View};
 
 /// The workload whose cases these are.
@@ -26,19 +26,19 @@ pub struct BackupRow {
     pub group: String,
     /// The codec with its level: `zstd-3`, `none`.
     pub codec: String,
-    /// Medians of the runs, by metric.
+    /// Geometric means of the runs, by metric.
     pub figures: BTreeMap<String, f64>,
     /// Metrics without a figure in any run.
     pub missing: BTreeMap<String, NoValue>,
     /// The runs' notes, such as a substituted method.
     pub notes: Vec<String>,
-    /// Over the backup without a codec: median, lowest and highest of the rounds.
+    /// Over the backup without a codec: geometric mean, lowest and highest of the rounds.
     pub time_ratio: Option<[f64; 3]>,
     /// Rounds that have such a ratio: those in which both were measured.
     pub time_ratios: usize,
     /// Of the restore, likewise.
     pub restore_ratio: Option<[f64; 3]>,
-    /// Share of the time, and bytes of the backup's file: median of the runs.
+    /// Share of the time, and bytes of the backup's file: geometric mean of the runs.
     pub growth: Vec<(f64, f64)>,
 }
 
@@ -179,7 +179,7 @@ fn row(
     let mut missing = BTreeMap::new();
     for id in ids {
         match index.of_all_runs(case_index, id) {
-            Ok(points) => figures.extend(median(points.iter().map(|p| p.value)).map(|middle| (id.clone(), middle))),
+            Ok(points) => figures.extend(centre(points.iter().map(|p| p.value)).map(|middle| (id.clone(), middle))),
             Err((why, _)) => drop(missing.insert(id.clone(), why)),
         }
     }
@@ -212,11 +212,11 @@ pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> V
     own.iter().filter_map(of_round).collect::<Option<Vec<f64>>>().unwrap_or_default()
 }
 
-/// Median, lowest, highest.
+/// Geometric mean, lowest, highest.
 pub(crate) fn summary(ratios: &[f64]) -> Option<[f64; 3]> {
     let lowest = ratios.iter().copied().min_by(f64::total_cmp)?;
     let highest = ratios.iter().copied().max_by(f64::total_cmp)?;
-    Some([median(ratios.iter().copied())?, lowest, highest])
+    Some([centre(ratios.iter().copied())?, lowest, highest])
 }
 
 impl BackupRow {
@@ -500,7 +500,7 @@ pub const FAMILY: Family = Family {
          whatever the rest is: without such pages is what pages with content save.",
     ],
     // CPU time of the server's session alone would miss the threads that compress.
-    footnote: "Medians of the runs; every restore was verified. Rates are of source data,\n\
+    footnote: "Geometric means of the runs; every restore was verified. Rates are of source data,\n\
                s/GiB are CPU seconds of server, client and compressor together for a GiB of it.\n\
                `time` is against the backup without a codec in the same round. Intervals and\n\
                verdicts: `etalon compare STORE --cols codec`.",
@@ -635,7 +635,7 @@ mod tests {
         };
         let own = [run(0, 2.0), run(1, 30.0), run(2, 5.0)];
         let none = [run(0, 1.0), run(1, 10.0), run(3, 9.0)];
-        assert_eq!(summary(&ratios(&own, &none, "backup_time")), Some([2.5, 2.0, 3.0]));
+        assert_eq!(summary(&ratios(&own, &none, "backup_time")), Some([6.0_f64.sqrt(), 2.0, 3.0]));
         assert_eq!(summary(&ratios(&own, &none, "restore_time")), None);
     }
 }

@@ -6,7 +6,7 @@ use model::{Case, Value};
 use crate::backup::{CODEC_KEYS, Measured, codec_label, grouped, ratios, runs, summary};
 use crate::comparison::Index;
 use crate::evidence::Evidence;
-use crate::number::median;
+use crate::number::centre;
 use crate::views::{Column, Entry, Form, Look, Table, View};
 
 /// Selects the transactions.
@@ -33,13 +33,13 @@ pub struct LoadRow {
     pub load: String,
     /// `zstd-3, 20 MiB/s`, or `none`.
     pub backup: String,
-    /// Median of the runs.
+    /// Geometric mean of the runs.
     pub throughput: Option<f64>,
     /// Why there is none.
     pub missing: Option<String>,
-    /// p50 and p99: medians of the runs.
+    /// p50 and p99: geometric means of the runs.
     pub response_us: [Option<f64>; 2],
-    /// Over the load alone: median, lowest and highest of the rounds.
+    /// Over the load alone: geometric mean, lowest and highest of the rounds.
     pub throughput_ratio: Option<[f64; 3]>,
     /// Rounds that have such a ratio: those in which both were measured.
     pub throughput_ratios: usize,
@@ -94,7 +94,7 @@ fn row(
     own: &[Measured],
     alone: Option<&[Measured]>,
 ) -> LoadRow {
-    let middle = |id: &str| median(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value));
+    let middle = |id: &str| centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value));
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
@@ -173,8 +173,9 @@ pub fn tables(evidence: &Evidence) -> Vec<View> {
     let mut tables = tables_of(&rows(evidence));
     if let Some(last) = tables.last_mut() {
         let cols = compared_keys(evidence).join(",");
-        last.notes
-            .push("Medians of the runs, and of the ratios to the transactions alone in the same round.".to_owned());
+        last.notes.push(
+            "Geometric means of the runs, and of the ratios to the transactions alone in the same round.".to_owned(),
+        );
         // On a line of its own, to be copied.
         last.notes.push(format!("Intervals and verdicts: `etalon compare STORE --cols {cols}`."));
     }

@@ -90,7 +90,7 @@ pub struct Rules {
     pub margin: f64,
     /// Level of the intervals.
     pub level: f64,
-    /// How a side's figure in the table is made of its runs; the ratio does not depend on it.
+    /// How a side's `estimate` is made of its runs, and `ratio` of both; interval and verdict do not depend on it.
     pub estimator: String,
     /// `paired` (by round) or `unpaired`.
     pub pairing: String,
@@ -224,6 +224,8 @@ pub struct Side {
     pub label: String,
     /// Runs with a value.
     pub n: usize,
+    /// The side's figure: of the runs that `ratio` compares, by the rules' estimator, so that B's over A's is `ratio`.
+    pub estimate: Option<f64>,
     /// Arithmetic mean.
     pub mean: Option<f64>,
     /// Median.
@@ -234,7 +236,8 @@ pub struct Side {
     pub min: Option<f64>,
     /// Highest.
     pub max: Option<f64>,
-    /// Half the interval of the mean, as a share of the mean.
+    /// Half the interval of the geometric mean of the same runs, as a share of it: from the figure divided by 1 + it to the
+    /// figure times 1 + it.
     pub half_width: Option<f64>,
     /// The runs' values, in run order.
     pub values: Vec<f64>,
@@ -322,7 +325,7 @@ pub struct ClientHost {
     pub system: String,
     /// The host's name.
     pub host: String,
-    /// Its 99th percentile over that of the middle host, both medians of their runs; null if it is the only one.
+    /// Its 99th percentile over that of the middle host, both by the rules' estimator; null if it is the only one.
     pub p99_of_middle: Option<f64>,
     /// Whether it is so far behind the middle one that it shapes the whole load's slow end.
     pub is_slow: bool,
@@ -435,7 +438,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let family = Family::of(row.metric.role);
     let ratio = row.ratio();
     let points = estimate.filter(|estimate| estimate.scale == comparison::Scale::Points);
-    let point = |scale| row.point().filter(|point| point.scale == scale).map(|point| point.ratio);
+    let point = |scale| row.change.filter(|point| point.scale == scale).map(|point| point.ratio);
     let both = |lo: f64, hi: f64| (lo.is_finite() && hi.is_finite()).then_some([lo, hi]);
     Comparison {
         benchmark: row.benchmark.clone(),
@@ -458,7 +461,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         p_adjusted: adjusted,
         adjusted_after: adjusted.map(|_| family.method().to_owned()),
         bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| both(lo, hi)),
-        rounds: row.point().map_or(0, |point| point.rounds),
+        rounds: row.change.map_or(0, |point| point.rounds),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
         no_verdict: row.no_verdict().map(comparison::NoVerdict::text),
@@ -526,6 +529,7 @@ fn side(side: &comparison::Side) -> Side {
         system: side.system.clone(),
         label: side.label.clone(),
         n: side.runs.len(),
+        estimate: side.estimate,
         mean: summary.map(|s| s.mean),
         median: summary.map(|s| s.median),
         trimmed_mean: summary.and_then(|s| s.trimmed_mean),

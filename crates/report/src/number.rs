@@ -92,6 +92,12 @@ impl<'a> RowUnit<'a> {
     }
 }
 
+/// Their geometric mean, or their mean where one of them has no logarithm; nothing of nothing.
+pub(crate) fn centre(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let runs = values.zip(0..).map(|(value, round)| stats::RunValue { round, value });
+    stats::summarise(&stats::Sample::from_runs(runs)).map(|summary| summary.centre())
+}
+
 /// The middle one of these, or the mean of the middle two; nothing of nothing.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();

@@ -5,8 +5,8 @@ use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ChangePoint, Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, NoVerdict, Outcome, Pairing,
-    SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
+    Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, NoVerdict, Outcome, Pairing, SHARE_MARGIN,
+    Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -43,11 +43,8 @@ pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
 }
 
 pub fn change(row: &Comparison) -> Option<Change> {
-    let so_far = |point: ChangePoint| match point.scale {
-        Scale::Ratio => Change::new(point.ratio, f64::NAN, f64::NAN),
-        Scale::Points => Change::points(point.ratio.ln(), f64::NAN, f64::NAN),
-    };
-    row.estimate.as_ref().map(change_of).or_else(|| row.so_far.map(so_far))
+    let (lo, hi) = row.estimate.map_or((f64::NAN, f64::NAN), |estimate| (estimate.lo, estimate.hi));
+    row.change.map(|change| change_between(change.scale, change.ratio, lo, hi))
 }
 
 /// Above the tables of a family: empty at the experiment's end.
@@ -67,9 +64,13 @@ pub fn unfinished(found: &Unfinished) -> String {
 
 /// Percent, factor, or points between two shares.
 pub fn change_of(estimate: &Estimate) -> Change {
-    match estimate.scale {
-        Scale::Ratio => Change::new(estimate.ratio, estimate.lo, estimate.hi),
-        Scale::Points => Change::points(estimate.ratio.ln(), estimate.lo.ln(), estimate.hi.ln()),
+    change_between(estimate.scale, estimate.ratio, estimate.lo, estimate.hi)
+}
+
+fn change_between(scale: Scale, ratio: f64, lo: f64, hi: f64) -> Change {
+    match scale {
+        Scale::Ratio => Change::new(ratio, lo, hi),
+        Scale::Points => Change::points(ratio.ln(), lo.ln(), hi.ln()),
     }
 }
 
@@ -273,6 +274,7 @@ pub fn better_words(metric: &Metric) -> &'static str {
 /// `median of the runs`.
 pub fn estimator_words(set: &ComparisonSet) -> &'static str {
     match set.rules.estimator {
+        stats::Estimator::Geometric => "geometric mean of the runs",
         stats::Estimator::Mean => "mean of the runs",
         stats::Estimator::TrimmedMean => "mean of the runs without the lowest and the highest",
         stats::Estimator::Median => "median of the runs",
@@ -293,7 +295,7 @@ pub type LatencyPick = fn(&CurvePoint) -> Option<(&Metric, f64)>;
 
 fn latency_at(point: &CurvePoint, kind: usize) -> Option<(&Metric, f64)> {
     let (metric, side) = point.latencies[kind].as_ref()?;
-    Some((metric, side.summary?.mean))
+    Some((metric, side.estimate?))
 }
 
 /// p99, or the mean where no percentile is known; the same for all systems of a group.

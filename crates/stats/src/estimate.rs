@@ -19,6 +19,9 @@ pub enum Direction {
 /// A published way to reduce a sample to one figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
+    /// The mean of the logarithms, taken back: what a ratio of two sides is a ratio of. The mean where a value has no
+    /// logarithm.
+    Geometric,
     Mean,
     /// Mean after dropping one smallest and one largest value; needs three.
     TrimmedMean,
@@ -32,18 +35,20 @@ pub struct UnknownEstimator(pub String);
 
 impl fmt::Display for UnknownEstimator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown estimator `{}` (mean, trimmed, median, best)", self.0)
+        write!(f, "unknown estimator `{}` (geometric, mean, trimmed, median, best)", self.0)
     }
 }
 
 impl std::error::Error for UnknownEstimator {}
 
 impl Estimator {
-    pub const ALL: [Estimator; 4] = [Estimator::Mean, Estimator::TrimmedMean, Estimator::Median, Estimator::Best];
+    pub const ALL: [Estimator; 5] =
+        [Estimator::Geometric, Estimator::Mean, Estimator::TrimmedMean, Estimator::Median, Estimator::Best];
 
-    /// The name in plans and on the command line: `mean`, `trimmed`, `median`, `best`.
+    /// The name in plans and on the command line: `geometric`, `mean`, `trimmed`, `median`, `best`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Estimator::Geometric => "geometric",
             Estimator::Mean => "mean",
             Estimator::TrimmedMean => "trimmed",
             Estimator::Median => "median",
@@ -56,6 +61,7 @@ impl Estimator {
     pub fn apply(self, sample: &Sample, direction: Direction) -> Option<f64> {
         let summary = summarise(sample)?;
         match (self, direction) {
+            (Estimator::Geometric, _) => Some(summary.centre()),
             (Estimator::Mean, _) => Some(summary.mean),
             (Estimator::TrimmedMean, _) => summary.trimmed_mean,
             (Estimator::Median, _) => Some(summary.median),
@@ -85,6 +91,8 @@ impl FromStr for Estimator {
 pub struct Summary {
     pub n: usize,
     pub mean: f64,
+    /// The mean of the logarithms, taken back; `None` if a value has none.
+    pub geometric: Option<f64>,
     /// Mean without one smallest and one largest value; `None` below three runs.
     pub trimmed_mean: Option<f64>,
     pub median: f64,
@@ -92,6 +100,13 @@ pub struct Summary {
     pub max: f64,
     /// Standard deviation (n - 1); `None` below two runs.
     pub sd: Option<f64>,
+}
+
+impl Summary {
+    /// The geometric mean, or the mean where a value has no logarithm.
+    pub fn centre(&self) -> f64 {
+        self.geometric.unwrap_or(self.mean)
+    }
 }
 
 /// Summarises a sample; `None` if it is empty.
@@ -102,6 +117,8 @@ pub fn summarise(sample: &Sample) -> Option<Summary> {
     Some(Summary {
         n,
         mean: mean(&ordered),
+        // Clamped, so that equal values are not rounded apart.
+        geometric: logarithms(&ordered).map(|logs| mean(&logs).exp().clamp(min, max)),
         trimmed_mean: (n >= 3).then(|| mean(&ordered[1..n - 1])),
         median: median(&ordered),
         min,
@@ -110,14 +127,24 @@ pub fn summarise(sample: &Sample) -> Option<Summary> {
     })
 }
 
-/// Half the width of the t interval of the mean, as a share of the mean: the "± 1 %" beside a single figure. `None`
-/// below two runs, for a mean of zero, or a `level` outside (0, 1).
+/// `None` if a value has none.
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    values.iter().all(|value| *value > 0.0).then(|| values.iter().map(|value| value.ln()).collect())
+}
+
+/// Half the width of the t interval of [`Summary::centre`], as a share of it: the "± 1 %" beside a single figure. Of the
+/// geometric mean it is the larger half, so that its interval is the centre divided by and times 1 + share. `None` below
+/// two runs, for a mean of zero, or a `level` outside (0, 1).
 pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
     let values = sample.values();
-    let sd = standard_deviation(values)?;
-    let n = values.len() as f64;
-    let half_width = student_t_quantile(f64::midpoint(1.0, level), n - 1.0) * sd / n.sqrt();
-    let share = half_width / mean(values).abs();
+    let half_width = |of: &[f64]| {
+        let n = of.len() as f64;
+        Some(student_t_quantile(f64::midpoint(1.0, level), n - 1.0) * standard_deviation(of)? / n.sqrt())
+    };
+    let share = match logarithms(values) {
+        Some(logs) => half_width(&logs)?.exp_m1(),
+        None => half_width(values)? / mean(values).abs(),
+    };
     share.is_finite().then_some(share)
 }
 
@@ -125,6 +152,13 @@ pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::sample::tests::sample;
+
+    #[test]
+    fn the_geometric_mean_is_what_a_ratio_is_of() {
+        let centre = |values: &[f64]| summarise(&sample(values)).unwrap().centre();
+        assert!((centre(&[1.0, 4.0, 16.0]) - 4.0).abs() < 1e-12);
+        assert_eq!(centre(&[0.0, 4.0]), 2.0);
+    }
 
     #[test]
     fn the_published_estimators() {
@@ -155,11 +189,15 @@ mod tests {
         assert_eq!("avg".parse::<Estimator>(), Err(UnknownEstimator("avg".into())));
     }
 
-    /// numpy and scipy 1.17.1: `t.ppf(.975, 6) * std(v, ddof=1) / sqrt(7) / mean(v)`.
+    /// numpy and scipy: `expm1(t.ppf(.975, 6) * std(log(v), ddof=1) / sqrt(7))`, and of `v - 100` without logarithms
+    /// `t.ppf(.975, 6) * std(v, ddof=1) / sqrt(7) / mean(v)`.
     #[test]
     fn half_width_agrees_with_scipy() {
-        let got = relative_half_width(&sample(&[98.0, 101.0, 99.0, 103.0, 100.0, 104.0, 97.0]), 0.95).unwrap();
-        assert!((got - 0.02364068890895319).abs() < 1e-12, "{got}");
+        let values = [98.0, 101.0, 99.0, 103.0, 100.0, 104.0, 97.0];
+        let got = relative_half_width(&sample(&values), 0.95).unwrap();
+        assert!((got - 0.023863987691163716).abs() < 1e-12, "{got}");
+        let with_zero = relative_half_width(&sample(&values.map(|value| value - 97.0)), 0.95).unwrap();
+        assert!((with_zero - 0.7215549397428295).abs() < 1e-12, "{with_zero}");
         assert_eq!(relative_half_width(&sample(&[1.0]), 0.95), None);
         assert_eq!(relative_half_width(&sample(&[-1.0, 1.0]), 0.95), None);
     }

@@ -89,6 +89,14 @@ impl Pairs {
         self.pairs.len()
     }
 
+    /// Each side's values of the rounds that both have.
+    pub fn sides(&self) -> [Sample; 2] {
+        let side = |value: fn(&Pair) -> f64| {
+            Sample::from_runs(self.pairs.iter().map(|pair| RunValue { round: pair.round, value: value(pair) }))
+        };
+        [side(|pair| pair.a), side(|pair| pair.b)]
+    }
+
     /// Rounds that only side A has; they take no part in a paired comparison.
     pub fn unpaired_a(&self) -> usize {
         self.unpaired_a

@@ -13,7 +13,7 @@ pub const MIN_ROUNDS: u32 = 6;
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
 /// Larger experiments are not proposed; the answer is then "more rounds will not do".
-pub const MAX_ROUNDS: u32 = 10_000;
+pub const MAX_ROUNDS: u32 = 200;
 
 /// What may be said of B compared with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

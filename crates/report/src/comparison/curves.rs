@@ -53,13 +53,13 @@ pub enum Knee<'a> {
 
 impl CurvePoint {
     pub fn mean(&self) -> Option<f64> {
-        self.rate.summary.map(|summary| summary.mean)
+        self.rate.estimate
     }
 
     /// `None` without enough runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let (mean, share) = (self.mean()?, self.rate.half_width?);
-        Some(((mean * (1.0 - share)).max(0.0), mean * (1.0 + share)))
+        Some((mean / (1.0 + share), mean * (1.0 + share)))
     }
 }
 

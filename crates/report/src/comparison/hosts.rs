@@ -37,7 +37,7 @@ pub struct HostRow {
     pub host: String,
     /// In the order of [`HostsGroup::columns`].
     pub figures: Vec<(Metric, Side)>,
-    /// p99 over that of the middle host, medians of the runs.
+    /// p99 over that of the middle host, figures of the runs.
     pub of_middle: Option<f64>,
 }
 
@@ -49,7 +49,7 @@ impl HostRow {
 
     fn p99(&self) -> Option<f64> {
         let place = COLUMNS.iter().position(|(prefix, _)| *prefix == P99)?;
-        self.figures.get(place).and_then(|(_, side)| Some(side.summary?.median))
+        self.figures.get(place).and_then(|(_, side)| side.estimate)
     }
 }
 

@@ -3,15 +3,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role, RunState};
 use stats::{RunValue, Sample, Verdict};
 
-use super::failures;
 use super::matching::{Matched, MatchedCases, matched};
 use super::options::Pairing;
-use super::row::{
-    ChangePoint, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of,
-};
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
 use super::set::Rules;
 use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
+use super::{centre, failures};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::number::{count, is_time};
 
@@ -202,8 +200,13 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         }
         (found, _) => found,
     };
-    let ((side_a, sample_a), (side_b, sample_b)) = (side(cases.labels.0, cases.a), side(cases.labels.1, cases.b));
+    let ((mut side_a, sample_a), (mut side_b, sample_b)) =
+        (side(cases.labels.0, cases.a), side(cases.labels.1, cases.b));
     let matched = matched(index, &cases.matched, metric, rules.pairing);
+    let change = match conflict {
+        Some(Conflict::Units(_)) => None,
+        _ => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
+    };
     let seed = evidence.header.plan.schedule.seed;
     let (estimate, refusal) = match (&conflict, metric.quantity()) {
         (Some(Conflict::Units(_)), _) => (None, None),
@@ -246,7 +249,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         Some(NoVerdict::TooFewRounds { missing }) => Some(missing),
         _ => None,
     };
-    let (estimate, so_far) = at_the_end(estimate, rules);
+    let estimate = estimate.filter(|_| rules.unfinished.is_none());
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());
     Comparison {
@@ -257,22 +260,12 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         a: side_a,
         b: side_b,
         estimate,
-        so_far,
+        change,
         // Replaced by `families::judge` unless something prevents a verdict.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,
         rounds_needed,
         warnings,
-    }
-}
-
-/// Before the end of an experiment only the change is left of an estimate.
-fn at_the_end(estimate: Option<Estimate>, rules: &Rules) -> (Option<Estimate>, Option<ChangePoint>) {
-    match estimate {
-        Some(Estimate { scale, ratio, rounds, .. }) if rules.unfinished.is_some() => {
-            (None, Some(ChangePoint { scale, ratio, rounds }))
-        }
-        ended => (ended, None),
     }
 }
 

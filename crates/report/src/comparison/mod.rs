@@ -1,6 +1,7 @@
 //! From evidence to rows: two samples paired by round, their ratio with its interval, and what may be said of it.
 
 mod builder;
+mod centre;
 mod clients;
 mod curves;
 mod disk;

@@ -59,7 +59,7 @@ pub struct Options {
     pub margin: Option<f64>,
     /// Default: the plan's.
     pub level: Option<f64>,
-    /// A side's figure; ratio and interval do not depend on it.
+    /// Of A, B, and the change between them; interval and verdict do not depend on it.
     pub estimator: Estimator,
     pub metrics: MetricFilter,
     pub pairing: Pairing,
@@ -80,7 +80,7 @@ impl Default for Options {
             b: None,
             margin: None,
             level: None,
-            estimator: Estimator::Median,
+            estimator: Estimator::Geometric,
             metrics: MetricFilter::Primary,
             pairing: Pairing::Paired,
             min_rounds: stats::MIN_ROUNDS,

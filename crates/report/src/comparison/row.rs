@@ -110,11 +110,11 @@ pub struct Estimate {
     pub detectable: Option<f64>,
 }
 
-/// A change without its interval: all there is of an experiment that has not ended.
+/// What the figures under A and B give.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     pub scale: Scale,
-    /// As [`Estimate::ratio`].
+    /// As [`Estimate::ratio`]: the same, unless another estimator was asked for.
     pub ratio: f64,
     /// As [`Estimate::rounds`].
     pub rounds: u32,
@@ -291,9 +291,10 @@ pub struct Comparison {
     pub metric: Metric,
     pub a: Side,
     pub b: Side,
-    /// `None` in an experiment that has not ended, which has [`Comparison::so_far`].
+    /// `None` in an experiment that has not ended, and of a single round.
     pub estimate: Option<Estimate>,
-    pub so_far: Option<ChangePoint>,
+    /// Of a single round, too.
+    pub change: Option<ChangePoint>,
     pub outcome: Outcome,
     /// If the sides differ in them.
     pub failures: Option<Failures>,
@@ -316,11 +317,6 @@ impl Comparison {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => Some(reason),
         }
-    }
-
-    pub fn point(&self) -> Option<ChangePoint> {
-        let of = |found: Estimate| ChangePoint { scale: found.scale, ratio: found.ratio, rounds: found.rounds };
-        self.estimate.map(of).or(self.so_far)
     }
 
     /// `None` for shares, which have a difference.

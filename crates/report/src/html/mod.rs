@@ -180,7 +180,7 @@ fn clients_lead(set: &ComparisonSet) -> String {
     )
 }
 
-const HOSTS: &str = "What each client host did of a load that several made, as the median of its runs. The figures above \
+const HOSTS: &str = "What each client host did of a load that several made, as the geometric mean of its runs. The figures above \
                      are of all hosts together, their histograms merged; one slow host would hide in them. \"Of middle\" is a \
                      host's 99th percentile over that of the middle host.";
 const STANDS_FOR: &str = "The published figures that the cases of this plan stand for. The same figures of this run are below, \

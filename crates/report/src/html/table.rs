@@ -67,7 +67,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
     let marks = notes.of_row(row);
     let change = change(row);
     let (word, rest) = verdict_words(row, set);
-    let ratio = row.point().map_or(String::new(), |point| point.ratio.to_string());
+    let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
     let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
     let level = percent(set.rules.level, Script::Typographic);
     html! {

@@ -70,7 +70,8 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     }
     out.push_str(&disk(set, options.width));
     if !set.hosts.is_empty() {
-        let head = "\nEach client host, medians of its runs; of middle: its 99th percentile over the middle host's.";
+        let head =
+            "\nEach client host, geometric means of its runs; of middle: its 99th percentile over the middle host's.";
         out.push_str(&wrapped(head, options.width, 2));
         out.push_str(&render_views(&hosts::tables(set), options.width));
     }

@@ -18,7 +18,7 @@ fn table(group: &HostsGroup) -> Table {
     let unit = |column: usize| {
         let figures = || group.rows.iter().filter_map(move |row| row.figures.get(column));
         let stored = figures().next().map_or("", |(metric, _)| &metric.unit);
-        RowUnit::new(stored, figures().filter_map(|(_, side)| Some(side.summary?.median)))
+        RowUnit::new(stored, figures().filter_map(|(_, side)| side.estimate))
     };
     let column = |(at, name): (usize, &'static str)| {
         let unit = unit(at).name();
@@ -28,7 +28,7 @@ fn table(group: &HostsGroup) -> Table {
         let (metric, side) = row.figures.get(at)?;
         // Of the client's cores.
         let form = if metric.id.starts_with("client_busy_share") { Form::Percent } else { Form::Significant };
-        Some(Entry::or(side.summary.map(|summary| unit(at).of(summary.median)), form, "no run has it"))
+        Some(Entry::or(side.estimate.map(|value| unit(at).of(value)), form, "no run has it"))
     };
     let row = |row: &HostRow| {
         let slow = if row.is_slow() { "slow" } else { "" };

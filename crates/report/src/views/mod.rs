@@ -279,7 +279,7 @@ impl Entry {
     /// A row's change and its interval.
     pub fn change(row: &Comparison) -> [Entry; 2] {
         let Some(change) = change(row) else { return [Entry::dash("the two cannot be compared"), Entry::default()] };
-        let ratio = row.point().map(|point| point.ratio);
+        let ratio = row.change.map(|point| point.ratio);
         let point = Entry::or(ratio, Form::Change(change), "the two cannot be compared");
         let interval = row.estimate.map(|estimate| [estimate.lo, estimate.hi]);
         [point, Entry { interval, form: Form::Interval(change), ..Entry::default() }]

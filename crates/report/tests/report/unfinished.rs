@@ -41,7 +41,7 @@ fn before_the_end_of_the_plan_there_is_no_interval_and_no_verdict() {
                 assert!(row.a.half_width.is_none() && row.a.estimate.is_some(), "{row:?}");
             }
             let throughput = set.rows().find(|row| row.metric.id == "throughput").unwrap();
-            assert!(throughput.point().unwrap().ratio > 1.3, "{throughput:?}");
+            assert!(throughput.change.unwrap().ratio > 1.3, "{throughput:?}");
             assert!(set.notes.iter().any(|note| note.kind == NoteKind::Unfinished), "{:?}", set.notes);
         }
     }

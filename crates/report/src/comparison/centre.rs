@@ -1,0 +1,47 @@
+//! The figures under A and B: of the same runs as the ratio beside them, so that a reader who divides one by the other
+//! gets it.
+
+use model::{Metric, Quantity};
+use stats::{Estimator, RunValue, Sample};
+
+use super::matching::Matched;
+use super::options::Pairing;
+use super::row::{ChangePoint, Scale, Side, direction_of};
+use super::set::Rules;
+
+/// Puts the figures of what is compared into both sides, and returns what one makes of the other: B / A, or the exponential of
+/// B - A of two shares. `None` without a figure of each side, or if one is not positive.
+pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&mut Side; 2]) -> Option<ChangePoint> {
+    let is_share = metric.quantity() == Quantity::Failures;
+    let samples = match rules.pairing {
+        Pairing::Paired => stats::paired(&matched.a, &matched.b).sides(),
+        Pairing::Unpaired => [matched.a.clone(), matched.b.clone()],
+    };
+    let direction = direction_of(metric.direction);
+    let mut found = [None; 2];
+    for ((side, sample), found) in sides.into_iter().zip(&samples).zip(&mut found) {
+        let own = if is_share { as_shares(sample) } else { sample.clone() };
+        let estimator =
+            if is_share && rules.estimator == Estimator::Geometric { Estimator::Mean } else { rules.estimator };
+        *found = estimator.apply(&own, direction);
+        // Without a round in common a side shows what it has.
+        side.estimate = found.or(side.estimate);
+        side.half_width = match found {
+            Some(_) => stats::relative_half_width(&own, rules.level).filter(|_| rules.unfinished.is_none()),
+            None => side.half_width,
+        };
+    }
+    let [Some(a), Some(b)] = found else { return None };
+    let rounds = u32::try_from(samples[0].n().min(samples[1].n())).unwrap_or(u32::MAX);
+    let (scale, ratio) = match is_share {
+        true => (Scale::Points, ((b - a) / 100.0).exp()),
+        false => (Scale::Ratio, b / a),
+    };
+    (is_share || a > 0.0 && b > 0.0).then_some(ChangePoint { scale, ratio, rounds })
+}
+
+/// Of exponentials: see [`super::failures::as_exponentials`].
+fn as_shares(exponentials: &Sample) -> Sample {
+    let share = |run: &RunValue| RunValue { round: run.round, value: run.value.ln() * 100.0 };
+    Sample::from_runs(exponentials.runs().iter().map(share))
+}
