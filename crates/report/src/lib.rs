@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 pub mod backup;
 pub mod backup_load;
 pub mod barrel;

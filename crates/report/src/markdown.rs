@@ -6,13 +6,16 @@ use crate::number::{RowUnit, Script, half, percent};
 use crate::text::clean;
 use crate::views;
 use crate::words::{
-    RowNotes, absent_of, arrow, change, design, exploring, metric_name, primary_family, row_unit, table_title,
+    RowNotes, absent_of, arrow, change, exploring, metric_name, primary_family, reason_of_all, row_unit, table_title,
     verdict_words,
 };
 
 /// The comparisons, and what families tell beside them.
 pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
     let mut out = String::new();
+    out.push_str(&format!("**{}**\n\n", escape(&set.answer)));
+    set.compared.iter().for_each(|line| out.push_str(&format!("- {}\n", escape(line))));
+    out.push('\n');
     for note in &set.notes {
         out.push_str(&format!("> {}.\n\n", escape(&note.text)));
     }
@@ -23,8 +26,8 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
             escape(&table.b),
             escape(&table.a)
         ));
-        out.push_str(&format!("{}.\n\n", escape(&design(set))));
-        let families = [primary_family(set, Script::Plain), exploring(set, &table.rows, Script::Plain)];
+        let reason = reason_of_all(&table.rows).map(|reason| format!("No verdicts: {reason}"));
+        let families = [reason, primary_family(set, Script::Plain), exploring(set, &table.rows, Script::Plain)];
         for family in families.into_iter().flatten() {
             out.push_str(&format!("{}.\n\n", escape(&family)));
         }
@@ -34,17 +37,19 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
             escape(&table.a),
             escape(&table.b)
         ));
-        let mut notes = RowNotes::default();
+        let mut notes = RowNotes::of_rows(&table.rows);
         for row in &table.rows {
             out.push_str(&line(row, set, &mut notes));
         }
         out.push('\n');
-        let listed: String = notes.iter().map(|(number, note)| format!("{number}. {}\n", escape(note))).collect();
+        let of_all = notes.of_all().iter().map(|note| format!("All rows: {}.\n\n", escape(note)));
+        out.extend(of_all);
+        let listed: String = notes.iter().map(|(number, note)| format!("{number}. {}\n", escape(&note))).collect();
         if !listed.is_empty() {
             out.push_str(&format!("{listed}\n"));
         }
     }
-    out + &views::markdown::render(&views::all(evidence, set))
+    out + &views::markdown::render(&[views::overview::tables(set), views::all(evidence, set)].concat())
 }
 
 fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
@@ -58,24 +63,23 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
     let (word, rest) = verdict_words(row, set);
     let separator = if row.no_verdict().is_some() { ": " } else { ", " };
     let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator);
-    let numbers: Vec<String> = notes.of_row(row).iter().map(|number| format!("<sup>({number})</sup>")).collect();
+    let mark = notes.of_row(row).map_or_else(String::new, |number| format!(" <sup>({number})</sup>"));
     let change = change(row);
     format!(
-        "| {} | {} | {} | {} | {} | {} {} |\n",
+        "| {} | {} | {} | {} | {} | {}{mark} |\n",
         escape(&name),
         figure(&row.a, &unit),
         figure(&row.b, &unit),
         change.map_or_else(|| "n/a".to_owned(), |c| c.point(Script::Plain)),
         change.map_or_else(|| "n/a".to_owned(), |c| c.interval(Script::Plain)),
-        escape(&verdict),
-        numbers.join(" ")
+        escape(&verdict)
     )
 }
 
 fn figure(side: &Side, unit: &RowUnit<'_>) -> String {
     let Some(estimate) = side.estimate else { return absent_of(side).to_owned() };
     let half = side.half_width.map_or_else(String::new, |share| format!(" {}", half(share, Script::Plain)));
-    format!("{}{half}", unit.print(estimate, Script::Plain))
+    format!("{}{half}", unit.print_to(estimate, side.half_width, Script::Plain))
 }
 
 /// No markup, HTML, cell borders or line ends.

@@ -86,6 +86,16 @@ impl<'a> RowUnit<'a> {
         self.scale.map_or(value, |scale| value / scale.divisor)
     }
 
+    /// As many digits as an interval of so much to each side supports, two to four; three where none is known.
+    pub fn print_to(&self, value: f64, half_width: Option<f64>, script: Script) -> String {
+        let digits = half_width.filter(|share| *share > 0.0).map_or(3, |share| {
+            let value = self.of(value).abs();
+            // The last digit is the first of the half width's.
+            value.log10().floor() as i32 - (share * value).log10().floor() as i32 + 1
+        });
+        significant(self.of(value), digits.clamp(2, 4), script)
+    }
+
     /// Three significant digits.
     pub fn print(&self, value: f64, script: Script) -> String {
         significant(self.of(value), 3, script)
@@ -164,6 +174,8 @@ fn grouped(plain: &str, script: Script) -> String {
 
 /// Printed as "more than".
 const FAR: f64 = 1_000.0;
+/// An interval whose ends are further apart than this factor says nothing.
+const WIDEST: f64 = 100.0;
 
 /// Printed to the digits that its interval supports.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,7 +206,7 @@ impl Change {
             // Two significant digits of the half width, at most hundredths.
             (1.0 - half.log10().floor()).clamp(0.0, 2.0) as usize
         } else {
-            1
+            0
         };
         // Tenths of a percent suffice for large changes.
         let decimals = if (ratio - 1.0).abs() >= 0.1 { decimals.min(1) } else { decimals };
@@ -243,10 +255,13 @@ impl Change {
         }
     }
 
-    /// `[+3.1, +6.6]`, or `[n/a]`.
+    /// `[+3.1, +6.6]`; in words where its ends would mean nothing.
     pub fn interval(&self, script: Script) -> String {
         if self.lo.is_nan() {
-            return "[n/a]".to_owned();
+            return "n/a".to_owned();
+        }
+        if self.form != Form::Points && self.hi > WIDEST * self.lo {
+            return "anything".to_owned();
         }
         let sign = if self.form == Form::Times { "×" } else { "" };
         format!("[{sign}{}, {sign}{}]", self.value(self.lo, script), self.value(self.hi, script))
@@ -270,10 +285,9 @@ pub fn failed_share(share: f64) -> String {
     }
 }
 
-/// `±1 %`; beyond the figure itself `±>100 %`.
+/// `±1 %`; in words where it is more than the figure itself.
 pub fn half(share: f64, script: Script) -> String {
-    let sign = if share > 1.0 { "±>" } else { "±" };
-    format!("{sign}{}", percent(share.min(1.0), script))
+    if share > 1.0 { "varies widely".to_owned() } else { format!("±{}", percent(share, script)) }
 }
 
 /// Two significant digits, or `<0.0001`.
@@ -339,14 +353,18 @@ mod tests {
         assert_eq!(text(1.000_04, 0.9996, 1.0005), "0.00 % [-0.04, +0.05]");
         assert_eq!(text(12.34, 11.0, 13.9), "×12.3 [×11.0, ×13.9]");
         assert_eq!(text(0.083, 0.08, 0.086), "×0.083 [×0.080, ×0.086]");
-        assert_eq!(text(1.1, 1.1, 1.1), "+10.0 % [+10.0, +10.0]");
-        assert_eq!(text(2.0, 0.0, f64::INFINITY), "+100.0 % [-100.0, ∞]");
+        assert_eq!(text(1.1, 1.1, 1.1), "+10 % [+10, +10]");
+        assert_eq!(text(2.0, 0.0, f64::INFINITY), "+100 % anything");
     }
 
     #[test]
-    fn an_end_that_is_far_out_has_no_digits() {
-        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "[-50, >+100 000]");
-        assert_eq!(Change::new(20.0, 2.0, 5_000.0).interval(Script::Plain), "[×2, ×>1 000]");
+    fn an_interval_without_meaning_has_no_digits() {
+        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "anything");
+        assert_eq!(Change::new(900.0, 800.0, 5_000.0).interval(Script::Plain), "[×800, ×>1 000]");
+        let unit = RowUnit::new("tx/s", [5_413.0]);
+        let print = |half| unit.print_to(5_413.0, half, Script::Plain);
+        assert_eq!([Some(0.08), Some(0.004), Some(0.0001), None].map(print), ["5 400", "5 410", "5 413", "5 410"]);
+        assert_eq!([half(0.012, Script::Plain), half(1.2, Script::Plain)], ["±1 %", "varies widely"]);
     }
 
     #[test]

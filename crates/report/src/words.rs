@@ -145,34 +145,75 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
     reason.into_iter().chain(row.warnings.iter().map(Warning::text))
 }
 
-/// Equal texts share a number.
+/// Numbered notes, each of one or more rows, of which a row has at most one.
 #[derive(Debug, Default)]
 pub struct RowNotes {
-    texts: Vec<String>,
+    /// What each number stands for.
+    numbered: Vec<Vec<String>>,
+    /// What is so of every row.
+    of_all: Vec<String>,
+    /// Why no row has a verdict, which stands above them.
+    reason: Option<String>,
 }
 
 impl RowNotes {
-    pub fn numbers(&mut self, notes: impl IntoIterator<Item = String>) -> Vec<usize> {
-        let mut number = |text: String| match self.texts.iter().position(|known| *known == text) {
-            Some(known) => known + 1,
-            None => {
-                self.texts.push(text);
-                self.texts.len()
-            }
-        };
-        let mut numbers: Vec<usize> = notes.into_iter().map(&mut number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers
+    /// Of the rows of a table, with what they have in common apart.
+    pub fn of_rows(rows: &[Comparison]) -> RowNotes {
+        let mut each = rows.iter().map(|row| row_notes(row).collect::<Vec<String>>());
+        let first = if rows.len() > 1 { each.next().unwrap_or_default() } else { Vec::new() };
+        let of_all = each.fold(first, |common, notes| common.into_iter().filter(|text| notes.contains(text)).collect());
+        let reason = reason_of_all(rows);
+        let of_all = of_all.into_iter().filter(|text| Some(text) != reason.as_ref()).collect();
+        RowNotes { numbered: Vec::new(), of_all, reason }
     }
 
-    pub fn of_row(&mut self, row: &Comparison) -> Vec<usize> {
-        self.numbers(row_notes(row))
+    /// The number of what is to be known of a row, unless that is so of every row.
+    pub fn of_row(&mut self, row: &Comparison) -> Option<usize> {
+        let own =
+            row_notes(row).filter(|text| !self.of_all.contains(text) && Some(text) != self.reason.as_ref()).collect();
+        self.number(own)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.texts.iter().enumerate().map(|(index, text)| (index + 1, text.as_str()))
+    pub fn number(&mut self, mut notes: Vec<String>) -> Option<usize> {
+        if notes.is_empty() {
+            return None;
+        }
+        notes.dedup();
+        let known = self.numbered.iter().position(|known| *known == notes);
+        Some(
+            1 + known.unwrap_or_else(|| {
+                self.numbered.push(notes);
+                self.numbered.len() - 1
+            }),
+        )
     }
+
+    /// What is so of every row.
+    pub fn of_all(&self) -> &[String] {
+        &self.of_all
+    }
+
+    /// With their numbers; what an earlier one has said is not said again.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, String)> {
+        self.numbered.iter().enumerate().map(|(index, notes)| {
+            let is_part = |(_, other): &(usize, &Vec<String>)| other.iter().all(|text| notes.contains(text));
+            let said =
+                match self.numbered[..index].iter().enumerate().filter(is_part).max_by_key(|(_, other)| other.len()) {
+                    Some((place, part)) => {
+                        let rest = notes.iter().filter(|text| !part.contains(text)).cloned();
+                        std::iter::once(format!("as ({})", place + 1)).chain(rest).collect::<Vec<_>>()
+                    }
+                    None => notes.clone(),
+                };
+            (index + 1, said.join("; "))
+        })
+    }
+}
+
+/// Why no row has a verdict, if that is the same for all; else `None`.
+pub fn reason_of_all(rows: &[Comparison]) -> Option<String> {
+    let first = rows.first()?.no_verdict()?;
+    rows.iter().all(|row| row.no_verdict() == Some(first)).then(|| first.text())
 }
 
 /// In percent: 4 % of 5 %.
@@ -237,15 +278,16 @@ pub fn table_title(table: &Table) -> String {
 /// Rounds, order, lost runs.
 pub fn design(set: &ComparisonSet) -> String {
     let (unit, order) = match set.rules.order {
-        TimeOrder::Interleaved => ("round", "order randomised in each round"),
+        TimeOrder::Interleaved => ("round", "in random order"),
         TimeOrder::Sequential | TimeOrder::SequentialAllowed => ("round", "one case after the other"),
         TimeOrder::Unknown => ("repetition", "in an order that nobody tells"),
     };
     let all = || count(set.rounds as usize, unit);
-    let mut text = format!("{}, {order}", set.rules.unfinished.map_or_else(all, |found| found.how_far()));
+    let cases = count(set.cases, "case");
+    let mut text = format!("{} of {cases} {order}", set.rules.unfinished.map_or_else(all, |found| found.how_far()));
     match set.lost() {
         0 => {}
-        lost => text.push_str(&format!(", {} dropped (see below)", count(lost, "run"))),
+        lost => text.push_str(&format!(", {} dropped", count(lost, "run"))),
     }
     text
 }

@@ -3,6 +3,7 @@
 mod builder;
 mod centre;
 mod clients;
+mod compared;
 mod curves;
 mod disk;
 mod failures;

@@ -8,6 +8,7 @@ use store::StoredRun;
 
 use super::builder::Builder;
 use super::clients;
+use super::compared;
 use super::curves::CurveGroup;
 use super::disk;
 use super::failures;
@@ -189,6 +190,10 @@ pub struct Note {
 /// All comparisons of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparisonSet {
+    /// In plain English, to be read aloud.
+    pub answer: String,
+    /// What was compared, and on what: a line each.
+    pub compared: Vec<String>,
     pub rules: Rules,
     /// Hidden rows included.
     pub families: Families,
@@ -207,6 +212,8 @@ pub struct ComparisonSet {
     pub hosts: Vec<HostsGroup>,
     pub counts: RunCounts,
     pub rounds: u32,
+    /// Of all systems.
+    pub cases: usize,
     pub dropped: Vec<DroppedRun>,
     pub notes: Vec<Note>,
 }
@@ -285,7 +292,9 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let disk = disk::groups(evidence, &index, &looked_at, &rules);
     let clients = clients::groups(evidence, &index, &looked_at, &rules);
     let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
-    Ok(ComparisonSet {
+    let mut set = ComparisonSet {
+        answer: String::new(),
+        compared: Vec::new(),
         rules,
         families,
         tables,
@@ -297,9 +306,13 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         hosts,
         counts: evidence.counts(),
         rounds: plan.schedule.rounds,
+        cases: evidence.cases.len(),
         dropped,
         notes,
-    })
+    };
+    set.compared = compared::lines(evidence, &set);
+    set.answer = crate::answer::answer(&set, compared::place(evidence), "");
+    Ok(set)
 }
 
 /// Hidden rows are judged, too: looking at one metric, or at one pair of sides, does not reduce the questions.

@@ -9,7 +9,7 @@ use crate::comparison::{Comparison, ComparisonSet, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
     RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, metric_name, primary_family,
-    row_unit, table_title, verdict_words,
+    reason_of_all, row_unit, table_title, verdict_words,
 };
 
 pub fn tables(set: &ComparisonSet) -> Markup {
@@ -29,7 +29,7 @@ pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
 }
 
 fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
-    let mut notes = RowNotes::default();
+    let mut notes = RowNotes::of_rows(&table.rows);
     let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, &mut notes, index)).collect();
     let level = percent(set.rules.level, Script::Typographic);
     let by_case = table.rows.iter().any(|row| !row.label.is_empty());
@@ -39,6 +39,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
                 strong { bdi { (table_title(table)) } } " · A = " bdi { (table.a) } ", B = " bdi { (table.b) }
                 span.design {
                     (design(set))
+                    @if let Some(reason) = reason_of_all(&table.rows) { "; no verdicts: " span dir="auto" { (reason) } }
                     @if let Some(text) = exploring(set, &table.rows, Script::Typographic) { "; " (text) }
                 }
             }
@@ -54,6 +55,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
             } }
             tbody { @for row in &rows { (row) } }
         } }
+        @for note in notes.of_all() { p.note dir="auto" { "All rows: " (note) "." } }
         @if notes.iter().next().is_some() {
             ol.footnotes { @for (number, note) in notes.iter() {
                 li id={ "note-" (index) "-" (number) } dir="auto" { (note) }
@@ -64,7 +66,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
 
 fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usize) -> Markup {
     let unit = row_unit(row);
-    let marks = notes.of_row(row);
+    let mark = notes.of_row(row);
     let change = change(row);
     let (word, rest) = verdict_words(row, set);
     let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
@@ -87,7 +89,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
             td.say data-l="verdict" data-v=(verdict_class(row)) {
                 span.word { (icon(row)) (word) }
                 @if !rest.is_empty() { " " span.rest { (rest) } }
-                @for mark in marks { sup { a href={ "#note-" (table) "-" (mark) } { "(" (mark) ")" } } }
+                @if let Some(mark) = mark { sup { a href={ "#note-" (table) "-" (mark) } { "(" (mark) ")" } } }
             }
         }
     }
@@ -98,7 +100,7 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
         td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {
             @match side.estimate {
                 Some(value) => span {
-                    (unit.print(value, Script::Typographic))
+                    (unit.print_to(value, side.half_width, Script::Typographic))
                     @if let Some(share) = side.half_width { span.half { " " (half(share, Script::Typographic)) } }
                 }
                 None => { (absent_of(side)) }
@@ -116,7 +118,7 @@ fn legend(set: &ComparisonSet) -> Markup {
     };
     html! {
         p.note {
-            "A and B: " (estimator_words(set)) ", ± half the " (level) " interval of their mean. ↑ higher is better, ↓ lower is better. "
+            "A and B: " (estimator_words(set)) ", ± half its " (level) " interval; B against A is what they give. ↑ higher is better, ↓ lower is better. "
             "Equivalent: the whole interval lies within ±" (margin) ". p: " (test) ", of that row alone; the verdict rests on the t test's p, "
             "adjusted over the rows of its family. "
             @if let Some(text) = primary_family(set, Script::Typographic) { (text) ". " }

@@ -1,9 +1,9 @@
 use super::TextOptions;
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
-use super::table::{figure, figure_notes, marks, render_notes};
+use super::table::{figure, figure_notes, mark, render_notes};
 use crate::comparison::{ComparisonSet, Figure};
 use crate::number::{RowUnit, Script};
-use crate::words::{RowNotes, arrow, design, estimator_words, metric_name};
+use crate::words::{RowNotes, arrow, estimator_words, metric_name};
 
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     use Align::{Left, Right};
@@ -19,14 +19,12 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
             grid.push(GridLine::Across(clean(&clipped(&title, options.width))));
             group = title;
         }
-        let numbers = notes.numbers(figure_notes(&one.warnings, &one.side));
-        grid.push(GridLine::Cells(cells(one, marks(&numbers))));
+        let number = notes.number(figure_notes(&one.warnings, &one.side));
+        grid.push(GridLine::Cells(cells(one, mark(number))));
     }
-    let mut out = wrapped(&design(set), options.width, 2);
-    out.push('\n');
-    out.push_str(&grid.render(options.style));
+    let mut out = grid.render(options.style);
     out.push_str(&render_notes(&notes, options.width));
-    let legend = format!("\nFigure: {}, ± half the interval of their mean.", estimator_words(set));
+    let legend = format!("\nFigure: {}, ± half its interval.", estimator_words(set));
     out.push_str(&wrapped(&legend, options.width, 0));
     out
 }

@@ -9,11 +9,13 @@ mod table;
 pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
 pub use grid::{Style, clean, wrapped};
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Pairing, Table};
 use crate::number::{Script, count, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
-use crate::views::{View, curves, hosts};
-use crate::words::{design, estimator_words, exploring, primary_family, table_title};
+use crate::views::{View, curves, hosts, overview};
+use crate::words::{estimator_words, exploring, primary_family, reason_of_all, table_title};
 
 /// Whether single runs are listed under rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,27 +47,34 @@ const LEAST_WIDTH: usize = 80;
 /// In the line of differences.
 const LONGEST_VALUE: usize = 40;
 
-/// With notes, footnotes and legend.
+/// The answer, what was compared, tables, notes and legend.
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
-    let mut out = String::new();
+    let bold = anstyle::Style::new().bold();
+    let answer = wrapped(&set.answer, options.width, 0);
+    let mut out: String = answer.lines().map(|line| options.style.paint(bold, line) + "\n").collect();
+    out.push('\n');
+    set.compared.iter().for_each(|line| out.push_str(&wrapped(line, options.width, 3)));
     for note in &set.notes {
-        // Table and footnotes report missing runs.
+        // Table and notes report missing runs.
         if note.kind != NoteKind::Incomplete {
             out.push_str(&wrapped(&clean(&format!("note: {}.", note.text)), options.width, 6));
         }
     }
-    let mut has_p = false;
-    for (index, table) in set.tables.iter().enumerate() {
-        if index > 0 || !out.is_empty() {
-            out.push('\n');
-        }
-        out.push_str(&above(table, set, &options));
-        let rendered = table::render(table, set, &options);
-        out.push_str(&rendered.text);
-        has_p |= rendered.has_p;
+    let overview = overview::tables(set);
+    if !overview.is_empty() {
+        out.push('\n');
+        out.push_str(&render_views(&overview, options.width));
+    }
+    for (at, table) in set.tables.iter().enumerate() {
+        out.push('\n');
+        let is_known = set.tables[..at].iter().any(|before| (&before.a, &before.b) == (&table.a, &table.b));
+        let differs = differences(table, &options).filter(|_| !is_known);
+        out.push_str(&above(table, set, differs, &options));
+        out.push_str(&table::render(table, set, &options));
     }
     if !set.figures.is_empty() {
+        out.push('\n');
         out.push_str(&figures::render(set, &options));
     }
     out.push_str(&disk(set, options.width));
@@ -77,7 +86,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     }
     if !set.tables.is_empty() {
         out.push('\n');
-        out.push_str(&legend(set, options.width, has_p));
+        out.push_str(&legend(set, options.width));
     }
     out.push_str(&dropped(set, options.width));
     out
@@ -101,7 +110,7 @@ fn disk(set: &ComparisonSet, width: usize) -> String {
     out + &render_views(&views, width)
 }
 
-fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
+fn above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
     let sides = format!("A = {}, B = {}", clean(&table.a), clean(&table.b));
     let title = clean(&table_title(table));
@@ -109,22 +118,18 @@ fn above(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     if options.style == Style::Ansi {
         out = out.replacen(&title, &options.style.paint(bold, &title), 1);
     }
-    out.push_str(&wrapped(&design(set), options.width, 2));
-    if let Some(fixed) = fixed_keys(table) {
-        out.push_str(&wrapped(&fixed, options.width, 2));
-    }
-    if let Some(differs) = differences(table, options) {
-        out.push_str(&wrapped(&differs, options.width, 2));
-    }
-    if let Some(exploring) = exploring(set, &table.rows, Script::Plain) {
-        out.push_str(&wrapped(&exploring, options.width, 2));
-    }
-    out.push('\n');
+    let lines = [
+        fixed_keys(table, options.width),
+        differs,
+        exploring(set, &table.rows, Script::Plain),
+        reason_of_all(&table.rows).map(|reason| format!("no verdicts: {}", clean(&reason))),
+    ];
+    lines.iter().flatten().for_each(|line| out.push_str(&wrapped(line, options.width, 2)));
     out
 }
 
-/// `all rows: clients=16, scale=10`.
-fn fixed_keys(table: &Table) -> Option<String> {
+/// `all rows: clients=16, scale=10`, as many as a line holds.
+fn fixed_keys(table: &Table, width: usize) -> Option<String> {
     let first = table.rows.first()?;
     let shared: Vec<String> = first
         .case
@@ -132,7 +137,13 @@ fn fixed_keys(table: &Table) -> Option<String> {
         .filter(|(key, value)| table.rows.iter().all(|row| row.case.get(*key) == Some(value)))
         .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
         .collect();
-    (!shared.is_empty()).then(|| format!("all rows: {}", shared.join(", ")))
+    let line = |keys: usize| {
+        let rest = shared.len() - keys;
+        let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+        format!("all rows: {}{more}", shared[..keys].join(", "))
+    };
+    let fits = |keys: &usize| line(*keys).width() <= width;
+    (!shared.is_empty()).then(|| line((1..=shared.len()).rev().find(fits).unwrap_or(1)))
 }
 
 /// They follow from settings or a note.
@@ -157,36 +168,24 @@ fn differences(table: &Table, options: &TextOptions) -> Option<String> {
     Some(format!("differs: {}{rest}", named.join(", ")))
 }
 
-fn legend(set: &ComparisonSet, width: usize, has_p: bool) -> String {
+fn legend(set: &ComparisonSet, width: usize) -> String {
     let rules = &set.rules;
-    let level = percent(rules.level, Script::Plain);
-    let estimator = estimator_words(set);
     let ratio = match rules.pairing {
-        Pairing::Paired => "geometric mean of the ratios of the rounds, interval by the paired t test",
-        Pairing::Unpaired => "ratio of the geometric means, interval by Welch's test (no rounds to pair by)",
+        Pairing::Paired => "interval by the paired t test over the rounds",
+        Pairing::Unpaired => "interval by Welch's test (no rounds to pair by)",
     };
-    let mut text = wrapped(
-        &format!(
-            "A, B: {estimator}, ± half the {level} interval of their mean. B vs A: {ratio}. ↑ higher is better, ↓ lower."
-        ),
-        width,
-        0,
-    );
+    let of = match rules.estimator {
+        stats::Estimator::Geometric => String::new(),
+        _ => " of the geometric means".to_owned(),
+    };
     let margin = percent(rules.margin, Script::Plain);
     let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
-    text.push_str(&wrapped(
-        &format!("Equivalent: the whole interval lies within ±{margin}. Inconclusive: it neither fits there nor excludes 0 %.{adjusted}"),
-        width,
-        0,
-    ));
-    if has_p {
-        let test = match rules.pairing {
-            Pairing::Paired => "sign-flip permutation over the rounds",
-            Pairing::Unpaired => "Mann-Whitney",
-        };
-        text.push_str(&wrapped(&format!("p: {test}, of that row alone."), width, 0));
-    }
-    text
+    let text = format!(
+        "A, B: {}; B vs A: what they give, {ratio}{of}. ↑ higher is better, ↓ lower. Equivalent: the whole interval lies \
+         within ±{margin}. Inconclusive: it neither fits there nor excludes 0 %.{adjusted}",
+        estimator_words(set)
+    );
+    wrapped(&text, width, 0)
 }
 
 fn dropped(set: &ComparisonSet, width: usize) -> String {

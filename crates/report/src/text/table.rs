@@ -1,191 +1,146 @@
-//! One table: head, rows, footnotes.
+//! One table: head, rows, notes.
 
 use anstyle::{AnsiColor, Style as Ansi};
 use stats::Verdict;
+use unicode_width::UnicodeWidthStr;
 
 use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{Runs, TextOptions};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
-use crate::number::{RowUnit, Script, half, p_value, percent};
-use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit, verdict_words};
+use crate::number::{RowUnit, Script, half, percent};
+use crate::words::{RowNotes, absent_of, arrow, change, metric_name, reason_of_all, row_unit, verdict_words};
 
-/// The ways to lay the columns out, from wide to narrow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// Everything on one line, with p.
-    WithP,
-    Line,
-    /// Interval under the difference, remarks under the verdict.
-    Stacked,
-    /// Unit under the metric, half intervals under the figures.
-    Tight,
-    /// Like `Tight`, with broken verdicts, and names under their letters.
-    Narrow,
-}
-
-impl Form {
-    /// From wide to narrow.
-    const ALL: [Form; 5] = [Form::WithP, Form::Line, Form::Stacked, Form::Tight, Form::Narrow];
-
-    fn columns(self) -> Vec<Align> {
-        use Align::{Left, Right};
-        match self {
-            Form::WithP => vec![Left, Left, Right, Right, Right, Left, Left, Left],
-            Form::Line => vec![Left, Left, Right, Right, Right, Left, Left],
-            Form::Stacked => vec![Left, Left, Right, Right, Right, Left],
-            Form::Tight | Form::Narrow => vec![Left, Right, Right, Right, Left],
-        }
-    }
-
-    fn longest_side(self) -> usize {
-        match self {
-            Form::WithP | Form::Line => 22,
-            Form::Stacked => 14,
-            Form::Tight => 12,
-            Form::Narrow => 10,
-        }
-    }
-
-    fn longest_metric(self) -> usize {
-        match self {
-            Form::WithP | Form::Line => 40,
-            Form::Stacked | Form::Tight | Form::Narrow => 18,
-        }
-    }
-}
-
-pub struct Rendered {
-    pub text: String,
-    pub has_p: bool,
-}
-
-/// Also of a verdict's addition, in narrow forms.
+/// Letters of a side's name over its column, where there is room for names.
+const LONGEST_SIDE: usize = 22;
+const LONGEST_METRIC: usize = 30;
 const LONGEST_UNIT: usize = 12;
-const LONGEST_REST: usize = 20;
-/// Of a broken verdict: `inconclusive` is the longest word.
-const NARROW_VERDICT: usize = 13;
 
-pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Rendered {
-    let mut notes = RowNotes::default();
-    let marks: Vec<String> = table.rows.iter().map(|row| marks(&notes.of_row(row))).collect();
-    let laid_out = |form| grid(table, set, &marks, form, options);
-    let (form, grid) = Form::ALL
-        .into_iter()
-        .map(|form| (form, laid_out(form)))
-        .find(|(_, grid)| grid.width() <= options.width)
-        .unwrap_or_else(|| (Form::Narrow, laid_out(Form::Narrow)));
-    let mut text = grid.render(options.style);
-    text.push_str(&render_notes(&notes, options.width));
-    Rendered { text, has_p: form == Form::WithP }
+/// Over the columns of figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heads {
+    /// `A rollback-journal`.
+    Named,
+    /// `A`, which the lines above explain.
+    Letters,
 }
 
-/// `(1,3)`.
-pub(super) fn marks(numbers: &[usize]) -> String {
-    if numbers.is_empty() {
-        return String::new();
-    }
-    format!("({})", numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+/// In the widest form that fits.
+pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
+    let mut notes = RowNotes::of_rows(&table.rows);
+    let marks: Vec<String> = table.rows.iter().map(|row| mark(notes.of_row(row))).collect();
+    let laid_out = |heads| grid(table, set, &marks, heads, options);
+    let named = laid_out(Heads::Named);
+    let grid = if named.width() <= options.width { named } else { laid_out(Heads::Letters) };
+    let mut text = grid.render(options.style);
+    let of_all = notes.of_all().iter().map(|note| format!("all rows: {}", clean(note)));
+    text.extend(of_all.map(|note| wrapped(&note, options.width, 4)));
+    text + &render_notes(&notes, options.width)
+}
+
+/// `(1)`.
+pub(super) fn mark(number: Option<usize>) -> String {
+    number.map_or_else(String::new, |number| format!("({number})"))
 }
 
 /// Warnings, and the reason of a missing figure.
-pub(super) fn figure_notes<'a>(warnings: &'a [Warning], side: &'a Side) -> impl Iterator<Item = String> + 'a {
+pub(super) fn figure_notes(warnings: &[Warning], side: &Side) -> Vec<String> {
     let reasons = side.unavailable.iter().filter(|_| side.estimate.is_none());
-    warnings.iter().map(Warning::text).chain(reasons.map(|(reason, _)| format!("n/a: {reason}")))
+    warnings.iter().map(Warning::text).chain(reasons.map(|(reason, _)| format!("n/a: {reason}"))).collect()
 }
 
 /// Each on its own lines.
 pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
-    notes.iter().map(|(number, note)| wrapped(&format!("({number}) {}", clean(note)), width, 4)).collect()
+    notes.iter().map(|(number, note)| wrapped(&format!("({number}) {}", clean(&note)), width, 4)).collect()
 }
 
-fn grid(table: &Table, set: &ComparisonSet, marks: &[String], form: Form, options: &TextOptions) -> Grid {
-    let mut grid = Grid::new(form.columns());
-    grid.push(GridLine::Cells(head(table, set, form)));
+fn grid(table: &Table, set: &ComparisonSet, marks: &[String], heads: Heads, options: &TextOptions) -> Grid {
+    use Align::{Left, Right};
+    let mut grid = Grid::new(vec![Left, Right, Right, Right, Left, Left]);
+    grid.push(GridLine::Cells(head(table, set, heads)));
+    let is_said_above = reason_of_all(&table.rows).is_some();
+    let cells: Vec<[String; 5]> = table.rows.iter().map(cells).collect();
+    let columns = |column: usize| cells.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    // What is left for the verdict on a row's first line.
+    let room = options.width.saturating_sub((0..5).map(|column| columns(column) + 2).sum());
     let mut case = String::new();
-    for (row, marks) in table.rows.iter().zip(marks) {
+    for ((row, marks), cells) in table.rows.iter().zip(marks).zip(&cells) {
         let label = row.case_label();
         if label != case {
             grid.push(GridLine::Across(clean(&clipped(&label, options.width))));
             case = label;
         }
-        let indent = if case.is_empty() { "" } else { "  " };
-        grid.push(GridLine::Cells(cells(row, set, marks, indent, form)));
+        let (word, rest) = verdict_words(row, set);
+        let rest = if is_said_above { String::new() } else { clean(&rest) };
+        let verdict = said(row, &word, &rest, marks);
+        let is_short = verdict.width() <= room || rest.is_empty();
+        let verdict = if is_short { verdict } else { format!("{word} {marks}").trim_end().to_owned() };
+        let mut line: Vec<GridCell> = cells.iter().map(GridCell::new).collect();
+        line.push(GridCell::painted(verdict, verdict_style(row)));
+        grid.push(GridLine::Cells(line));
+        if !is_short {
+            grid.push(GridLine::Across(format!("      {}", clipped(&rest, options.width.saturating_sub(6)))));
+        }
         if options.runs == Runs::Listed {
             for letter in [SideLetter::A, SideLetter::B] {
-                grid.push(GridLine::Across(runs(row, letter, indent, options.width)));
+                grid.push(GridLine::Across(runs(row, letter, options.width)));
             }
         }
     }
     grid
 }
 
-fn head(table: &Table, set: &ComparisonSet, form: Form) -> Vec<GridCell> {
-    let between = if form == Form::Narrow { '\n' } else { ' ' };
-    let side = |letter: SideLetter, name: &str| {
-        format!("{}{between}{}", letter.as_str(), clipped(&clean(name), form.longest_side()))
+fn head(table: &Table, set: &ComparisonSet, heads: Heads) -> Vec<GridCell> {
+    let side = |letter: SideLetter, name: &str| match heads {
+        Heads::Named => format!("{} {}", letter.as_str(), clipped(&clean(name), LONGEST_SIDE)),
+        Heads::Letters => letter.as_str().to_owned(),
     };
-    let interval = format!("{} interval", percent(set.rules.level, Script::Plain));
+    let interval = match table.rows.iter().any(|row| row.estimate.is_some()) {
+        true => format!("{} interval", percent(set.rules.level, Script::Plain)),
+        false => String::new(),
+    };
     let (a, b) = (side(SideLetter::A, &table.a), side(SideLetter::B, &table.b));
-    let under = format!("B vs A\n{interval}");
-    let empty = String::new;
-    let (change, verdict) = ("B vs A".to_owned(), "verdict".to_owned());
-    let head = match form {
-        Form::WithP => vec![empty(), empty(), a, b, change, interval, "p".to_owned(), verdict],
-        Form::Line => vec![empty(), empty(), a, b, change, interval, verdict],
-        Form::Stacked => vec![empty(), empty(), a, b, under, verdict],
-        Form::Tight | Form::Narrow => vec![empty(), a, b, under, verdict],
-    };
-    let bold = Ansi::new().bold();
-    head.into_iter().map(|text| GridCell::painted(text, bold)).collect()
+    let head = [String::new(), a, b, "B vs A".to_owned(), interval, "verdict".to_owned()];
+    head.into_iter().map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
 }
 
-fn cells(row: &Comparison, set: &ComparisonSet, marks: &str, indent: &str, form: Form) -> Vec<GridCell> {
+/// All but the verdict.
+fn cells(row: &Comparison) -> [String; 5] {
     let unit = row_unit(row);
-    let name = format!("{indent}{}", clipped(&clean(&metric_name(&row.metric.id)), form.longest_metric()));
-    let of_unit = clipped(&clean(unit.name()), LONGEST_UNIT);
-    let of_unit = format!("{of_unit} {}", arrow(row.metric.direction)).trim().to_owned();
+    let name = clipped(&clean(&metric_name(&row.metric.id)), LONGEST_METRIC);
+    let of_unit = format!("{} {}", clipped(&clean(unit.name()), LONGEST_UNIT), arrow(row.metric.direction));
+    let indent = if row.label.is_empty() { "" } else { "  " };
+    let name =
+        [name.as_str(), of_unit.trim()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let figure = |side: &Side| match side.estimate {
+        Some(value) => unit.print_to(value, side.half_width, Script::Plain),
+        None => absent_of(side).to_owned(),
+    };
     let (point, interval) = change(row).map_or_else(
         || ("-".to_owned(), String::new()),
-        |change| (change.point(Script::Plain), change.interval(Script::Plain)),
+        |change| {
+            let interval = row.estimate.map(|_| change.interval(Script::Plain));
+            (change.point(Script::Plain), interval.unwrap_or_default())
+        },
     );
-    let (word, rest) = verdict_words(row, set);
-    let rest = clean(&rest);
-    let one_line = || {
-        let separator = match row.outcome {
-            _ if rest.is_empty() => " ",
-            Outcome::Verdict(Verdict::Equivalent) => " ",
-            Outcome::Verdict(_) => ", ",
-            Outcome::None(_) => ": ",
-        };
-        format!("{word}{separator}{rest} {marks}").split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let two_lines = || format!("{word} {marks}\n{}", clipped(&rest, LONGEST_REST)).trim_end().to_owned();
-    let (a, b) = (figure(&row.a, &unit), figure(&row.b, &unit));
-    let stacked = || format!("{point}\n{interval}").trim_end().to_owned();
-    let (mut texts, verdict) = match form {
-        Form::WithP => {
-            let p = row.estimate.as_ref().map_or_else(String::new, |e| p_value(e.p));
-            (vec![name, of_unit, a.join(" "), b.join(" "), point, interval, p], one_line())
-        }
-        Form::Line => (vec![name, of_unit, a.join(" "), b.join(" "), point, interval], one_line()),
-        Form::Stacked => (vec![name, of_unit, a.join(" "), b.join(" "), stacked()], two_lines()),
-        Form::Tight | Form::Narrow => {
-            let name = format!("{name}\n{indent}  {of_unit}").trim_end().to_owned();
-            let broken = || wrapped(&one_line(), NARROW_VERDICT, 0).trim_end().to_owned();
-            let verdict = if form == Form::Narrow { broken() } else { two_lines() };
-            (vec![name, a.join("\n"), b.join("\n"), stacked()], verdict)
-        }
-    };
-    let mut cells: Vec<GridCell> = texts.drain(..).map(GridCell::new).collect();
-    cells.push(GridCell::painted(verdict, verdict_style(row)));
-    cells
+    [format!("{indent}{name}"), figure(&row.a), figure(&row.b), point, interval]
 }
 
-/// `18 400` and `±1 %`.
+/// `no verdict: unequal durability (1)`.
+fn said(row: &Comparison, word: &str, rest: &str, marks: &str) -> String {
+    let separator = match row.outcome {
+        _ if rest.is_empty() => " ",
+        Outcome::Verdict(Verdict::Equivalent) => " ",
+        Outcome::Verdict(_) => ", ",
+        Outcome::None(_) => ": ",
+    };
+    format!("{word}{separator}{rest} {marks}").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `18 400` and `±1 %`, of a single system.
 pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
     let Some(estimate) = side.estimate else { return vec![absent_of(side).to_owned()] };
     let half = side.half_width.map(|share| half(share, Script::Plain));
-    [Some(unit.print(estimate, Script::Plain)), half].into_iter().flatten().collect()
+    [Some(unit.print_to(estimate, side.half_width, Script::Plain)), half].into_iter().flatten().collect()
 }
 
 fn verdict_style(row: &Comparison) -> Ansi {
@@ -199,7 +154,7 @@ fn verdict_style(row: &Comparison) -> Ansi {
     }
 }
 
-fn runs(row: &Comparison, letter: SideLetter, indent: &str, width: usize) -> String {
+fn runs(row: &Comparison, letter: SideLetter, width: usize) -> String {
     let unit = row_unit(row);
     let side = row.side(letter);
     let mut values: Vec<String> = side
@@ -212,7 +167,7 @@ fn runs(row: &Comparison, letter: SideLetter, indent: &str, width: usize) -> Str
         values.push("n/a".to_owned());
     }
     let line = format!("{} {}: {}", letter.as_str(), clean(unit.name()), values.join(",  "));
-    let broken = wrapped(&line, width.saturating_sub(indent.len() + 2), 5);
-    let indented: Vec<String> = broken.lines().map(|line| format!("{indent}  {line}")).collect();
+    let broken = wrapped(&line, width.saturating_sub(4), 5);
+    let indented: Vec<String> = broken.lines().map(|line| format!("    {line}")).collect();
     indented.join("\n").replace('\u{a0}', " ")
 }

@@ -4,6 +4,7 @@
 pub mod curves;
 pub mod hosts;
 pub mod markdown;
+pub mod overview;
 pub mod text;
 
 pub use curves::{Curve, CurveDot, CurveLine};

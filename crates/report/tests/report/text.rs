@@ -42,7 +42,7 @@ fn the_table_says_all_of_it() {
     println!("{}", shown(&eventful(), &at(130)));
     for part in [
         "select-update: A = rollback-journal, B = wal",
-        "10 rounds, order randomised in each round, 1 run dropped (see below)",
+        "10 rounds of 4 cases in random order, 1 run dropped, 2026",
         "all rows: rows=100000, script=select-update",
         "differs: setting.journal_mode (delete | wal)",
         "A rollback-journal",
@@ -50,9 +50,9 @@ fn the_table_says_all_of_it() {
         "clients=1\n",
         "tx/s ↑",
         "no verdict: B lacks 1 of 10 (",
-        ") client saturated in 1 of 10 runs of A: each of the client's 2 threads was busy 97 % of the time",
+        "; client saturated in 1 of 10 runs of A:\n    each of the client's 2 threads was busy 97 % of the time;",
         "dropped run:\n",
-        "↑ higher is better",
+        "↑ higher is\nbetter, ↓ lower",
         "adjusted for 3 primary rows after Holm",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
@@ -111,14 +111,13 @@ fn notes_stand_above() {
     made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     made.evidence.header.build = "debug".to_owned();
     let text = shown(&made, &at(80));
-    assert!(text.starts_with("note: not comparable: measured by a debug build"), "{text}");
-    assert!(text.contains("unequal durability"));
-    // The case has the words; their evidence is below the table in every form.
-    assert!(text.contains("\n(1) unequal durability: A is durable, B is delayed\n"), "{text}");
-    assert!(text.lines().any(|line| line.trim_end().ends_with("no verdict (1)")), "{text}");
+    assert!(text.contains("\nnote: not comparable: measured by a debug build"), "{text}");
+    // What all rows share is said once, above them.
+    assert!(text.contains("\nno verdicts: unequal durability: A is durable, B is delayed\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.ends_with("  no verdict")).count(), 6, "{text}");
     let markdown = report::markdown::render(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
-    assert!(markdown.contains("| no verdict: unequal durability <sup>(1)</sup> |"), "{markdown}");
-    assert!(markdown.contains("\n1. unequal durability: A is durable, B is delayed\n"), "{markdown}");
+    assert!(markdown.contains("| no verdict: unequal durability |"), "{markdown}");
+    assert!(markdown.contains("\nNo verdicts: unequal durability: A is durable, B is delayed.\n"), "{markdown}");
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     let text = render(&all, &at(120));
     assert!(text.contains("n/a"), "{text}");

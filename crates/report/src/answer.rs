@@ -1,0 +1,455 @@
+//! The answer in plain English, to be read aloud: who is faster at what and by how much, before any table.
+//!
+//! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
+
+use model::{Metric, Quantity, Role};
+use stats::Verdict;
+
+use crate::comparison::{Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Table, Warning};
+use crate::number::{RowUnit, Script, count, failed_share, percent};
+use crate::text::{clean, clipped, wrapped};
+use crate::words::metric_name;
+
+/// It stays within so many lines of a terminal of [`WIDTH`] columns.
+const LINES: usize = 3;
+const WIDTH: usize = 80;
+/// Letters of a name.
+const NAME: usize = 24;
+/// From this factor on it is said how many times as fast, below it how many percent faster.
+const TIMES: f64 = 1.5;
+/// So many answers are read one by one; of more it is counted how they came out.
+const FEW: usize = 4;
+
+/// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
+pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
+    let questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions).collect();
+    let trail = (!trail.is_empty()).then(|| trail.to_owned());
+    let unfinished = set.rules.unfinished.map(|found| format!("Not finished: {}.", found.text()));
+    let one_by_one = || {
+        let mut told: Vec<String> = questions.iter().filter_map(|question| question.decided(set)).collect();
+        if let Some(first) = told.first_mut().filter(|_| !place.is_empty()) {
+            *first = format!("{place} {first}");
+        }
+        told.extend(undecided(&questions, set));
+        told
+    };
+    let with_ends =
+        |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).chain(trail.clone()).collect() };
+    let of_all = one_server(&questions).or_else(|| seen(&questions, set));
+    let told = match of_all {
+        _ if set.tables.is_empty() => with_ends(figures(&set.figures)),
+        Some(all) => with_ends(vec![all]),
+        None => Some(with_ends(one_by_one()))
+            .filter(|told| questions.len() <= FEW && fits(told))
+            .unwrap_or_else(|| with_ends(counted(&questions))),
+    };
+    kept(told)
+}
+
+fn fits(sentences: &[String]) -> bool {
+    wrapped(&sentences.join(" "), WIDTH, 0).lines().count() <= LINES
+}
+
+/// As many as fit: what does not is in the table.
+fn kept(mut sentences: Vec<String>) -> String {
+    if fits(&sentences) {
+        return sentences.join(" ");
+    }
+    while sentences.len() > 1 {
+        sentences.pop();
+        let shortened = [sentences.as_slice(), &["The rest is in the table.".to_owned()]].concat();
+        if fits(&shortened) {
+            return shortened.join(" ");
+        }
+    }
+    clipped(&sentences.join(" "), (LINES - 1) * WIDTH)
+}
+
+/// One benchmark on two sides, by the metric that people ask for first.
+struct Question<'a> {
+    benchmark: String,
+    a: String,
+    b: String,
+    metric: &'a Metric,
+    rows: Vec<&'a Comparison>,
+    /// The other primary rows.
+    others: Vec<&'a Comparison>,
+}
+
+/// How many rows came out how.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    faster: usize,
+    slower: usize,
+    equal: usize,
+    open: usize,
+    none: usize,
+}
+
+impl Tally {
+    fn of(rows: &[&Comparison]) -> Tally {
+        let mut tally = Tally::default();
+        for row in rows {
+            *match row.verdict() {
+                Some(Verdict::Faster) => &mut tally.faster,
+                Some(Verdict::Slower) => &mut tally.slower,
+                Some(Verdict::Equivalent) => &mut tally.equal,
+                Some(Verdict::Inconclusive) => &mut tally.open,
+                None => &mut tally.none,
+            } += 1;
+        }
+        tally
+    }
+
+    /// `faster in 3, slower in 1, no difference shown in 4`.
+    fn words(self, [better, worse]: [&str; 2]) -> String {
+        let parts = [
+            (self.faster, better),
+            (self.slower, worse),
+            (self.equal, "equal"),
+            (self.open, "no difference shown"),
+            (self.none, "no verdict"),
+        ];
+        let mut told: Vec<_> = parts.iter().filter(|(rows, _)| *rows > 0).collect();
+        if let [(rows, word)] = told.as_slice() {
+            return if *rows > 1 { format!("{word} in all of them") } else { (*word).to_owned() };
+        }
+        told.drain(..).map(|(rows, word)| format!("{word} in {rows}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
+    let side = |name: &str| {
+        if table.compared == KEY_SYSTEM { said(name) } else { said(&format!("{}={name}", table.compared)) }
+    };
+    let mut benchmarks: Vec<(&str, Vec<&Comparison>)> = Vec::new();
+    for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
+        match benchmarks.iter_mut().find(|(name, _)| *name == row.benchmark) {
+            Some((_, rows)) => rows.push(row),
+            None => benchmarks.push((&row.benchmark, vec![row])),
+        }
+    }
+    let question = |(name, rows): (&str, Vec<&'a Comparison>)| {
+        let is_speed = |row: &&&Comparison| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time);
+        let metric = &rows.iter().find(is_speed).or(rows.first())?.metric;
+        let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
+        Some(Question { benchmark: said(name), a: side(&table.a), b: side(&table.b), metric, rows, others })
+    };
+    benchmarks.into_iter().filter_map(question).collect()
+}
+
+/// The parts of a suite, such as `elapsed/S1` and `elapsed/S2`, are one question.
+fn family(metric: &Metric) -> &str {
+    metric.id.split('/').next().unwrap_or_default()
+}
+
+/// A name as part of a sentence: in quotes if it has more than a word.
+fn said(name: &str) -> String {
+    let name = clipped(&clean(name), NAME);
+    let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:/=,+…@".contains(c));
+    if is_word { name } else { format!("\u{201c}{name}\u{201d}") }
+}
+
+/// Of sides that are one server, on which any difference is one of machine or method.
+fn one_server(questions: &[Question<'_>]) -> Option<String> {
+    let is_same = |row: &&Comparison| row.warnings.iter().any(|w| matches!(w, Warning::SameServer { .. }));
+    let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
+    if rows.is_empty() || !rows.iter().all(|row| is_same(&row)) {
+        return None;
+    }
+    let Tally { faster, slower, none, .. } = Tally::of(&rows);
+    let found = match (faster + slower, rows.len() - none) {
+        (_, 0) => "and there is no verdict".to_owned(),
+        (0, _) => "and no difference is shown, as it should be".to_owned(),
+        (differ, judged) => {
+            format!(
+                "and yet {differ} of {} differ: something other than the server made a difference",
+                count(judged, "result")
+            )
+        }
+    };
+    Some(format!("Both sides are one server, {found}."))
+}
+
+impl Question<'_> {
+    /// A sentence, if any row has a verdict of faster, slower or equal.
+    fn decided(&self, set: &ComparisonSet) -> Option<String> {
+        let tally = Tally::of(&self.rows);
+        let all = self.rows.len();
+        if tally.faster + tally.slower + tally.equal == 0 {
+            return None;
+        }
+        let said = if tally.faster == all || tally.slower == all {
+            let sure = self.sure(set);
+            format!("{}{sure}", self.compared(Tense::Present)?)
+        } else if tally.equal == all {
+            let margin = match self.rows.iter().all(|row| row.ratio().is_some()) {
+                true => format!(" within {}", percent(set.rules.margin, Script::Plain)),
+                false => String::new(),
+            };
+            format!("{} is the same on {} and {}{margin}", self.subject(), self.a, self.b)
+        } else {
+            let words = tally.words(self.words());
+            format!("{} on {} beside {}, in {all} cases: {words}", self.subject(), self.b, self.a)
+        };
+        Some(format!("{said}{}{}.", self.but(tally), self.failures()))
+    }
+
+    /// `select-update`, or with what it is about if that is no speed.
+    fn subject(&self) -> String {
+        match self.metric.quantity() {
+            Quantity::Rate | Quantity::Time => self.benchmark.clone(),
+            _ => format!("{} of {}", metric_name(family(self.metric)), self.benchmark),
+        }
+    }
+
+    /// Of a better and of a worse side.
+    fn words(&self) -> [&'static str; 2] {
+        [Verdict::Faster, Verdict::Slower].map(|verdict| crate::words::verdict_word(verdict, self.metric))
+    }
+
+    /// What B does beside A, or A beside B if that is the larger number. `None` where the rows point both ways.
+    fn compared(&self, tense: Tense) -> Option<String> {
+        let (low, high) =
+            range(self.rows.iter().filter_map(|row| row.change.filter(|c| c.scale == Scale::Ratio)).map(|c| c.ratio))?;
+        let (a, b, name) = (&self.a, &self.b, &self.benchmark);
+        let [runs, takes] = tense.verbs();
+        if low < 1.0 && high > 1.0 {
+            return None;
+        }
+        let is_more = high > 1.0;
+        let factors = if is_more { [low, high] } else { [1.0 / high, 1.0 / low] };
+        let is_factor = factors[1] >= TIMES;
+        let shares = [low, high].map(|ratio| (ratio - 1.0).abs());
+        let shares = percents(if is_more { shares } else { [shares[1], shares[0]] });
+        // Who has more of it.
+        let (more, less) = if is_more { (b, a) } else { (a, b) };
+        Some(match (self.metric.quantity(), is_factor) {
+            (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors)),
+            (Quantity::Rate, false) => {
+                format!("{b} {runs} {name} {shares} {} than {a}", if is_more { "faster" } else { "slower" })
+            }
+            (Quantity::Time, true) => format!("{more} {takes} {} as long for {name} as {less}", times(factors)),
+            (Quantity::Time, false) => {
+                format!("{b} {takes} {shares} {} time for {name} than {a}", if is_more { "more" } else { "less" })
+            }
+            (quantity, _) => {
+                let word = match (quantity, is_more) {
+                    (Quantity::Size, true) => "larger",
+                    (Quantity::Size, false) => "smaller",
+                    (_, true) => "more",
+                    (_, false) => "less",
+                };
+                format!("{} is {shares} {word} on {b} than on {a}", self.subject())
+            }
+        })
+    }
+
+    /// How sure that is: the interval of a single row, in the words of [`Question::compared`].
+    fn sure(&self, set: &ComparisonSet) -> String {
+        let sure = match set.rules.pairing {
+            Pairing::Paired => "sure",
+            Pairing::Unpaired => "measured apart",
+        };
+        let only = match self.rows.as_slice() {
+            [only] => only,
+            [_, _] => return format!(" ({sure} in both cases)"),
+            all => return format!(" ({sure} in all {} cases)", all.len()),
+        };
+        let Some(found) = only.ratio() else { return format!(" ({sure})") };
+        let ends = if found.ratio >= 1.0 { [found.lo, found.hi] } else { [1.0 / found.hi, 1.0 / found.lo] };
+        let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time);
+        let factor = found.ratio.max(1.0 / found.ratio);
+        let interval = match is_speed && factor >= TIMES {
+            true => times(ends).trim_start_matches("about ").to_owned(),
+            false if found.ratio >= 1.0 => percents([found.lo - 1.0, found.hi - 1.0]),
+            false => percents([1.0 - found.hi, 1.0 - found.lo]),
+        };
+        format!(" ({interval}, {sure})")
+    }
+
+    /// What else was found that points the other way, or of a question without a difference any way.
+    fn but(&self, tally: Tally) -> String {
+        let is_other = |row: &&&Comparison| match row.verdict() {
+            Some(Verdict::Faster) => tally.faster == 0,
+            Some(Verdict::Slower) => tally.slower == 0,
+            _ => false,
+        };
+        let mut found: Vec<&Comparison> = self.others.iter().filter(is_other).copied().collect();
+        found.dedup_by_key(|row| row.metric.id.as_str());
+        let Some(first) = found.first() else { return String::new() };
+        let word = first.verdict().map_or("", |verdict| crate::words::verdict_word(verdict, &first.metric));
+        let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
+        format!(", but its {} is {word} on {}{more}", metric_name(&first.metric.id), self.b)
+    }
+
+    /// What did not succeed, where the sides differ in it: the most of any row.
+    fn failures(&self) -> String {
+        let all = self.rows.iter().filter_map(|row| row.failures);
+        let Some(most) = all.max_by(|x, y| x.worst().total_cmp(&y.worst())) else { return String::new() };
+        let told = [(most.a, &self.a), (most.b, &self.b)].map(|(share, side)| match share {
+            Some(share) => format!("{} failed on {side}", failed_share(share)),
+            None => format!("an unknown share failed on {side}"),
+        });
+        format!("; of its operations {}", told.join(" and "))
+    }
+}
+
+/// Of what is, or of what was in runs that prove nothing.
+#[derive(Clone, Copy)]
+enum Tense {
+    Present,
+    Past,
+}
+
+impl Tense {
+    fn verbs(self) -> [&'static str; 2] {
+        match self {
+            Tense::Present => ["runs", "takes"],
+            Tense::Past => ["ran", "took"],
+        }
+    }
+}
+
+/// Lowest and highest.
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.filter(|value| value.is_finite() && *value > 0.0).fold(None, |found: Option<(f64, f64)>, value| {
+        Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+    })
+}
+
+/// `about twice`, `4.4 to 5.5 times`.
+fn times(ends: [f64; 2]) -> String {
+    let one = |factor: f64| match factor {
+        factor if factor >= 1_000.0 => "over 1000".to_owned(),
+        factor if factor >= 10.0 => format!("{factor:.0}"),
+        factor => format!("{factor:.1}").trim_end_matches(".0").to_owned(),
+    };
+    let [low, high] = ends.map(one);
+    match low == high {
+        _ if low == "1" => format!("up to {high} times"),
+        true if low == "2" => "about twice".to_owned(),
+        true => format!("about {low} times"),
+        false => format!("{low} to {high} times"),
+    }
+}
+
+/// `12 %`, `12 % to 22 %`.
+fn percents(ends: [f64; 2]) -> String {
+    let [low, high] = ends.map(|share| percent(share, Script::Plain));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// What has no difference to tell, those with the same reason together.
+fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
+    let several_pairs = set.tables.iter().any(|table| (&table.a, &table.b) != (&set.tables[0].a, &set.tables[0].b));
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for question in questions.iter().filter(|question| question.decided(set).is_none()) {
+        let tally = Tally::of(&question.rows);
+        let pair = if several_pairs { format!(" ({} and {})", question.a, question.b) } else { String::new() };
+        let name = format!("{}{pair}", question.subject());
+        let outcome = match question.rows.iter().find_map(|row| row.no_verdict()) {
+            Some(reason) if tally.open == 0 => no_verdict(reason),
+            Some(_) => "no difference shown, and in some cases no verdict".to_owned(),
+            None => format!("no difference shown{}", question.but(tally)),
+        };
+        match found.iter_mut().find(|(known, _)| *known == outcome) {
+            Some((_, names)) => names.push(name),
+            None => found.push((outcome, vec![name])),
+        }
+    }
+    let told = found.into_iter().map(|(outcome, names)| format!("{}: {outcome}.", names.join(", ")));
+    told.collect()
+}
+
+/// Why there is none, for a reader who has not seen the table.
+fn no_verdict(reason: &NoVerdict) -> String {
+    let why = match reason {
+        NoVerdict::Unfinished(_) => return "no verdict yet".to_owned(),
+        NoVerdict::TooFewRounds { missing } => reason_rounds(*missing),
+        NoVerdict::UnequalDurability { .. } => "the sides promise different things at commit".to_owned(),
+        NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
+        NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
+        NoVerdict::Failures { .. } | NoVerdict::FailuresUnknown { .. } => "operations failed".to_owned(),
+        NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
+            "too many runs had to be repeated".to_owned()
+        }
+        other => other.short(),
+    };
+    format!("no verdict ({why})")
+}
+
+fn reason_rounds(missing: u32) -> String {
+    format!("{missing} more {} needed", if missing == 1 { "round" } else { "rounds" })
+}
+
+/// What runs showed that are too few for a verdict on anything.
+fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
+    let is_early =
+        |row: &&Comparison| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_)));
+    let is_seen = |question: &Question<'_>| question.rows.iter().any(|row| is_early(&row));
+    if questions.iter().any(|question| question.decided(set).is_some()) {
+        return None;
+    }
+    let mut early = questions.iter().filter(|question| is_seen(question));
+    let told = early.find_map(|question| question.compared(Tense::Past));
+    let needed = set.rules.min_rounds;
+    Some(match (set.rules.unfinished, told) {
+        (Some(_), told) => format!("So far, without a verdict, {}.", told?),
+        (None, Some(told)) => {
+            let them = if set.rounds == 1 { "it" } else { "them" };
+            format!("No verdict from {} ({needed} are needed): in {them} {told}.", count(set.rounds as usize, "round"))
+        }
+        (None, None) if questions.iter().all(is_seen) => {
+            format!("No verdict from {} ({needed} are needed).", count(set.rounds as usize, "round"))
+        }
+        (None, None) => return None,
+    })
+}
+
+/// How the rows of each pair came out.
+fn counted(questions: &[Question<'_>]) -> Vec<String> {
+    let mut pairs: Vec<((&str, &str), Vec<&Question<'_>>)> = Vec::new();
+    for question in questions {
+        let sides = (question.a.as_str(), question.b.as_str());
+        match pairs.iter_mut().find(|(known, _)| *known == sides) {
+            Some((_, of)) => of.push(question),
+            None => pairs.push((sides, vec![question])),
+        }
+    }
+    let one = |((a, b), of): ((&str, &str), Vec<&Question<'_>>)| {
+        let rows: Vec<&Comparison> = of.iter().flat_map(|question| &question.rows).copied().collect();
+        let words = of.first().map_or(["better", "worse"], |first| first.words());
+        let are_alike = of.iter().all(|question| question.words() == words);
+        let tally = Tally::of(&rows);
+        let words = tally.words(if are_alike { words } else { ["better", "worse"] });
+        match rows.iter().find_map(|row| row.no_verdict()).filter(|_| tally.none == rows.len()) {
+            Some(reason) => format!("{b} beside {a}: {}.", no_verdict(reason)),
+            None => format!("{b} beside {a}, in {}: {words}.", count(rows.len(), "case")),
+        }
+    };
+    pairs.into_iter().map(one).collect()
+}
+
+/// Of a single system: what it did in its first cases.
+fn figures(figures: &[Figure]) -> Vec<String> {
+    let known = || figures.iter().filter(|figure| figure.side.estimate.is_some());
+    let rate = known().find(|figure| figure.metric.quantity() == Quantity::Rate);
+    let Some(first) = rate.or(known().next()) else {
+        return vec!["No run was measured.".to_owned()];
+    };
+    let same =
+        figures.iter().filter(|figure| figure.metric.id == first.metric.id && figure.benchmark == first.benchmark);
+    let told = same.filter_map(|figure| {
+        let value = figure.side.estimate?;
+        let unit = RowUnit::new(&figure.metric.unit, [value]);
+        let at = if figure.label.is_empty() { String::new() } else { format!(" at {}", clean(&figure.label)) };
+        Some(format!("{} {}{at}", unit.print(value, Script::Plain), clean(unit.name())))
+    });
+    let told: Vec<String> = told.take(FEW - 1).collect();
+    let metric = metric_name(family(&first.metric));
+    vec![
+        format!("{} alone, {} of {}: {}.", said(&first.side.label), metric, said(&first.benchmark), told.join(", ")),
+        "Nothing was compared.".to_owned(),
+    ]
+}

@@ -1,0 +1,133 @@
+//! What was compared and on what, in a few lines: products, what differs between them, the machine, the design.
+
+use model::Facts;
+use model::facts::Difference;
+
+use super::projection::KEY_SYSTEM;
+use super::set::ComparisonSet;
+use crate::evidence::{CLIENT, Evidence, IMPORTED};
+use crate::text::{clean, clipped};
+use crate::words::{created, design};
+
+/// So many systems have a line of their own.
+const SYSTEMS: usize = 3;
+/// So many settings are named.
+const SETTINGS: usize = 3;
+/// Letters of a name, of a setting's value, and of a line.
+const NAME: usize = 24;
+const VALUE: usize = 16;
+const LINE: usize = 78;
+
+/// At most five lines.
+pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
+    let systems: Vec<&str> = evidence.header.plan.systems.iter().map(|system| system.name.as_str()).collect();
+    let shown = if systems.len() > SYSTEMS { SYSTEMS - 1 } else { SYSTEMS };
+    let mut lines: Vec<String> = systems.iter().take(shown).map(|name| side(evidence, set, name, &systems)).collect();
+    let rest: Vec<&str> = systems.iter().skip(shown).copied().collect();
+    if !rest.is_empty() {
+        lines.push(format!(
+            "and {}: {}",
+            rest.len(),
+            rest.iter().map(|name| clean(name)).collect::<Vec<_>>().join(", ")
+        ));
+    }
+    lines.extend(machine(evidence));
+    let when = created(evidence);
+    lines.push(format!("{}, {} UTC", design(set), when.get(..16).unwrap_or_default()));
+    lines.into_iter().map(|line| clipped(&line, LINE)).collect()
+}
+
+/// `On this machine`, if that is where every system was; empty if nobody knows.
+pub fn place(evidence: &Evidence) -> &'static str {
+    let is_here = |system: &model::plan::SystemPlan| {
+        evidence.facts_of(&system.name).is_some_and(|facts| facts.get("data_directory.path").is_some())
+    };
+    let plan = &evidence.header.plan;
+    let is_local = evidence.header.build != IMPORTED && plan.fleet.is_none() && plan.systems.iter().all(is_here);
+    if is_local { "On this machine" } else { "" }
+}
+
+/// `A  wal: SQLite 3.46.1, journal_mode wal`.
+fn side(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&str]) -> String {
+    let letter = match set.tables.as_slice() {
+        [first, ..] if systems.len() == 2 && first.compared == KEY_SYSTEM && first.a == name => "A  ",
+        [first, ..] if systems.len() == 2 && first.compared == KEY_SYSTEM && first.b == name => "B  ",
+        _ => "",
+    };
+    let Some(facts) = evidence.facts_of(name) else { return format!("{letter}{}", clipped(&clean(name), NAME)) };
+    let product = product(facts);
+    let others = systems.iter().filter(|other| **other != name).filter_map(|other| evidence.facts_of(other));
+    let told: Vec<String> = [product].into_iter().filter(|text| !text.is_empty()).chain(own(facts, others)).collect();
+    let name = clipped(&clean(name), NAME);
+    if told.is_empty() { format!("{letter}{name}") } else { format!("{letter}{name}: {}", told.join(", ")) }
+}
+
+/// `PostgreSQL 15.4`: without what a distribution adds to a version.
+fn product(facts: &Facts) -> String {
+    let [product, version] =
+        ["server.product", "server.version"].map(|fact| facts.get(fact).map(clean).unwrap_or_default());
+    let version = version.split(" (").next().unwrap_or_default();
+    let version = version.strip_prefix(product.as_str()).unwrap_or(version).trim();
+    let version = if version.starts_with(|c: char| c.is_ascii_digit()) {
+        version.split(['-', '+']).next()
+    } else {
+        Some(version)
+    };
+    [product.as_str(), version.unwrap_or_default()].join(" ").trim().to_owned()
+}
+
+/// Settings, storage and platform in which a system differs from another one of the same product.
+fn own<'f>(facts: &Facts, others: impl Iterator<Item = &'f Facts>) -> Vec<String> {
+    const PLATFORM: [&str; 5] =
+        ["os.name", "os.version", "cpu.model", "data_directory.filesystem", "data_directory.device"];
+    let same_product = |other: &&Facts| other.get("server.product") == facts.get("server.product");
+    let mut names: Vec<String> = Vec::new();
+    for Difference { name, .. } in others.filter(same_product).flat_map(|other| facts.differences(other)) {
+        if (name.starts_with("setting.") || name.starts_with("volume.") || PLATFORM.contains(&name.as_str()))
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    let value = |name: &String| {
+        let value = clipped(&clean(facts.get(name)?), VALUE);
+        let setting = name.split_once('.').filter(|(kind, _)| ["setting", "volume"].contains(kind)).map(|(_, own)| own);
+        Some(setting.map_or_else(|| value.clone(), |setting| format!("{} {value}", clean(setting))))
+    };
+    let mut told: Vec<String> = names.iter().filter_map(value).collect();
+    let more = told.len().saturating_sub(SETTINGS);
+    told.truncate(SETTINGS);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told
+}
+
+/// `Debian GNU/Linux 12, 2 × AMD EPYC, 23.5 GiB, ext4 on vda`: the machine that made the load.
+fn machine(evidence: &Evidence) -> Option<String> {
+    let client = evidence.facts.get(CLIENT)?;
+    let get = |facts: &Facts, name: &str| facts.get(name).map(clean);
+    let system =
+        [get(client, "os.name"), get(client, "os.version")].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let cores = get(client, "cpu.available").or_else(|| get(client, "cpu.threads"));
+    let processor = match (cores, get(client, "cpu.model")) {
+        (Some(cores), Some(model)) => format!("{cores} × {model}"),
+        (cores, model) => cores.map(|cores| format!("{cores} processors")).or(model).unwrap_or_default(),
+    };
+    let guest = get(client, "virtualisation").filter(|found| found != "none seen");
+    let guest = guest.map(|found| found.rsplit(": ").next().unwrap_or_default().to_owned());
+    let processor = guest.map_or_else(|| processor.clone(), |guest| format!("{processor} under {guest}"));
+    let memory = get(client, "memory.total").map(|memory| format!("{memory} memory"));
+    let disks = evidence.header.plan.systems.iter().filter_map(|system| evidence.facts_of(&system.name));
+    let mut disk: Vec<String> = disks
+        .filter_map(|facts| {
+            let device = get(facts, "data_directory.device");
+            let filesystem = get(facts, "data_directory.filesystem")?;
+            Some(device.map_or_else(|| filesystem.clone(), |device| format!("{filesystem} on {device}")))
+        })
+        .collect();
+    disk.dedup();
+    let parts = [Some(system), Some(processor), memory, (disk.len() == 1).then(|| disk.swap_remove(0))];
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
