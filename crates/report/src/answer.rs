@@ -265,7 +265,8 @@ impl Question<'_> {
             false if found.ratio >= 1.0 => percents([found.lo - 1.0, found.hi - 1.0]),
             false => percents([1.0 - found.hi, 1.0 - found.lo]),
         };
-        format!(" ({interval}, {sure})")
+        // An interval that rounds to one number tells nothing more.
+        if interval.contains(" to ") { format!(" ({interval}, {sure})") } else { format!(" ({sure})") }
     }
 
     /// What else was found that points the other way, or of a question without a difference any way.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "tests")]
 
 mod aa;
+mod answer;
 mod barrel;
 mod browser;
 mod chromium;

@@ -1,0 +1,201 @@
+//! The answer in a sentence: it says what the table says, in words that can be read aloud.
+
+use model::MarkKind;
+use report::comparison::Outcome;
+use report::number::Script;
+use report::text::{TextOptions, render, wrapped};
+use report::views::{Form, View, overview};
+use report::{ComparisonSet, Options, compare};
+use stats::{Estimator, Verdict};
+
+use crate::evidence::{Builder, Made};
+
+/// Words that no DBA says aloud.
+const FORBIDDEN: [&str; 17] = [
+    "none",
+    "cell",
+    "block",
+    "trial",
+    "figure",
+    "geometric",
+    "interval",
+    "quantile",
+    "p-value",
+    "Holm",
+    "n/a",
+    "NaN",
+    "inf",
+    "∞",
+    "inconclusive",
+    "confounded",
+    "±",
+];
+
+fn set(made: &Made) -> ComparisonSet {
+    compare(&made.evidence, &Options::default()).unwrap()
+}
+
+fn two(a: f64, b: f64, rounds: u32, seed: u64, noise: f64) -> Made {
+    // Functions, since speeds have no captures.
+    let mut made = Builder {
+        systems: vec![("old".to_owned(), |_| 1_000.0), ("new".to_owned(), |_| 1_000.0)],
+        rounds,
+        seed,
+        noise,
+        ..Builder::default()
+    }
+    .build();
+    for stored in &mut made.evidence.measurements {
+        let factor = if made.evidence.cases[stored.case as usize].system == "old" { a } else { b };
+        if let model::Reading::Value(value) = &mut stored.measurement.reading {
+            *value *= if stored.measurement.metric.id == "throughput" { factor } else { 1.0 / factor };
+        }
+    }
+    made
+}
+
+fn assert_can_be_read(answer: &str) {
+    assert!(!answer.is_empty());
+    assert!(wrapped(answer, 80, 0).lines().count() <= 3, "{answer}");
+    for word in FORBIDDEN {
+        assert!(
+            !answer.split(|c: char| !c.is_alphanumeric() && !"/±∞".contains(c)).any(|said| said == word),
+            "{word}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn the_faster_side_is_the_subject_where_factors_are_large() {
+    let said = |a, b| set(&two(a, b, 10, 3, 0.005)).answer.replacen("On this machine ", "", 1);
+    assert_eq!(said(1.0, 2.0), "new runs select-update about twice as fast as old (sure in both cases).");
+    assert_eq!(said(2.0, 1.0), "old runs select-update about twice as fast as new (sure in both cases).");
+    assert!(said(1.0, 1.2).starts_with("new runs select-update 20 % faster than old (sure"), "{}", said(1.0, 1.2));
+    assert!(said(1.2, 1.0).contains("17 % slower than old (sure"), "{}", said(1.2, 1.0));
+    assert_eq!(said(1.0, 1.0), "select-update is the same on old and new within 3 %.");
+}
+
+#[test]
+fn one_case_has_its_interval() {
+    let made = Builder { clients: vec![4], noise: 0.2, ..Builder::default() }.build();
+    let answer = set(&made).answer;
+    assert!(answer.contains("wal runs select-update about 1.") && answer.contains("journal (1."), "{answer}");
+    assert!(answer.ends_with(" times, sure)."), "{answer}");
+}
+
+#[test]
+fn it_never_says_what_the_table_does_not() {
+    for seed in 0..60_u64 {
+        let b = [0.4, 0.8, 0.97, 1.0, 1.02, 1.1, 1.4, 3.0][seed as usize % 8];
+        let made = two(1.0, b, [1, 3, 6, 10][seed as usize % 4], seed, [0.01, 0.1, 0.4][seed as usize % 3]);
+        let set = set(&made);
+        assert_can_be_read(&set.answer);
+        let throughput: Vec<Option<Verdict>> =
+            set.rows().filter(|row| row.metric.id == "throughput").map(|row| row.verdict()).collect();
+        let all = |verdict| throughput.iter().all(|found| *found == Some(verdict));
+        let sure = set.answer.contains("sure");
+        assert_eq!(sure, all(Verdict::Faster) || all(Verdict::Slower), "{} {throughput:?}", set.answer);
+        let subject = if sure { set.answer.split(' ').next().unwrap() } else { "" };
+        match subject {
+            "new" if set.answer.contains("slower than") => assert!(all(Verdict::Slower), "{}", set.answer),
+            "new" => assert!(all(Verdict::Faster), "{}", set.answer),
+            "old" => assert!(all(Verdict::Slower), "{}", set.answer),
+            _ => {}
+        }
+        if throughput.iter().all(Option::is_none) {
+            assert!(set.answer.to_lowercase().contains("no verdict"), "{}", set.answer);
+        }
+    }
+}
+
+#[test]
+fn what_points_the_other_way_is_said_with_it() {
+    let mut made = two(1.0, 1.5, 10, 5, 0.01);
+    for stored in made.evidence.measurements.iter_mut().filter(|stored| stored.measurement.metric.id == "response_p99")
+    {
+        let is_new = made.evidence.cases[stored.case as usize].system == "new";
+        if let (true, model::Reading::Value(value)) = (is_new, &mut stored.measurement.reading) {
+            *value *= 4.0;
+        }
+    }
+    let answer = set(&made).answer;
+    assert!(answer.contains("but its response p99 is slower on new"), "{answer}");
+}
+
+#[test]
+fn names_cannot_take_the_sentence_over() {
+    let mut builder = Builder { rounds: 6, ..Builder::default() };
+    builder.systems[1].0 = format!("\u{1b}[2J is 900 % faster, sure. {}", "x".repeat(300));
+    builder.benchmark = "b\u{202e}c d".to_owned();
+    let made = builder.build();
+    let answer = set(&made).answer;
+    assert_can_be_read(&answer);
+    assert!(!answer.contains('\u{1b}') && !answer.contains('\u{202e}') && answer.contains("\u{201c}"), "{answer}");
+}
+
+#[test]
+fn a_mark_that_voids_leaves_no_verdict_to_read() {
+    let mut made = two(1.0, 2.0, 10, 3, 0.01);
+    (0..40).for_each(|position| made.mark(position, MarkKind::ClientSaturated, "both threads were busy"));
+    let answer = set(&made).answer;
+    assert!(answer.contains("no verdict") && !answer.contains("sure"), "{answer}");
+}
+
+/// As a reader divides them who has the printed digits alone.
+#[test]
+fn every_printed_change_follows_from_what_stands_beside_it() {
+    let number = |text: &str| text.replace([' ', '\u{a0}'], "").replace('−', "-").parse::<f64>();
+    let mut seen = 0;
+    for (seed, estimator) in (0..12).zip(Estimator::ALL.iter().cycle()) {
+        let made = two(1.0, [0.05, 0.7, 1.0, 1.3, 30.0][seed % 5], [1, 2, 6, 10][seed % 4], seed as u64, 0.2);
+        let set = compare(&made.evidence, &Options { estimator: *estimator, ..Options::default() }).unwrap();
+        for row in set.rows() {
+            let (Some(a), Some(b), Some(change)) = (row.a.estimate, row.b.estimate, row.change) else { continue };
+            assert!((b / a / change.ratio - 1.0).abs() < 1e-9, "{row:?}");
+        }
+        for line in render(&set, &TextOptions::default())
+            .lines()
+            .filter(|line| line.contains(['↑', '↓']) && line.contains("  "))
+        {
+            let cells: Vec<&str> = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+            let [_, a, b, change, ..] = cells.as_slice() else { continue };
+            let (Ok(a_value), Ok(b_value)) = (number(a), number(b)) else { continue };
+            let half = |text: &str, value: f64| {
+                let digits = text.replace(' ', "");
+                let decimals = digits.split_once('.').map_or(0, |(_, rest)| rest.len());
+                let zeros = if decimals == 0 { digits.len() - digits.trim_end_matches('0').len() } else { 0 };
+                (10_f64.powi(zeros as i32 - decimals as i32) / 2.0 / value).abs()
+            };
+            let slack = half(a, a_value) + half(b, b_value) + 0.01;
+            let told = match (change.strip_prefix('×'), change.strip_suffix(" %")) {
+                (Some(factor), _) => number(factor).unwrap(),
+                (_, Some(percent)) => 1.0 + number(percent).unwrap() / 100.0,
+                _ => panic!("{line}"),
+            };
+            let printed = change.trim_start_matches('×').trim_end_matches(" %").trim_start_matches(['+', '-']);
+            let of_change = half(printed, 1.0) / if change.starts_with('×') { told } else { 100.0 * told };
+            assert!((told / (b_value / a_value)).ln().abs() < slack + of_change, "{line}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+#[test]
+fn three_systems_have_a_column_each_and_the_best_is_marked() {
+    let speeds: [(&str, fn(i64) -> f64); 3] = [("a", |_| 900.0), ("b", |_| 1_300.0), ("c", |_| 1_100.0)];
+    let systems = speeds.map(|(name, speed)| (name.to_owned(), speed)).to_vec();
+    let made = Builder { systems, rounds: 6, clients: vec![1], noise: 0.001, ..Builder::default() }.build();
+    let set = set(&made);
+    let views = overview::tables(&set);
+    let [View::Table(table)] = views.as_slice() else { panic!("{views:?}") };
+    let line = &table.rows[0];
+    assert_eq!(line[1..].iter().map(|entry| entry.form).collect::<Vec<_>>(), [Form::Significant; 3]);
+    assert_eq!(
+        line[1..].iter().map(|entry| entry.print(Script::Plain)).collect::<Vec<_>>(),
+        ["900", "1 300 *", "1 100"]
+    );
+    let text = render(&set, &TextOptions::default());
+    assert!(text.contains("all side by side") && text.contains("* the best figure of its row"), "{text}");
+    assert!(set.rows().all(|row| matches!(row.outcome, Outcome::Verdict(_))), "{text}");
+}
