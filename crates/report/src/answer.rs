@@ -154,7 +154,7 @@ fn said(name: &str) -> String {
 fn one_server(questions: &[Question<'_>]) -> Option<String> {
     let is_same = |row: &&Comparison| row.warnings.iter().any(|w| matches!(w, Warning::SameServer { .. }));
     let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
-    if rows.is_empty() || !rows.iter().all(|row| is_same(&row)) {
+    if rows.is_empty() || !rows.iter().all(is_same) {
         return None;
     }
     let Tally { faster, slower, none, .. } = Tally::of(&rows);
@@ -388,7 +388,7 @@ fn reason_rounds(missing: u32) -> String {
 fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let is_early =
         |row: &&Comparison| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_)));
-    let is_seen = |question: &Question<'_>| question.rows.iter().any(|row| is_early(&row));
+    let is_seen = |question: &Question<'_>| question.rows.iter().any(is_early);
     if questions.iter().any(|question| question.decided(set).is_some()) {
         return None;
     }

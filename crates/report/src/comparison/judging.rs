@@ -245,10 +245,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
-    let rounds_needed = match no_verdict {
-        Some(NoVerdict::TooFewRounds { missing }) => Some(missing),
-        _ => None,
-    };
+    let rounds_needed = if let Some(NoVerdict::TooFewRounds { missing }) = no_verdict { Some(missing) } else { None };
     let estimate = estimate.filter(|_| rules.unfinished.is_none());
     warnings.extend(estimate.as_ref().and_then(disagreement));
     fill_detectable(&mut warnings, estimate.as_ref());

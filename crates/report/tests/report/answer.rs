@@ -8,7 +8,7 @@ use report::views::{Form, View, overview};
 use report::{ComparisonSet, Options, compare};
 use stats::{Estimator, Verdict};
 
-use crate::evidence::{Builder, Made};
+use crate::evidence::{Builder, Made, Speed};
 
 /// Words that no DBA says aloud.
 const FORBIDDEN: [&str; 17] = [
@@ -183,8 +183,8 @@ fn every_printed_change_follows_from_what_stands_beside_it() {
 
 #[test]
 fn three_systems_have_a_column_each_and_the_best_is_marked() {
-    let speeds: [(&str, fn(i64) -> f64); 3] = [("a", |_| 900.0), ("b", |_| 1_300.0), ("c", |_| 1_100.0)];
-    let systems = speeds.map(|(name, speed)| (name.to_owned(), speed)).to_vec();
+    let named = |name: &str, speed: Speed| (name.to_owned(), speed);
+    let systems = vec![named("a", |_| 900.0), named("b", |_| 1_300.0), named("c", |_| 1_100.0)];
     let made = Builder { systems, rounds: 6, clients: vec![1], noise: 0.001, ..Builder::default() }.build();
     let set = set(&made);
     let views = overview::tables(&set);
