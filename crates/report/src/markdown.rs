@@ -44,7 +44,8 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
         out.push('\n');
         let of_all = notes.of_all().iter().map(|note| format!("All rows: {}.\n\n", escape(note)));
         out.extend(of_all);
-        let listed: String = notes.iter().map(|(number, note)| format!("{number}. {}\n", escape(&note))).collect();
+        let listed: String =
+            notes.iter().map(|(number, note)| format!("{number}. {}\n", escape(&note.join("; ")))).collect();
         if !listed.is_empty() {
             out.push_str(&format!("{listed}\n"));
         }

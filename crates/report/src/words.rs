@@ -194,7 +194,7 @@ impl RowNotes {
     }
 
     /// With their numbers; what an earlier one has said is not said again.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, String)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
         self.numbered.iter().enumerate().map(|(index, notes)| {
             let is_part = |(_, other): &(usize, &Vec<String>)| other.iter().all(|text| notes.contains(text));
             let said =
@@ -205,7 +205,7 @@ impl RowNotes {
                     }
                     None => notes.clone(),
                 };
-            (index + 1, said.join("; "))
+            (index + 1, said)
         })
     }
 }

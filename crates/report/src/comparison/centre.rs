@@ -6,7 +6,7 @@ use stats::{Estimator, RunValue, Sample};
 
 use super::matching::Matched;
 use super::options::Pairing;
-use super::row::{ChangePoint, Scale, Side, direction_of};
+use super::row::{ChangePoint, Estimate, Scale, Side, direction_of};
 use super::set::Rules;
 
 /// Puts the figures of what is compared into both sides, and returns what one makes of the other: B / A, or the exponential of
@@ -38,6 +38,15 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
         false => (Scale::Ratio, b / a),
     };
     (is_share || a > 0.0 && b > 0.0).then_some(ChangePoint { scale, ratio, rounds })
+}
+
+/// The change to the last digit of the estimate's, which another order of adding up may round otherwise.
+pub fn exact(change: Option<ChangePoint>, estimate: Option<&Estimate>, rules: &Rules) -> Option<ChangePoint> {
+    let is_same = |_: &&Estimate| rules.estimator == Estimator::Geometric;
+    change.map(|change| ChangePoint {
+        ratio: estimate.filter(is_same).map_or(change.ratio, |found| found.ratio),
+        ..change
+    })
 }
 
 /// Of exponentials: see [`super::failures::as_exponentials`].

@@ -256,8 +256,8 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         metric: metric.clone(),
         a: side_a,
         b: side_b,
+        change: centre::exact(change, estimate.as_ref(), rules),
         estimate,
-        change,
         // Replaced by `families::judge` unless something prevents a verdict.
         outcome: no_verdict.map_or(Outcome::Verdict(Verdict::Inconclusive), Outcome::None),
         failures: failures.shares,

@@ -57,8 +57,8 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
         } }
         @for note in notes.of_all() { p.note dir="auto" { "All rows: " (note) "." } }
         @if notes.iter().next().is_some() {
-            ol.footnotes { @for (number, note) in notes.iter() {
-                li id={ "note-" (index) "-" (number) } dir="auto" { (note) }
+            ol.footnotes { @for (number, texts) in notes.iter() {
+                li id={ "note-" (index) "-" (number) } dir="auto" { @for (at, text) in texts.iter().enumerate() { @if at > 0 { br; } (text) } }
             } }
         }
     }

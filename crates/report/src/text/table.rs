@@ -50,7 +50,17 @@ pub(super) fn figure_notes(warnings: &[Warning], side: &Side) -> Vec<String> {
 
 /// Each on its own lines.
 pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
-    notes.iter().map(|(number, note)| wrapped(&format!("({number}) {}", clean(&note)), width, 4)).collect()
+    let mut out = String::new();
+    for (number, texts) in notes.iter() {
+        for (at, text) in texts.iter().enumerate() {
+            let mark = if at == 0 { format!("({number})") } else { "   ".to_owned() };
+            let lines = wrapped(&clean(text), width.saturating_sub(4), 0);
+            for (line, text) in lines.lines().enumerate() {
+                out.push_str(&format!("{} {text}\n", if line == 0 { mark.as_str() } else { "   " }));
+            }
+        }
+    }
+    out
 }
 
 fn grid(table: &Table, set: &ComparisonSet, marks: &[String], heads: Heads, options: &TextOptions) -> Grid {

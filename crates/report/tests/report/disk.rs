@@ -125,8 +125,8 @@ fn a_single_volume_has_its_charts_too() {
     // Marks show beside their figure, even without voiding a verdict.
     let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
     assert_eq!(ending("  (1)"), 1, "{text}");
-    let said = "\n(1) served by a cache in 1 of 6 runs: the devices read 3 % of the bytes; not";
-    assert!(text.contains(&format!("{said}\n    steady in 1 of 6 runs: bimodal\n")), "{text}");
+    let said = "\n(1) served by a cache in 1 of 6 runs: the devices read 3 % of the bytes";
+    assert!(text.contains(&format!("{said}\n    not steady in 1 of 6 runs: bimodal\n")), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert_eq!(text.matches("served by a cache in 1 of 6 runs").count(), 1, "{text}");
     let page = page(&made);

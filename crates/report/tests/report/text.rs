@@ -50,7 +50,7 @@ fn the_table_says_all_of_it() {
         "clients=1\n",
         "tx/s ↑",
         "no verdict: B lacks 1 of 10 (",
-        "; client saturated in 1 of 10 runs of A:\n    each of the client's 2 threads was busy 97 % of the time;",
+        "\n    client saturated in 1 of 10 runs of A: each of the client's 2 threads was busy 97 % of the time\n",
         "dropped run:\n",
         "↑ higher is\nbetter, ↓ lower",
         "adjusted for 3 primary rows after Holm",
