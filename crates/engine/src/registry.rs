@@ -113,6 +113,11 @@ impl Registry {
         engine.needs(&system)
     }
 
+    pub fn would_make(&self, system: &SystemPlan) -> Result<String, Failure> {
+        let (engine, system) = self.resolve(system)?;
+        Ok(engine.would_make(&system))
+    }
+
     pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_drop(&system))

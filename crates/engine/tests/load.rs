@@ -39,7 +39,12 @@ fn server(max_connections: i64) -> Option<Server> {
         engine: "postgres".to_owned(),
         url: String::new(),
         settings: BTreeMap::from([("max_connections".to_owned(), Value::Int(max_connections))]),
-        server: Some(PrivateServer { engine: "postgres".to_owned(), bin_dir: None, connect: Connect::Socket }),
+        server: Some(PrivateServer {
+            engine: "postgres".to_owned(),
+            version: None,
+            bin_dir: None,
+            connect: Connect::Socket,
+        }),
         volume: None,
         alias_of: None,
     };

@@ -380,6 +380,7 @@ mod tests {
         let permits = permits(|named| named.allow_server("toy", Some(folder.path())).unwrap());
         let server = |engine: &str, bin_dir: Option<&str>| PrivateServer {
             engine: engine.to_owned(),
+            version: None,
             bin_dir: bin_dir.map(str::to_owned),
             connect: model::plan::Connect::Socket,
         };

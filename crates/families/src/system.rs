@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use host::disk::{DeviceCounters, ProcIo};
 use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
+use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, SystemPlan};
 use serde::{Deserialize, Serialize};
 
@@ -83,12 +84,24 @@ pub trait Engine: Sync {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure>;
 
+    /// What étalon makes there and removes at the end, to stand after "makes"; without connecting.
+    fn would_make(&self, system: &SystemPlan) -> String;
+
     /// For `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
 
     /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
         None
+    }
+
+    /// The version of the programs that a private server would be started with.
+    ///
+    /// # Errors
+    /// [`FailureKind::Missing`], with what to install: they are not here, or not of that release.
+    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+        let cause = "étalon does not start servers of this engine";
+        Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
     }
 
     /// If known without connecting.

@@ -103,6 +103,11 @@ pub struct EngineSpec {
     /// The names of the private servers that étalon can start of it, as in `server = { engine = "…" }`: several where
     /// products of different names speak one protocol. Empty where it can start none.
     pub private_servers: &'static [&'static str],
+    /// The URL that the engine's name alone stands for, where étalon makes what it leads to by itself: a file, or files
+    /// in this folder. None where the name alone stands for a private server, or for nothing.
+    pub own_url: Option<&'static str>,
+    /// The workload by which systems of it are compared unless something else is asked.
+    pub workload: &'static str,
     /// Its ways to take a backup, its first choice first.
     pub backups: &'static [BackupMethod],
     /// Whether it is shown to users; the simulator is not.
@@ -144,6 +149,30 @@ pub enum Visibility {
     Hidden,
 }
 
+/// Whether a text is the number of a release: `18`, `10.11`.
+pub fn is_release(text: &str) -> bool {
+    text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a release is the one asked for or one of its minor releases: `15.14` is a `15`.
+pub fn is_of_release(found: &str, asked: &str) -> bool {
+    found.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// What a short name stands for, as in `etalon run postgres:18 sqlite`: something that étalon makes, measures and
+/// removes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnSystem {
+    /// `server = { engine, version }`.
+    Server {
+        engine: &'static str,
+        version: Option<String>,
+    },
+    Url(&'static str),
+    /// The engine is known, and étalon makes nothing of it: the first of its URL schemes.
+    Nothing(&'static str),
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Catalog {
     pub engines: Vec<EngineSpec>,
@@ -165,7 +194,52 @@ impl Catalog {
         self.engines.iter().find(|e| e.private_servers.contains(&name))
     }
 
+    /// What a short name stands for: that of an engine, of one of its URL schemes or of one of its private servers, the
+    /// last also with a release behind it, as in `NAME:18`.
+    pub fn own_system(&self, text: &str) -> Option<OwnSystem> {
+        let (name, version) = match text.split_once(':') {
+            Some((name, version)) if is_release(version) => (name, Some(version.to_owned())),
+            Some(_) => return None,
+            None => (text, None),
+        };
+        let answers = |engine: &&EngineSpec| {
+            engine.name == name || engine.schemes.contains(&name) || engine.private_servers.contains(&name)
+        };
+        let engine = self.engines.iter().filter(|engine| engine.visibility == Visibility::Public).find(answers)?;
+        let named = engine.private_servers.iter().find(|server| **server == name);
+        match (named.or(engine.private_servers.first()), engine.own_url, &version) {
+            (Some(engine), _, _) => Some(OwnSystem::Server { engine, version }),
+            // `NAME:18` is the URL of a file called 18.
+            (None, Some(_), Some(_)) => None,
+            (None, Some(url), None) => Some(OwnSystem::Url(url)),
+            (None, None, _) => engine.schemes.first().map(|scheme| OwnSystem::Nothing(scheme)),
+        }
+    }
+
+    /// The names that [`Catalog::own_system`] makes something of.
+    pub fn own_names(&self) -> Vec<&'static str> {
+        let public = self.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
+        let made = |engine: &EngineSpec| {
+            let file = engine.own_url.map(|_| engine.name);
+            engine.private_servers.iter().copied().chain(file).collect::<Vec<_>>()
+        };
+        public.flat_map(made).collect()
+    }
+
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_numbers_and_a_minor_one_is_of_its_major_one() {
+        assert!(["18", "10.11", "8.0.36"].iter().all(|text| is_release(text)));
+        assert!(["", ".", "18.", "v18", "5432/db", "x.db"].iter().all(|text| !is_release(text)));
+        assert!(is_of_release("15.14", "15") && is_of_release("15.14", "15.14") && is_of_release("18", "18"));
+        assert!(!is_of_release("10.11.6", "10.1") && !is_of_release("8.0", "80"));
     }
 }

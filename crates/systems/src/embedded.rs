@@ -250,6 +250,11 @@ pub fn load<E>(
     data.afterwards.iter().try_for_each(|statement| execute(statement))
 }
 
+/// What étalon makes: for `Engine::would_make`.
+pub fn would_make(system: &SystemPlan) -> String {
+    path_of(system).map_or_else(|failure| failure.to_string(), |path| format!("the file {}", path.display()))
+}
+
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.
 pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
     match path_of(system).and_then(|path| refuse_foreign(&path, shape).map(|()| path)) {

@@ -181,6 +181,10 @@ impl Engine for Saboteur {
         Ok(Box::new(Sabotaged { sabotage: self.0, system: opened, is_prepared: false.into(), asked: 0.into() }))
     }
 
+    fn would_make(&self, system: &SystemPlan) -> String {
+        Example.would_make(system)
+    }
+
     fn would_drop(&self, system: &SystemPlan) -> String {
         match self.0 {
             Sabotage::WouldDrop => format!("nothing: {}", path_of(system).display()),

@@ -27,6 +27,8 @@ impl Engine for Toy {
             schemes: &["toy"],
             about: "Counts",
             private_servers: &[],
+            own_url: None,
+            workload: "transactions",
             backups: &[],
             visibility: Visibility::Public,
             cautions: &[],
@@ -38,6 +40,10 @@ impl Engine for Toy {
         let is_drowsy = AtomicBool::new(request.system.url == "toy:drowsy");
         let placement = if request.system.url == "toy:threaded" { Placement::OwnThreads } else { Placement::InProcess };
         Ok(Box::new(ToySystem { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy, placement }))
+    }
+
+    fn would_make(&self, _system: &SystemPlan) -> String {
+        "nothing".to_owned()
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {

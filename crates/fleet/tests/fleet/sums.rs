@@ -92,6 +92,7 @@ fn has(name: &str) -> bool {
         engine: catalog.engine_of_server(name).map(|engine| engine.name.to_owned()).unwrap_or_default(),
         server: Some(model::PrivateServer {
             engine: name.to_owned(),
+            version: None,
             bin_dir: None,
             connect: model::plan::Connect::Socket,
         }),

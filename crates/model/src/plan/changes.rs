@@ -1,8 +1,12 @@
+use std::time::Duration;
+
 use super::error::{Problems, quote};
 use super::set;
 use super::tree::{Data, Entry, Node, Origin, find};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, OwnSystem};
+use crate::duration;
 
+const SCHEDULE: &str = "schedule";
 /// The table of a plan with the changes that `--quick` makes.
 pub(super) const QUICK: &str = "quick";
 
@@ -21,7 +25,8 @@ pub struct NamedSystem {
     /// A system of the plan with this name keeps the rest of what the plan says of it, except settings of another
     /// engine.
     pub name: String,
-    /// Without one it is the plan's system of that name.
+    /// Or what [`Catalog::own_system`] knows. Without one it is the plan's system of that name, else what the name stands
+    /// for by itself.
     pub url: Option<String>,
 }
 
@@ -43,17 +48,58 @@ pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog,
             set::apply_table(&mut root.clone(), &quick, problems);
         }
         (Form::Quick, Some(quick)) => set::apply_table(root, &quick, problems),
-        (Form::Quick, None) => problems.add(
-            &Origin::Whole,
-            "the plan has no quick form",
-            Some("give it a table `[quick]`, or shorten it with `--set schedule.rounds=1`".to_owned()),
-        ),
+        (Form::Quick, None) => shorten(root, problems),
     }
     if !changes.systems.is_empty() {
-        replace_systems(root, &changes.systems, problems);
+        replace_systems(root, &changes.systems, catalog, problems);
     }
     set::apply(root, &changes.set, problems);
     forget_settings(root, &written, catalog);
+}
+
+/// The quick form of a plan that has none of its own: one round of short runs.
+fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
+    const ROUNDS: i128 = 1;
+    const WARMUP: Duration = Duration::from_millis(100);
+    const LENGTH: Duration = Duration::from_secs(1);
+    const TRANSACTIONS: i128 = 50;
+    let schedule = match root.iter().position(|entry| entry.key == SCHEDULE) {
+        Some(at) => at,
+        None => {
+            let value = Node { at: Origin::Whole, data: Data::Table(Vec::new()) };
+            root.push(Entry { key: SCHEDULE.to_owned(), at: Origin::Whole, value });
+            root.len() - 1
+        }
+    };
+    // What is no table is reported later.
+    let Data::Table(keys) = &mut root[schedule].value.data else { return };
+    let counts = find(keys, "transactions").is_some();
+    let mut set = |key: &str, is_short: &dyn Fn(&Data) -> bool, short: Data| {
+        let at = Origin::Whole;
+        match keys.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) if is_short(&entry.value.data) => {}
+            Some(entry) => entry.value.data = short,
+            None => keys.push(Entry { key: key.to_owned(), at: at.clone(), value: Node { at, data: short } }),
+        }
+    };
+    let at_most = |most: i128| move |data: &Data| matches!(data, Data::Int(n) if *n <= most);
+    let within = |most: Duration| move |data: &Data| matches!(data, Data::Text(text) if duration::parse(text).is_ok_and(|length| length <= most));
+    set("rounds", &at_most(ROUNDS), Data::Int(ROUNDS));
+    set("warmup", &within(WARMUP), Data::Text(duration::format(WARMUP)));
+    let length = match counts {
+        true => {
+            set("transactions", &at_most(TRANSACTIONS), Data::Int(TRANSACTIONS));
+            format!("{TRANSACTIONS} transactions")
+        }
+        false => {
+            set("duration", &within(LENGTH), Data::Text(duration::format(LENGTH)));
+            duration::format(LENGTH)
+        }
+    };
+    problems.note(format!(
+        "the plan has no table `[quick]`: its quick form is {ROUNDS} round of runs of at most {length}, which shows that it runs \
+         and gives no verdicts"
+    ));
 }
 
 /// The systems with their engines, where their keys name one.
@@ -99,7 +145,7 @@ fn forget_settings(root: &mut [Entry], written: &[(String, &'static str)], catal
     }
 }
 
-fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut Problems<'_>) {
+fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catalog, problems: &mut Problems<'_>) {
     let written = root.iter().position(|entry| entry.key == "systems").map(|at| root.remove(at));
     let written = match written.map(|entry| entry.value.data) {
         Some(Data::Table(systems)) => systems,
@@ -111,18 +157,18 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut 
         let known = find(&written, name);
         if find(&systems, name).is_some() {
             problems.add(&at, format!("the system `{}` is named twice", quote(name)), None);
-        } else if url.is_none() && known.is_none() {
+        } else if url.is_none() && known.is_none() && catalog.own_system(name).is_none() {
             let names: Vec<&str> = written.iter().map(|entry| entry.key.as_str()).collect();
             let refusal = set::nothing_of_that_name("system", name, &names);
             let hint = refusal.hint.map(|hint| format!("{hint}; one of your own is written `NAME=URL`"));
             problems.add(&at, refusal.message, hint);
         } else {
             let mut entry = known.cloned().unwrap_or_else(|| new_system(name, &at));
-            if let (Some(url), Data::Table(keys)) = (url, &mut entry.value.data) {
+            let place = url.as_deref().or(known.is_none().then_some(name));
+            if let (Some(place), Data::Table(keys)) = (place, &mut entry.value.data) {
                 // What the plan says of a private server or a volume is not about this one.
                 keys.retain(|key| !["url", "server", "volume"].contains(&key.key.as_str()));
-                let value = Node { at: at.clone(), data: Data::Text(url.clone()) };
-                keys.push(Entry { key: "url".to_owned(), at: at.clone(), value });
+                keys.push(place_of(place, &at, catalog));
             }
             systems.push(entry);
         }
@@ -134,6 +180,20 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], problems: &mut 
     });
     let value = Node { at: Origin::Whole, data: Data::Table(systems) };
     root.push(Entry { key: "systems".to_owned(), at: Origin::Whole, value });
+}
+
+/// The `url` or the `server` of a system.
+fn place_of(place: &str, at: &Origin, catalog: &Catalog) -> Entry {
+    let entry = |key: &str, data| Entry { key: key.to_owned(), at: at.clone(), value: Node { at: at.clone(), data } };
+    match catalog.own_system(place) {
+        Some(OwnSystem::Server { engine, version }) => {
+            let version = version.map(|version| entry("version", Data::Text(version)));
+            let keys = [entry("engine", Data::Text(engine.to_owned()))].into_iter().chain(version).collect();
+            entry("server", Data::Table(keys))
+        }
+        Some(OwnSystem::Url(url)) => entry("url", Data::Text(url.to_owned())),
+        Some(OwnSystem::Nothing(_)) | None => entry("url", Data::Text(place.to_owned())),
+    }
 }
 
 fn new_system(name: &str, at: &Origin) -> Entry {

@@ -217,7 +217,7 @@ fn private_server(
     let names: Vec<&str> = public(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
     if catalog.engine_of_server(&name).is_some() {
         let connect = file.connect.unwrap_or_default();
-        return Some(PrivateServer { engine: name, bin_dir: file.bin_dir, connect });
+        return Some(PrivateServer { engine: name, version: file.version, bin_dir: file.bin_dir, connect });
     }
     match catalog.engine(&name) {
         Some(_) => {

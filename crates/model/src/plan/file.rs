@@ -8,6 +8,7 @@ use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
 use super::{Connect, MAX_ROUNDS, VolumePlan, volume};
+use crate::catalog;
 use crate::schedule::{OnError, Order};
 use crate::share;
 use crate::value::Value;
@@ -27,7 +28,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     "fleet",
 ];
 pub(super) const SYSTEM_KEYS: [&str; 5] = ["url", "server", "volume", "settings", "host"];
-pub(super) const SERVER_KEYS: [&str; 3] = ["engine", "bin_dir", "connect"];
+pub(super) const SERVER_KEYS: [&str; 4] = ["engine", "version", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 7] =
     ["rounds", "warmup", "duration", "transactions", "order", "seed", "on_error"];
@@ -60,6 +61,7 @@ pub(super) struct SystemFile {
 
 pub(super) struct ServerFile {
     pub(super) engine: Option<Located<String>>,
+    pub(super) version: Option<String>,
     pub(super) bin_dir: Option<String>,
     pub(super) connect: Option<Connect>,
 }
@@ -231,9 +233,22 @@ fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Opt
     }
     Some(ServerFile {
         engine: section.text("engine", problems),
+        version: version(&section, problems),
         bin_dir: section.text("bin_dir", problems).map(|text| text.value),
         connect: section.choice("connect", &CONNECTS, problems),
     })
+}
+
+/// Of a release: numbers with dots between them.
+fn version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<String> {
+    let node = section.get("version")?;
+    match text_of(node, problems) {
+        Some(text) if catalog::is_release(&text) => Some(text),
+        _ => {
+            let hint = "write it as a string: `version = \"18\"`, or `\"10.11\"`".to_owned();
+            section.refuse("version", node, "the number of a release", Some(hint), problems)
+        }
+    }
 }
 
 fn settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(String, Value)> {

@@ -89,10 +89,13 @@ pub struct VolumePlan {
     pub cluster_bytes: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrivateServer {
     /// A name of [`EngineSpec::private_servers`](crate::EngineSpec::private_servers).
     pub engine: String,
+    /// The release to start, as in `18` or `10.11`, where several are installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// Folder of the server's programs; searched for when absent.
     pub bin_dir: Option<String>,
     pub connect: Connect,

@@ -26,6 +26,8 @@ const DURATION_PATTERN: &str = concat!(
 );
 const RANGE_PATTERN: &str = r"^-?[0-9]+\.\.-?[0-9]+(\*[0-9]+)?$";
 const SHARE_PATTERN: &str = r"^([0-9]+(\.[0-9]+)?\s*%|0?\.[0-9]+)$";
+/// As [`crate::catalog::is_release`] has it.
+const RELEASE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)*$";
 
 /// The JSON Schema (draft 2020-12) of a plan file. Engines that are hidden are not in it.
 pub fn json_schema(catalog: &Catalog) -> Json {
@@ -119,6 +121,11 @@ fn system(catalog: &Catalog) -> Json {
                 "required": ["engine"],
                 "properties": {
                     "engine": { "description": about.join("\n"), "type": "string", "enum": engines },
+                    "version": {
+                        "description": "The release to start, as in `\"18\"`, where several are installed; without it the one on PATH, \
+                                        else the newest.",
+                        "type": "string", "pattern": RELEASE_PATTERN,
+                    },
                     "bin_dir": {
                         "description": "Folder of the server's programs; found by itself when absent.",
                         "type": "string",

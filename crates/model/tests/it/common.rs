@@ -35,6 +35,8 @@ pub fn catalog() -> Catalog {
         schemes,
         about: "A database.",
         private_servers,
+        own_url: (name == "sqlite").then_some("sqlite:own.db"),
+        workload: "transactions",
         backups: &[],
         visibility,
         cautions: &[],

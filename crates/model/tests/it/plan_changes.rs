@@ -47,8 +47,48 @@ fn a_slip_in_the_quick_form_is_told_with_its_line_even_when_it_is_not_asked_for(
     let text = format!("{SMALL}[quick]\n\"benchmarks.nothing.clients\" = 2\n");
     let error = parse(&text, &Changes::default()).unwrap_err().to_string();
     assert!(error.contains("no benchmark `nothing`") && error.contains("db.toml:10"), "{error}");
-    let error = parse(SMALL, &Changes { form: Form::Quick, ..Changes::default() }).unwrap_err().to_string();
-    assert!(error.contains("no quick form") && error.contains("[quick]"), "{error}");
+}
+
+#[test]
+fn a_plan_without_a_quick_form_gets_one_round_of_short_runs_and_keeps_what_is_shorter() {
+    let form = |text: &str| {
+        let changes = Changes { form: Form::Quick, ..Changes::default() };
+        Plan::parse(text, "db.toml", &changes, &catalog(), 7).unwrap()
+    };
+    let (ms, s) = (Duration::from_millis, Duration::from_secs);
+    let schedule = |text: &str| form(&format!("{SMALL}{text}")).0.schedule;
+    let quick = schedule("");
+    assert_eq!((quick.rounds, quick.warmup, quick.length), (1, ms(100), Length::Duration(s(1))));
+    let quick = schedule("[schedule]\nrounds = 9\nwarmup = \"20ms\"\nduration = \"300ms\"\nseed = 5\n");
+    assert_eq!((quick.rounds, quick.warmup, quick.length, quick.seed), (1, ms(20), Length::Duration(ms(300)), 5));
+    let quick = schedule("[schedule]\ntransactions = 1000\n");
+    assert_eq!((quick.rounds, quick.length), (1, Length::Transactions(50)));
+    let notes = form(SMALL).1;
+    assert!(notes.iter().any(|note| note.contains("no verdicts")), "{notes:?}");
+}
+
+#[test]
+fn short_names_stand_for_private_servers_and_files() {
+    let changes = on(&[("a", Some("postgres:18")), ("mariadb", None), ("f", Some("sqlite")), ("u", Some("sqlite:18"))]);
+    let plan = parse(SMALL, &changes).unwrap();
+    let shown = |system: &model::SystemPlan| {
+        let server = system.server.clone().map(|server| (server.engine, server.version));
+        (system.engine.clone(), system.url.clone(), server)
+    };
+    let server = |name: &str, version: Option<&str>| Some((name.to_owned(), version.map(str::to_owned)));
+    let expected = [
+        ("postgres", "", server("postgres", Some("18"))),
+        ("mysql", "", server("mariadb", None)),
+        ("sqlite", "sqlite:own.db", None),
+        ("sqlite", "sqlite:18", None),
+    ];
+    let expected = expected.map(|(engine, url, server)| (engine.to_owned(), url.to_owned(), server));
+    assert_eq!(plan.systems.iter().map(shown).collect::<Vec<_>>(), expected);
+    let catalog = catalog();
+    let names = ["postgresql", "postgresql:15", "sim", "sqlite:", "postgres://h/d", "postgres:x", "oracle"];
+    let own: Vec<bool> = names.iter().map(|name| catalog.own_system(name).is_some()).collect();
+    assert_eq!(own, [true, true, false, false, false, false, false]);
+    assert_eq!(catalog.own_names(), ["postgres", "mysql", "mariadb", "sqlite"]);
 }
 
 #[test]

@@ -41,6 +41,8 @@ impl Engine for Disk {
             about: "Files of blocks: `disk:DIR` is a folder in which étalon makes them, `disk:FILE` a file or a device; \
                     or a volume that étalon makes",
             private_servers: &[],
+            own_url: Some("disk:."),
+            workload: "disk",
             backups: &[],
             visibility: Visibility::Public,
             cautions: &[],
@@ -49,6 +51,13 @@ impl Engine for Disk {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         Ok(Box::new(DiskSystem::open(request)?))
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> String {
+        match place::named(system) {
+            Ok(path) => place::would_make(&path),
+            Err(failure) => failure.to_string(),
+        }
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {

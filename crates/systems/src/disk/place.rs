@@ -53,6 +53,15 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
     if is_folder(path) { path.to_owned() } else { parent(path).to_owned() }
 }
 
+pub(super) fn would_make(path: &Path) -> String {
+    let shown = path.display();
+    match (is_folder(path), path.exists()) {
+        (true, _) => format!("files in {shown}"),
+        (false, true) => format!("nothing: it works on {shown}"),
+        (false, false) => format!("the file {shown}"),
+    }
+}
+
 pub(super) fn would_drop(path: &Path) -> String {
     let shown = path.display();
     if is_folder(path) {

@@ -26,6 +26,7 @@ mod url;
 use std::path::PathBuf;
 
 use model::catalog::Visibility;
+use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, Nature, SystemPlan};
 
 use crate::mysql::lane::{Client, Spoken};
@@ -45,7 +46,7 @@ use families::transactions::{Program, Protocol};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
 use private::MySqlRecipe;
-use programs::Product;
+use programs::{Product, Programs};
 use session::Session;
 pub(crate) use url::Address;
 
@@ -63,6 +64,8 @@ impl Engine for MySql {
                     étalon's sessions; `server = { engine = \"mariadb\" }`, or `\"mysql\"`, is one that étalon makes and \
                     removes, where they are the server's",
             private_servers: Product::WORDS,
+            own_url: None,
+            workload: "transactions",
             backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[],
@@ -80,8 +83,18 @@ impl Engine for MySql {
         ))
     }
 
+    fn would_make(&self, system: &SystemPlan) -> String {
+        system::would_make::<MySqlServer>(system)
+    }
+
     fn would_drop(&self, system: &SystemPlan) -> String {
         system::would_drop::<MySqlServer>(system)
+    }
+
+    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+        let product = Product::of_word(&server.engine);
+        let programs = Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref())?;
+        Ok(programs.release().unwrap_or_default())
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {

@@ -112,7 +112,7 @@ impl Recipe for MySqlRecipe {
             refuse_reserved(&name, &value, session::RESERVED)?;
         }
         let bin_dir = permits.private_server(server, Product::WORDS, settings, confine::SETTINGS)?;
-        let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref())?;
+        let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
         let user = server_user()?;
         let folders = make_folders(scratch_base.as_deref(), server.connect, settings, user.as_ref())?;
         initialise(&programs, &folders, settings, user.as_ref())?;
@@ -190,7 +190,7 @@ impl Private {
 
     /// A running empty server in `base` with default settings.
     pub(super) fn fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
-        Private::empty(Programs::find(product, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
+        Private::empty(Programs::find(product, None, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
     }
 
     fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {

@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 use wire::mysql::Flavor;
 
 use load::error::{Failure, FailureKind};
+use model::catalog::is_of_release;
+
+use crate::server::private::release_of;
 
 /// Packages' folders beside `PATH`, which often lacks the administrator's.
 const FOLDERS: [&str; 9] = [
@@ -56,6 +59,13 @@ impl Product {
         }
     }
 
+    fn shown(self) -> &'static str {
+        match self {
+            Product::MariaDb => "MariaDB",
+            Product::MySql => "MySQL",
+        }
+    }
+
     /// For messages.
     fn programs(self) -> &'static str {
         match self {
@@ -91,7 +101,30 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    pub(super) fn find(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
+    /// Refuses what is not of the release, if one is asked for.
+    pub(super) fn find(product: Product, bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
+        let found = Programs::of(product, bin_dir)?;
+        let there = found.release().unwrap_or_default();
+        match release {
+            Some(asked) if !is_of_release(&there, asked) => {
+                let name = product.shown();
+                let tried = format!("find the server programs of {name} {asked}");
+                Err(Failure::new(FailureKind::Missing, tried, format!("installed here is {there}")).hint(format!(
+                    "unpack that release of {name} and name its folder: `server = {{ engine = \"{}\", bin_dir = \
+                     \"/path/to/bin\" }}`",
+                    product.word()
+                )))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// As the server says.
+    pub(super) fn release(&self) -> Option<String> {
+        release_of(&self.server, &["--no-defaults", "--version"])
+    }
+
+    fn of(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = format!("find {}", product.programs());
         let other = product.other();
         let named = |of: &str| format!("`server = {{ engine = \"{}\"{of} }}`", other.word());
@@ -207,7 +240,7 @@ mod tests {
     fn a_folder_without_them_is_named() {
         for product in [Product::MariaDb, Product::MySql] {
             assert_eq!(Product::of_word(product.word()), product);
-            let failure = Programs::find(product, Some("/no/such/folder")).unwrap_err();
+            let failure = Programs::find(product, Some("/no/such/folder"), None).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Missing);
             assert!(failure.cause.contains("/no/such/folder"));
         }
@@ -229,13 +262,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bin_dir = folder.path().to_str();
         mysqld(folder.path(), "8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)");
-        assert_eq!(Programs::find(Product::MySql, bin_dir).unwrap().installer, Installer::Server);
-        let refused = Programs::find(Product::MariaDb, bin_dir).unwrap_err();
+        assert_eq!(Programs::find(Product::MySql, bin_dir, None).unwrap().installer, Installer::Server);
+        let refused = Programs::find(Product::MariaDb, bin_dir, None).unwrap_err();
         assert!(refused.hint.unwrap().contains("`server = { engine = \"mysql\", bin_dir = … }`"));
         mysqld(folder.path(), "10.11.6-MariaDB for Linux");
         fs::write(folder.path().join("mariadb-install-db"), "").unwrap();
-        assert_eq!(Programs::find(Product::MariaDb, bin_dir).unwrap().server, folder.path().join("mysqld"));
-        let refused = Programs::find(Product::MySql, bin_dir).unwrap_err();
+        assert_eq!(Programs::find(Product::MariaDb, bin_dir, None).unwrap().server, folder.path().join("mysqld"));
+        assert_eq!(Programs::find(Product::MariaDb, bin_dir, Some("10.11")).unwrap().release().unwrap(), "10.11.6");
+        let refused = Programs::find(Product::MariaDb, bin_dir, Some("10.1")).unwrap_err();
+        assert!(refused.to_string().contains("installed here is 10.11.6"), "{refused}");
+        let refused = Programs::find(Product::MySql, bin_dir, None).unwrap_err();
         assert!(refused.tried.contains("MySQL's program"), "{refused}");
         assert!(refused.hint.unwrap().contains("`server = { engine = \"mariadb\", bin_dir = … }`"));
     }

@@ -92,7 +92,7 @@ impl PostgresBackups<'_> {
         // A private server's package may lack it; any on this machine will do.
         let found = tool::find("pg_basebackup", &folders, hint);
         found.or_else(|missing| {
-            let programs = Programs::find(None).map_err(|_| missing.clone())?;
+            let programs = Programs::find(None, None).map_err(|_| missing.clone())?;
             tool::find("pg_basebackup", &[programs.folder], hint).map_err(|_| missing)
         })
     }

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use model::catalog::Visibility;
+use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::owner::TableOwner;
@@ -45,6 +46,7 @@ use families::transactions::{Program, Protocol, ScriptStatement};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
 use private::PostgresRecipe;
+use programs::Programs;
 use session::Session;
 use tables::Untouched;
 pub(crate) use url::Address;
@@ -65,6 +67,8 @@ impl Engine for Postgres {
                     of étalon's sessions; `server = { engine = \"postgres\" }` is one that étalon makes and removes, \
                     where they are the server's",
             private_servers: WORDS,
+            own_url: None,
+            workload: "transactions",
             backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[],
@@ -80,8 +84,17 @@ impl Engine for Postgres {
         Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
     }
 
+    fn would_make(&self, system: &SystemPlan) -> String {
+        system::would_make::<PostgresServer>(system)
+    }
+
     fn would_drop(&self, system: &SystemPlan) -> String {
         system::would_drop::<PostgresServer>(system)
+    }
+
+    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+        let programs = Programs::find(server.bin_dir.as_deref(), server.version.as_deref())?;
+        Ok(programs.release().unwrap_or_default())
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {

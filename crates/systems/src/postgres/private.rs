@@ -91,7 +91,7 @@ impl Recipe for PostgresRecipe {
             refuse_reserved(name, &value.to_string(), session::RESERVED)?;
         }
         let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe(settings))?;
-        let programs = Programs::find(bin_dir.as_deref())?;
+        let programs = Programs::find(bin_dir.as_deref(), server.version.as_deref())?;
         let superuser = if permits.are_bounded() { confine::OWNER } else { ROLE };
         let user = server_user()?;
         let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
@@ -170,7 +170,7 @@ impl Private {
         settings: &BTreeMap<String, Value>,
         base: &Path,
     ) -> Result<Private, Failure> {
-        let programs = programs.map_or_else(|| Programs::find(None), Ok)?;
+        let programs = programs.map_or_else(|| Programs::find(None, None), Ok)?;
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
         Ok(Private::of(programs, settings, "trust", folders, user))

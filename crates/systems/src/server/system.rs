@@ -191,6 +191,17 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
 }
 
 /// For an [`Engine`](families::system::Engine).
+pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> String {
+    if system.server.is_some() {
+        return "a private server in a temporary folder".to_owned();
+    }
+    match AddressOf::<S>::parse(&system.url, &process_environment) {
+        Ok(address) => format!("{} at {}", S::ROOM, address.shown()),
+        Err(_) => S::ROOM.to_owned(),
+    }
+}
+
+/// For an [`Engine`](families::system::Engine).
 pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();

@@ -27,6 +27,8 @@ impl Engine for Sim {
             schemes: &["sim"],
             about: "A queueing model on virtual time",
             private_servers: &[],
+            own_url: None,
+            workload: "transactions",
             backups: &[],
             visibility: Visibility::Hidden,
             cautions: &[],
@@ -47,6 +49,10 @@ impl Engine for Sim {
             system.set(key, value)?;
         }
         Ok(Box::new(system))
+    }
+
+    fn would_make(&self, _system: &SystemPlan) -> String {
+        "nothing: it is simulated".to_owned()
     }
 
     fn would_drop(&self, _system: &SystemPlan) -> String {

@@ -58,15 +58,17 @@ pub enum Sqlite {
 
 impl Engine for Sqlite {
     fn spec(&self) -> EngineSpec {
-        let (name, schemes, about): (_, &[&str], _) = match self {
+        let (name, schemes, own_url, about): (_, &[&str], _, _) = match self {
             Sqlite::Plain => (
                 "sqlite",
                 &["sqlite"],
+                "sqlite:etalon-sqlite.db",
                 "SQLite inside étalon itself: `sqlite:PATH` is a file that étalon makes and removes; settings are pragmas",
             ),
             Sqlite::Encrypted => (
                 "sqlcipher",
                 &["sqlcipher"],
+                "sqlcipher:etalon-sqlcipher.db",
                 "SQLCipher inside an étalon that was built with the feature `sqlcipher`: as `sqlite:`, but encrypted by a \
                  key that étalon draws",
             ),
@@ -76,6 +78,8 @@ impl Engine for Sqlite {
             schemes,
             about,
             private_servers: &[],
+            own_url: Some(own_url),
+            workload: "transactions",
             backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[],
@@ -96,6 +100,10 @@ impl Engine for Sqlite {
         // What is refused leaves nothing behind.
         system.connect().map(drop).or_else(|failure| system.file.drop_all().and(Err(failure)))?;
         Ok(Box::new(system))
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> String {
+        embedded::would_make(system)
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {

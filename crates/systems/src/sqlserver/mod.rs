@@ -57,6 +57,8 @@ impl Engine for SqlServer {
             about: "SQL Server: `mssql://login@host:port/` is a server that is there, where settings are `SET` options of \
                     étalon's sessions and options of the database that étalon makes",
             private_servers: &[],
+            own_url: None,
+            workload: "transactions",
             backups: backup::METHODS,
             visibility: Visibility::Public,
             cautions: &[
@@ -78,6 +80,10 @@ impl Engine for SqlServer {
 
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
         Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> String {
+        system::would_make::<SqlServer>(system)
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {

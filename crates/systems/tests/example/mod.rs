@@ -41,6 +41,8 @@ impl Engine for Example {
             schemes: &["example"],
             about: "The template of an engine inside étalon: `example:PATH` is a file that étalon makes and removes",
             private_servers: &[],
+            own_url: None,
+            workload: "transactions",
             backups: &[],
             visibility: Visibility::Hidden,
             cautions: &[],
@@ -49,6 +51,10 @@ impl Engine for Example {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         Ok(Box::new(ExampleSystem::open(request)?))
+    }
+
+    fn would_make(&self, system: &SystemPlan) -> String {
+        embedded::would_make(system)
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {

@@ -23,7 +23,7 @@ impl Tested for MySqlServer {
     fn private_server(connect: Connect) -> PrivateServer {
         let bin_dir = std::env::var("ETALON_TEST_MYSQL_BIN").ok();
         let is_mysql = bin_dir.as_ref().is_some_and(|dir| !Path::new(dir).join("mariadbd").exists());
-        PrivateServer { engine: if is_mysql { "mysql" } else { "mariadb" }.to_owned(), bin_dir, connect }
+        PrivateServer { engine: if is_mysql { "mysql" } else { "mariadb" }.to_owned(), version: None, bin_dir, connect }
     }
 
     fn prepared(sql: &[&str]) -> Vec<String> {

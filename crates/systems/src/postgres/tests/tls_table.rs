@@ -33,7 +33,7 @@ impl Stage {
         let pairs: Vec<(&str, &str)> = files.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let server = start(Connect::Tcp, &pairs);
         let programs =
-            programs::Programs::find(PostgresServer::private_server(Connect::Tcp).bin_dir.as_deref()).unwrap().folder;
+            Programs::find(PostgresServer::private_server(Connect::Tcp).bin_dir.as_deref(), None).unwrap().folder;
         let stage = Stage { server, folder, programs };
         stage.server.run("CREATE ROLE visitor LOGIN");
         stage.admit("host all visitor 127.0.0.1/32 trust");
