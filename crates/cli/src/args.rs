@@ -47,8 +47,28 @@ pub enum Color {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a plan: a file, a built-in plan, one system by its URL, a `.smack` file, or a batch file of SQLIO's
+    /// Compare systems by their URLs or short names, with your script or a plan
+    ///
+    /// Two servers, in about a minute; a server that is there and one that étalon starts:
+    ///   etalon run postgres://me@db1/bench postgres://me@db2/bench
+    ///   etalon run mysql://me@db1/ mariadb
+    /// Your script, so many clients, so long, under names of yours:
+    ///   etalon run old=env:OLD_URL new=env:NEW_URL --script my.sql --clients 1,8 --for 5m
+    /// Releases that are installed here; one system against itself; two disks:
+    ///   etalon run postgres:15 postgres:18
+    ///   etalon run sqlite:a.db --aa
+    ///   etalon run /mnt/nvme /mnt/hdd
+    /// A built-in plan, a plan of yours:
+    ///   etalon run quickstart
+    ///   etalon run plan.toml
+    ///
+    /// `etalon plan` takes the same words and touches nothing; `etalon init` writes
+    /// them as a plan. On a server étalon works in a schema or a database of its own,
+    /// `etalon`, and removes it at the end.
+    #[command(verbatim_doc_comment)]
     Run(RunArgs),
+    /// Write a commented plan for systems: what `run` with the same words would do
+    Init(InitArgs),
     /// Go on with an experiment that was interrupted
     Resume(ResumeArgs),
     /// Check a plan; show its cases, their order, time, disk space, and what would be dropped
@@ -85,23 +105,43 @@ pub enum Command {
     Man,
 }
 
-/// What plan to use.
-#[derive(Args, Clone, Debug)]
-pub struct PlanSource {
-    /// A plan's file, the name of a built-in plan, a system's URL, a `.smack` file, or a `.bat` file that runs SQLIO
-    #[arg(value_name = "PLAN")]
-    pub plan: String,
-    /// The values of `$1 $2 …` of a `.smack` file: clients and rounds in most of them
-    #[arg(value_name = "VALUE")]
-    pub values: Vec<String>,
+/// What is asked of what.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Question {
+    /// Systems: URLs, `env:NAME`, folders of disks, or what étalon starts and removes itself (`postgres`, `postgres:18`,
+    /// `mariadb`, `mysql`, `sqlite`), each also as `NAME=URL`. Or a script, or the file or name of a plan; the values of
+    /// `$1 $2 …` stand behind a `.smack` file
+    #[arg(value_name = "WHAT")]
+    pub what: Vec<String>,
     /// A system to run on instead of the plan's, as `NAME=URL` or `URL`, or one of the plan's by its `NAME`; several
     /// are compared
     #[arg(long, visible_alias = "url", value_name = "[NAME=]URL")]
     pub system: Vec<String>,
+    /// What the clients do: a file in pgbench's or super-smack's language, or a built-in script; several are asked one by
+    /// one. Without it `tpcb-like` and `select-only`, on tables of étalon's own
+    #[arg(long, value_name = "FILE|NAME")]
+    pub script: Vec<String>,
+    /// Clients at the same time, one or several numbers: `1,8`; for disks the operations under way
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub clients: Vec<String>,
+    /// The time of the whole experiment, into which rounds and runs are fitted; about a minute for two systems without it
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<String>,
+    /// What the experiment is called, in its report and the names of its files
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+/// What plan to use.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PlanSource {
+    /// Its systems and benchmarks, or a plan
+    #[command(flatten)]
+    pub question: Question,
     /// The folder, file or device that the plan's disk systems work on, or that their volumes' images are made in
     #[arg(long, value_name = "DIR")]
     pub target: Option<PathBuf>,
-    /// Run the plan's quick form: to see it work, not to publish it
+    /// Run the plan's quick form, one round of short runs if it has none: to see it work, not for a verdict
     #[arg(long)]
     pub quick: bool,
     /// Override any key of the plan, as in `--set schedule.rounds=6`
@@ -208,6 +248,20 @@ pub struct PlanArgs {
     /// The plan
     #[command(flatten)]
     pub source: PlanSource,
+}
+
+/// `etalon init`.
+#[derive(Args, Clone, Debug)]
+pub struct InitArgs {
+    /// What the plan asks
+    #[command(flatten)]
+    pub question: Question,
+    /// The file to write; `-` is stdout
+    #[arg(long, short, value_name = "FILE", default_value = "plan.toml")]
+    pub output: String,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How to compare.
@@ -565,4 +619,40 @@ pub enum WhichSchema {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// Options of `run` that say how a plan is carried out. Whatever else it takes shapes the plan.
+    const CARRIES_OUT: [&str; 7] = ["output", "yes", "task_log", "reactor", "allow_shell", "forfeit", "format"];
+
+    fn arguments(verb: &str) -> BTreeSet<String> {
+        let command = Cli::command();
+        let verb = command.find_subcommand(verb).unwrap();
+        verb.get_arguments().map(|argument| argument.get_id().to_string()).collect()
+    }
+
+    #[test]
+    fn plan_takes_whatever_shapes_the_plan_of_run() {
+        let run = arguments("run");
+        assert!(CARRIES_OUT.iter().all(|known| run.contains(*known)), "{run:?}");
+        let shaping: BTreeSet<String> = run.into_iter().filter(|name| !CARRIES_OUT.contains(&name.as_str())).collect();
+        assert!(
+            ["what", "system", "script", "clients", "time", "name", "quick", "set", "aa"]
+                .iter()
+                .all(|name| shaping.contains(*name))
+        );
+        assert_eq!(arguments("plan"), shaping);
+    }
+
+    #[test]
+    fn the_definitions_hold_together() {
+        Cli::command().debug_assert();
+    }
 }

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::args::PlanSource;
 use crate::error::CliError;
 use families::smack::{BUILT_IN, SmackScript};
 
@@ -21,33 +20,26 @@ pub struct Wrapped {
     pub called: Called,
 }
 
-/// Whether the source is a script in super-smack's language.
-pub fn is_script(source: &PlanSource) -> bool {
-    let has_values = !source.values.is_empty() || !source.system.is_empty();
-    let named = |extension: &std::ffi::OsStr| extension.eq_ignore_ascii_case("smack");
-    Path::new(&source.plan).extension().is_some_and(named)
-        || (has_values && BUILT_IN.iter().any(|script| script.name == source.plan))
-}
-
-pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
-    let built_in = BUILT_IN.iter().any(|script| script.name == source.plan);
+/// A plan for a script with the values of its `$1 $2 …`; `systems` are those that it is to be run on.
+pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrapped, CliError> {
+    let built_in = BUILT_IN.iter().any(|script| script.name == named);
     let path = match built_in {
         true => None,
         false => {
-            let path = std::path::absolute(&source.plan);
-            Some(path.map_or_else(|_| source.plan.clone(), |path| path.display().to_string()))
+            let path = std::path::absolute(named);
+            Some(path.map_or_else(|_| named.to_owned(), |path| path.display().to_string()))
         }
     };
-    let script = SmackScript::read(&source.plan).map_err(|failure| CliError::from(&failure))?;
-    let invocation = script.invocation(&source.values).map_err(|failure| CliError::from(&failure))?;
-    if source.system.is_empty() {
-        return Err(CliError::user(format!("`{}` is to be run, and no system is named", source.plan)).hint(
+    let script = SmackScript::read(named).map_err(|failure| CliError::from(&failure))?;
+    let invocation = script.invocation(values).map_err(|failure| CliError::from(&failure))?;
+    if systems.is_empty() {
+        return Err(CliError::user(format!("`{named}` is to be run, and no system is named")).hint(
             "name it with `--system`, as in `--system mysql://user@host/database`; the script's own host, user and database \
              are not used",
         ));
     }
-    let named = path.clone().unwrap_or_else(|| source.plan.clone());
-    let stem = Path::new(&source.plan).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let script_path = path.clone().unwrap_or_else(|| named.to_owned());
+    let stem = Path::new(named).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     // JSON strings are TOML strings and keys.
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!("name = {}\n", quoted(&stem));
@@ -56,12 +48,12 @@ pub fn wrap(source: &PlanSource) -> Result<Wrapped, CliError> {
         text,
         "\n[[benchmarks]]\nname = {}\nworkload = \"super-smack\"\nscript = {}\nclients = {}\n",
         quoted(&invocation.client),
-        quoted(&named),
+        quoted(&script_path),
         invocation.clients
     );
     if !invocation.arguments.is_empty() {
         let _ = writeln!(text, "arguments = {}", quoted(&invocation.arguments));
     }
     let _ = write!(text, "\n[schedule]\nrounds = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
-    Ok(Wrapped { text, path, called: Called { script: named, values: source.values.clone() } })
+    Ok(Wrapped { text, path, called: Called { script: script_path, values: values.to_vec() } })
 }

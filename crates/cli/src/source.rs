@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use engine::Registry;
-use model::plan::{Changes, Form, NamedSystem};
-use model::{Catalog, Plan};
+use model::Plan;
+use model::plan::{Changes, Form};
 
 use crate::args::PlanSource;
+use crate::ask::words::{self, ScriptKind, Word};
+use crate::ask::{self, Passwords};
 use crate::error::CliError;
 use crate::{smack, sqlio};
 
 /// Engine for folders, files and devices.
-const DISK: &str = "disk";
+pub const DISK: &str = "disk";
 
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
@@ -51,6 +53,9 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "spatial-versions", text: include_str!("../../../plans/spatial-versions.toml") },
 ];
 
+/// In place of a file's name.
+const COMMAND_LINE: &str = "command line";
+
 /// What the plan was made from.
 #[derive(Clone, Debug)]
 pub enum Called {
@@ -82,7 +87,7 @@ pub fn first_sentence(text: &str) -> String {
 
 /// Parses, checks and completes a plan.
 pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
-    let text = read(source, &registry.catalog())?;
+    let text = read(source, registry)?;
     complete(text, source, registry, default_seed)
 }
 
@@ -93,20 +98,25 @@ pub fn load_sqlio(
     registry: &Registry,
     default_seed: u64,
 ) -> Result<Loaded, CliError> {
-    complete(of_sqlio(wrapped), source, registry, default_seed)
+    complete(of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
 }
 
 fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
-    let Text { text, name, path, called, mut notes } = text;
+    let Text { text, name, path, called, mut notes, systems, origin } = text;
+    let named = source.question.label()?.map(|name| ("name".to_owned(), serde_json::Value::from(name).to_string()));
+    let set = source.set.iter().map(|pair| split_override(pair)).chain(named.map(Ok));
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
-        systems: systems(&source.system, &catalog),
-        set: source.set.iter().map(|pair| split_override(pair)).collect::<Result<_, _>>()?,
+        systems: ask::named_systems(&systems, registry)?,
+        set: set.collect::<Result<_, _>>()?,
     };
     let (plan, told) =
         Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     notes.extend(told);
+    if origin == PlanOrigin::Question {
+        ask::refuse_missing(&plan, registry)?;
+    }
     let plan = match &source.target {
         None => plan,
         Some(target) => on_target(plan, target)?,
@@ -148,40 +158,64 @@ fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     })
 }
 
+/// What wrote a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PlanOrigin {
+    /// The user, another tool's user, or étalon's authors.
+    Text,
+    /// Étalon, for systems and scripts on the command line.
+    Question,
+}
+
 struct Text {
     text: String,
     name: String,
     path: Option<String>,
     called: Option<Called>,
     notes: Vec<String>,
+    /// Arguments that name systems in place of the text's.
+    systems: Vec<String>,
+    origin: PlanOrigin,
 }
 
-fn of_sqlio(wrapped: sqlio::Wrapped) -> Text {
+impl Text {
+    fn plain(text: String, name: &str, path: Option<String>, systems: &[String]) -> Text {
+        let (notes, systems) = (Vec::new(), systems.to_vec());
+        Text { text, name: name.to_owned(), path, called: None, notes, systems, origin: PlanOrigin::Text }
+    }
+}
+
+fn of_sqlio(wrapped: sqlio::Wrapped, systems: &[String]) -> Text {
     let sqlio::Wrapped { text, path, called, notes } = wrapped;
-    Text { text, name: "command line".to_owned(), path, called: Some(Called::Sqlio(called)), notes }
+    Text { called: Some(Called::Sqlio(called)), notes, ..Text::plain(text, COMMAND_LINE, path, systems) }
 }
 
-fn read(source: &PlanSource, catalog: &Catalog) -> Result<Text, CliError> {
-    let named = &source.plan;
-    if smack::is_script(source) {
-        let smack::Wrapped { text, path, called } = smack::wrap(source)?;
-        let called = Some(Called::Smack(called));
-        return Ok(Text { text, name: "command line".to_owned(), path, called, notes: Vec::new() });
+fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
+    let question = &source.question;
+    let catalog = registry.catalog();
+    let [named, others @ ..] = question.what.as_slice() else { return asked(source, registry) };
+    let is_timed = !question.clients.is_empty() || question.time.is_some() || !question.script.is_empty();
+    match words::word(named, &catalog)? {
+        // As super-smack takes it: `FILE CLIENTS ROUNDS`.
+        Word::Script(ScriptKind::Smack) if !is_timed => {
+            let is_system = |argument: &&String| matches!(words::system(argument, &catalog), Ok(Some(_)));
+            let (systems, values): (Vec<&String>, Vec<&String>) = others.iter().partition(is_system);
+            let systems: Vec<String> = systems.into_iter().chain(&question.system).cloned().collect();
+            let values: Vec<String> = values.into_iter().cloned().collect();
+            let smack::Wrapped { text, path, called } = smack::wrap(named, &values, &systems)?;
+            Ok(Text { called: Some(Called::Smack(called)), ..Text::plain(text, COMMAND_LINE, path, &systems) })
+        }
+        Word::Script(_) | Word::System(_) => asked(source, registry),
+        Word::Plan | Word::Batch if !others.is_empty() || is_timed => Err(beside_a_plan(source)),
+        Word::Batch => sqlio::wrap_batch(named).map(|wrapped| of_sqlio(wrapped, &question.system)),
+        Word::Plan => of_plan(named, &question.system),
     }
-    if sqlio::is_batch(source) && source.values.is_empty() {
-        return sqlio::wrap_batch(named).map(of_sqlio);
-    }
-    let plain =
-        |text: String, name: &str, path| Text { text, name: name.to_owned(), path, called: None, notes: Vec::new() };
-    if !source.values.is_empty() {
-        let message = format!("`{named}` is no `.smack` file: only that takes values behind it");
-        return Err(CliError::user(message).hint("a plan names its systems itself; `--set KEY=VALUE` changes its keys"));
-    }
-    if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == *named) {
-        return Ok(plain(built_in.text.to_owned(), built_in.name, None));
-    }
-    if catalog.engine_of_url(named).is_some() || named.starts_with("env:") {
-        return Ok(plain(plan_of_url(named), "command line", None));
+}
+
+/// The text of a plan that has a name or a file.
+fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
+    if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == named) {
+        return Ok(Text::plain(built_in.text.to_owned(), built_in.name, None, systems));
     }
     let text = std::fs::read_to_string(named).map_err(|error| {
         let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
@@ -190,37 +224,50 @@ fn read(source: &PlanSource, catalog: &Catalog) -> Result<Text, CliError> {
             "name a plan's file, a system's URL, or a built-in plan: `etalon list` has them".to_owned()
         }))
     })?;
-    let path = std::path::absolute(Path::new(named)).map_or_else(|_| named.clone(), |path| path.display().to_string());
-    Ok(plain(text, named, Some(path)))
+    let path =
+        std::path::absolute(Path::new(named)).map_or_else(|_| named.to_owned(), |path| path.display().to_string());
+    Ok(Text::plain(text, named, Some(path), systems))
 }
 
-/// A complete experiment on one system.
-fn plan_of_url(url: &str) -> String {
-    let url = serde_json::Value::from(url);
-    format!(
-        "name = \"url\"\n\n[systems.system]\nurl = {url}\n\n[[benchmarks]]\nworkload = \"transactions\"\n\
-         script = \"select-update\"\nclients = [1, 4]\n\n[schedule]\nrounds = 6\nwarmup = \"1s\"\nduration = \"5s\"\n"
-    )
+fn asked(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
+    let ask::Made { text, notes } = ask::plan(&source.question, &source.set, registry, Passwords::Kept)?;
+    Ok(Text { notes, origin: PlanOrigin::Question, ..Text::plain(text, COMMAND_LINE, None, &[]) })
 }
 
-/// Given names, else the engines'. An argument that is no URL names a system of the plan.
-fn systems(arguments: &[String], catalog: &Catalog) -> Vec<NamedSystem> {
-    let mut systems: Vec<NamedSystem> = Vec::new();
-    for argument in arguments {
-        let is_name = |name: &str| !name.is_empty() && !name.contains([':', '/', '?', '@']);
-        systems.push(match argument.split_once('=') {
-            Some((name, url)) if is_name(name) => NamedSystem { name: name.to_owned(), url: Some(url.to_owned()) },
-            None if is_name(argument) => NamedSystem { name: argument.clone(), url: None },
-            _ => {
-                let engine = catalog.engine_of_url(argument).map_or("system", |engine| engine.name);
-                let is_free = |name: &String| systems.iter().all(|system| system.name != *name);
-                let numbered = (2..).map(|number| format!("{engine}-{number}"));
-                let name = std::iter::once(engine.to_owned()).chain(numbered).find(is_free);
-                NamedSystem { name: name.unwrap_or_default(), url: Some(argument.clone()) }
-            }
-        });
+/// What cannot stand beside a plan, and what does the same.
+fn beside_a_plan(source: &PlanSource) -> CliError {
+    let question = &source.question;
+    let plan = question.what.first().map(String::as_str).unwrap_or_default();
+    let refuse = |what: String, hint: String| {
+        CliError::user(format!("`{plan}` is a plan, which says what is run itself, and {what} is named beside it"))
+            .hint(hint)
+    };
+    if let Some(other) = question.what.get(1) {
+        let other = model::plan::redact_url(other);
+        return refuse(
+            format!("`{other}`"),
+            "`--system NAME=URL` runs it on a system of yours; only a `.smack` file takes values behind it".to_owned(),
+        );
     }
-    systems
+    if let Some(script) = question.script.first() {
+        return refuse(
+            format!("`--script {script}`"),
+            format!("`--set 'benchmarks.*.script={script}'` changes the plan's"),
+        );
+    }
+    if !question.clients.is_empty() {
+        let clients = question.clients.join(",");
+        return refuse(
+            format!("`--clients {clients}`"),
+            format!("`--set 'benchmarks.*.clients=[{clients}]'` changes the plan's"),
+        );
+    }
+    let time = question.time.as_deref().unwrap_or_default();
+    refuse(
+        format!("`--for {time}`"),
+        "`--set schedule.rounds=6 --set schedule.duration=5s` says how often and how long each of its cases is run"
+            .to_owned(),
+    )
 }
 
 fn split_override(pair: &str) -> Result<(String, String), CliError> {
@@ -230,7 +277,7 @@ fn split_override(pair: &str) -> Result<(String, String), CliError> {
 }
 
 /// The first in full, the others below it.
-fn plan_errors(errors: &model::plan::PlanErrors) -> CliError {
+pub fn plan_errors(errors: &model::plan::PlanErrors) -> CliError {
     let rendered = errors.to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
     CliError::user(text.trim_end())
@@ -254,16 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn systems_are_named_by_the_user_or_after_their_engine() {
+    fn systems_are_named_by_the_user_or_after_what_they_are() {
         let arguments = ["a=sqlite:x", "sqlite:y", "sqlite:z?m=1", "wal", "env:URL"].map(str::to_owned);
-        let named = systems(&arguments, &Registry::built_in().catalog());
+        let named = ask::named_systems(&arguments, &Registry::built_in()).unwrap();
         let found: Vec<_> = named.iter().map(|s| (s.name.as_str(), s.url.as_deref())).collect();
         let expected = [
             ("a", Some("sqlite:x")),
-            ("sqlite", Some("sqlite:y")),
-            ("sqlite-2", Some("sqlite:z?m=1")),
+            ("y", Some("sqlite:y")),
+            ("z", Some("sqlite:z?m=1")),
             ("wal", None),
-            ("system", Some("env:URL")),
+            ("url", Some("env:URL")),
         ];
         assert_eq!(found, expected);
     }

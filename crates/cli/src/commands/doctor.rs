@@ -9,7 +9,7 @@ use host::doctor::{Build, Check, Status};
 use model::{Facts, Plan};
 use serde_json::json;
 
-use crate::args::{DoctorArgs, PlanSource};
+use crate::args::{DoctorArgs, PlanSource, Question};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers;
@@ -22,9 +22,8 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     let mut system = None;
     if let Some(url) = &args.url {
         let registry = Registry::built_in();
-        let (values, set) = (Vec::new(), Vec::new());
-        let plan = url.clone();
-        let named = PlanSource { plan, values, system: Vec::new(), target: None, quick: false, set, aa: None };
+        let question = Question { what: vec![url.clone()], ..Question::default() };
+        let named = PlanSource { question, ..PlanSource::default() };
         let plan = source::load(&named, &registry, 0)?.plan;
         system = Some(look_at(&plan, &registry, &mut paths)?);
     }

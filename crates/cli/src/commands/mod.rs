@@ -8,9 +8,10 @@ mod doctor;
 mod export;
 mod gate;
 pub mod import;
+mod init;
 mod list;
 mod named;
-mod plan;
+pub mod plan;
 mod report;
 mod resume;
 mod run;
@@ -28,6 +29,7 @@ use crate::printer::Printer;
 pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
     match command {
         Command::Run(args) => run::run(&args, printer),
+        Command::Init(args) => init::run(&args, printer),
         Command::Resume(args) => resume::run(&args, printer),
         Command::Agent(args) => agent::run(&args, printer),
         Command::Agents(args) => agent::list(&args, printer),

@@ -69,6 +69,14 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     Ok(work)
 }
 
+/// With loading.
+///
+/// # Errors
+/// A benchmark cannot be run as its keys say.
+pub fn expected_whole(plan: &Plan, registry: &Registry) -> Result<Duration, CliError> {
+    Ok(expected_time(plan) + work_of(plan, registry)?.loading)
+}
+
 /// Without loading.
 pub fn expected_time(plan: &Plan) -> Duration {
     let length = match plan.schedule.length {
@@ -88,7 +96,7 @@ fn time_text(plan: &Plan, work: &Work) -> String {
 }
 
 /// Every benchmark uses tables that étalon did not make.
-fn makes_nothing(plan: &Plan) -> bool {
+pub fn makes_nothing(plan: &Plan) -> bool {
     let none = |case: &model::Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
     plan.cases().iter().all(none)
 }

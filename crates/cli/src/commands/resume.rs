@@ -99,18 +99,25 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
         printer.note("the plan's file is gone; going on with the copy in the store, without any password it held");
         return Ok(stored());
     }
-    let loaded = source::load(&source, registry, header.plan.schedule.seed)?;
-    if loaded.plan.hash() != header.plan.hash() {
-        let named = header.plan_path.clone().unwrap_or(source.plan);
-        return Err(CliError::user(format!("the plan `{named}` has changed since the experiment began"))
-            .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"));
+    let loaded = source::load(&source, registry, header.plan.schedule.seed);
+    match (loaded, &header.plan_path) {
+        (Ok(loaded), _) if loaded.plan.hash() == header.plan.hash() => Ok(loaded),
+        // The command line is as it was: the host is another, or étalon asks otherwise now.
+        (_, None) => Ok(stored()),
+        (Err(error), _) => Err(error),
+        (Ok(_), Some(named)) => {
+            Err(CliError::user(format!("the plan `{named}` has changed since the experiment began"))
+                .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"))
+        }
     }
-    Ok(loaded)
 }
 
 /// From the stored command line.
 fn source_of(header: &Header) -> Option<PlanSource> {
     let Command::Run(args) = Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command else { return None };
-    let plan = header.plan_path.clone().unwrap_or_else(|| args.source.plan.clone());
-    Some(PlanSource { plan, ..args.source })
+    let mut source = args.source;
+    if let (Some(path), Some(plan)) = (&header.plan_path, source.question.what.first_mut()) {
+        plan.clone_from(path);
+    }
+    Some(source)
 }

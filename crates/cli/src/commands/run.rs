@@ -46,7 +46,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
-    announce(&loaded.plan, &path, printer);
+    announce(&loaded.plan, &path, registry, printer);
     let options = options(args.yes, &args.loading, printer);
     let result = conduct(registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
     finish(result, store, loaded, &path, args.format, printer)
@@ -266,10 +266,10 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     }
 }
 
-fn announce(plan: &Plan, path: &Path, printer: Printer) {
+fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     let runs = plan.order().len();
     let seed = plan.schedule.seed;
-    let expected = super::plan::expected_time(plan);
+    let expected = super::plan::expected_whole(plan, registry).unwrap_or_default();
     printer.note(&format!(
         "{}: {}, {}, {}, {}, about {}; seed {seed}",
         plan.name,
@@ -280,12 +280,35 @@ fn announce(plan: &Plan, path: &Path, printer: Printer) {
         clock(expected),
     ));
     printer.note(&format!("store: {}", path.display()));
+    for line in made_and_dropped(plan, registry) {
+        printer.note(&line);
+    }
     for name in on_tables_of_others(plan) {
         printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
     }
     if cfg!(debug_assertions) {
         printer.note("warning: this is a debug build of étalon: its figures are not comparable with any other");
     }
+}
+
+/// A line for what étalon makes, with the systems that it makes it on.
+fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
+    let makes_nothing = super::plan::makes_nothing(plan);
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for system in plan.systems.iter().filter(|system| system.alias_of.is_none()) {
+        let Ok(made) = registry.would_make(system) else { continue };
+        if made.starts_with("nothing") || (makes_nothing && system.server.is_none()) {
+            continue;
+        }
+        match lines.iter_mut().find(|(known, _)| *known == made) {
+            Some((_, systems)) => systems.push(&system.name),
+            None => lines.push((made, vec![&system.name])),
+        }
+    }
+    lines
+        .into_iter()
+        .map(|(made, systems)| format!("{}: makes {made}, and removes it at the end", systems.join(", ")))
+        .collect()
 }
 
 /// Benchmarks on tables that étalon did not make.

@@ -4,7 +4,7 @@ use engine::Registry;
 use formats::sqlio::Wording;
 
 use super::run::{fresh_seed, run_loaded};
-use crate::args::{PlanSource, ResultFormat, RunArgs, SqlioArgs};
+use crate::args::{PlanSource, Question, ResultFormat, RunArgs, SqlioArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -20,9 +20,9 @@ pub fn run(args: SqlioArgs, printer: Printer) -> Result<Exit, CliError> {
         wrapped.called.wording = Wording::ForAnalyzer;
     }
     let format = if args.sqlio_exact { ResultFormat::Sqlio } else { ResultFormat::Text };
-    let plan = args.batch.unwrap_or_else(|| "sqlio".to_owned());
     let SqlioArgs { system, target, quick, set, .. } = args;
-    let source = PlanSource { plan, values: Vec::new(), system, target, quick, set, aa: None };
+    let question = Question { system, ..Question::default() };
+    let source = PlanSource { question, target, quick, set, ..PlanSource::default() };
     let loaded = source::load_sqlio(wrapped, &source, &registry, fresh_seed())?;
     let run = RunArgs { source, output: args.output, yes: args.yes, task_log: None, loading: args.loading, format };
     run_loaded(&loaded, &run, &registry, printer)

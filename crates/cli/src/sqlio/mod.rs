@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use formats::sqlio::{BatchRun, Command, ParamLine, Pool, Wording, parse_command, parse_params, parse_script};
 use report::number::count;
 
-use crate::args::PlanSource;
 use crate::commands::import::in_file;
 use crate::error::CliError;
 
@@ -44,12 +43,6 @@ pub struct Wrapped {
     pub called: Called,
     /// Remarks on the translation, as sentences.
     pub notes: Vec<String>,
-}
-
-/// Whether the source is a batch file.
-pub fn is_batch(source: &PlanSource) -> bool {
-    let named = |extension: &std::ffi::OsStr| ["bat", "cmd"].iter().any(|known| extension.eq_ignore_ascii_case(known));
-    Path::new(&source.plan).extension().is_some_and(named)
 }
 
 /// A plan for the words behind `sqlio`.

@@ -17,7 +17,7 @@ fn sqlite_plan(change: (&str, &str)) -> String {
 fn a_plan_that_does_not_exist() {
     Scene::new()
         .etalon(&["run", "nothing.toml"])
-        .says(2, &["cannot read the plan `nothing.toml`", "hint:", "quickstart"]);
+        .says(2, &["cannot read the plan `nothing.toml`", "hint:", "etalon list"]);
 }
 
 #[test]

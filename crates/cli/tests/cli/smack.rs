@@ -89,7 +89,7 @@ fn what_is_wrong_is_said_with_its_place_and_a_hint() {
     run(&["mixed.smack", "0", "5"]).says(2, &["line 21, column 55", "the number of clients is 0"]);
     run(&["mixed.smack", "x", "5"]).says(2, &["`x` is not a number of clients"]);
     run(&["no.smack", "1", "1"]).says(2, &["cannot read the script `no.smack`", "hint: name a `.smack` file"]);
-    run(&["quickstart", "1", "1"]).says(2, &["`quickstart` is no `.smack` file"]);
+    run(&["quickstart", "1", "1"]).says(2, &["`quickstart` is a plan", "only a `.smack` file takes values"]);
     scene.etalon(&["run", "mixed.smack", "1", "1"]).says(2, &["no system is named", "--system mysql://"]);
     let variant = |from: &str, to: &str| {
         scene.write("v.smack", &SCRIPT.replace(from, to));

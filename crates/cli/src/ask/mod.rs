@@ -1,0 +1,325 @@
+//! One's own question: from systems and scripts on the command line to the text of a plan, as `etalon init` writes it.
+
+mod benchmarks;
+mod fit;
+mod names;
+pub mod words;
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use engine::Registry;
+use model::catalog::OwnSystem;
+use model::plan::{Changes, NamedSystem, PrivateServer, without_password};
+use model::{Catalog, Plan, SystemPlan, duration};
+
+use self::benchmarks::Asked;
+use self::fit::Fitted;
+use self::words::{SystemWord, Word};
+use crate::args::Question;
+use crate::error::CliError;
+use crate::source::plan_errors;
+
+/// Whether passwords of URLs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passwords {
+    /// In memory, for this run.
+    Kept,
+    /// In a file.
+    LeftOut,
+}
+
+/// A plan that was made of a question.
+#[derive(Clone, Debug)]
+pub struct Made {
+    pub text: String,
+    pub notes: Vec<String>,
+}
+
+/// Systems with the names they have got. Of an argument that names a system of the plan there is only the name.
+///
+/// # Errors
+/// An argument leads nowhere.
+pub fn named_systems(arguments: &[String], registry: &Registry) -> Result<Vec<NamedSystem>, CliError> {
+    let catalog = registry.catalog();
+    let is_name = |text: &str| !text.is_empty() && !text.contains([':', '/', '?', '@', '=']);
+    let mut words: Vec<SystemWord> = Vec::new();
+    let mut bare = Vec::new();
+    for argument in arguments {
+        bare.push(is_name(argument));
+        words.push(match words::system(argument, &catalog) {
+            _ if is_name(argument) => SystemWord { label: Some(argument.clone()), place: String::new() },
+            Ok(Some(word)) => word,
+            // What is no URL at all is told by the plan's own checks.
+            _ => match argument.split_once('=') {
+                Some((name, place)) if is_name(name) => {
+                    SystemWord { label: Some(name.to_owned()), place: place.to_owned() }
+                }
+                _ => SystemWord { label: None, place: argument.clone() },
+            },
+        });
+    }
+    let names = assign(&words, registry);
+    let named = names.into_iter().zip(words).zip(bare);
+    Ok(named.map(|((name, word), bare)| NamedSystem { name, url: (!bare).then_some(word.place) }).collect())
+}
+
+/// The plan for systems and scripts; `set` will change it.
+///
+/// # Errors
+/// No system is named, one is named twice, there is no such script, the systems have no benchmark in common, the time is
+/// too short.
+pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords: Passwords) -> Result<Made, CliError> {
+    let catalog = registry.catalog();
+    let (systems, scripts) = sides(question, &catalog)?;
+    refuse_none(&systems, &scripts)?;
+    refuse_twice(&systems, set)?;
+    let names = assign(&systems, registry);
+    let workload = workload_of(&systems, registry)?;
+    let asked = benchmarks::of(workload, &scripts, &question.clients, &catalog)?;
+    let time = question.time.as_deref().map(time_of).transpose()?;
+    let draft = Draft {
+        name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
+        systems: names.into_iter().zip(systems).collect(),
+        asked,
+        catalog: &catalog,
+    };
+    let bare = Fitted { rounds: stats::MIN_ROUNDS, warmup: Duration::ZERO, duration: Duration::from_secs(1) };
+    let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &Changes::default(), &catalog, 0);
+    let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
+    let fitted = fit::fit(&parsed, time, registry)?;
+    let mut notes = draft.asked.notes.clone();
+    if let Some(time) = time {
+        let (length, warmup) = (duration::format(fitted.duration), duration::format(fitted.warmup));
+        notes.push(format!(
+            "`--for {}`: {} rounds, each run {length} after a warm-up of {warmup}",
+            duration::format(time),
+            fitted.rounds
+        ));
+    }
+    Ok(Made { text: draft.text(fitted, passwords), notes })
+}
+
+/// Refuses a private server whose programs are not here, before anything is made.
+///
+/// # Errors
+/// Says what to install.
+pub fn refuse_missing(plan: &Plan, registry: &Registry) -> Result<(), CliError> {
+    for system in plan.systems.iter().filter(|_| plan.fleet.is_none()) {
+        if let (Some(server), Ok(engine)) = (&system.server, registry.engine(&system.engine)) {
+            engine.programs_version(server).map_err(|failure| {
+                CliError::from(&failure).hint(format!(
+                    "`--set systems.{}.server.bin_dir=/path/to/bin` names the folder, too",
+                    quoted_key(&system.name)
+                ))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The systems and the scripts among the arguments.
+fn sides(question: &Question, catalog: &Catalog) -> Result<(Vec<SystemWord>, Vec<String>), CliError> {
+    let (mut systems, mut scripts) = (Vec::new(), question.script.clone());
+    for argument in &question.what {
+        match words::word(argument, catalog)? {
+            Word::System(system) => systems.push(system),
+            Word::Script(_) => scripts.push(argument.clone()),
+            Word::Plan | Word::Batch => {
+                let message = format!(
+                    "`{argument}` is a plan, which names what is run itself, and other things are named beside it"
+                );
+                return Err(CliError::user(message).hint(format!(
+                    "`etalon run {argument} --system NAME=URL` runs it on a system of yours, each with a `--system` of its own"
+                )));
+            }
+        }
+    }
+    for argument in &question.system {
+        let system = words::system(argument, catalog)?.ok_or_else(|| {
+            let shown = model::plan::redact_url(argument);
+            CliError::user(format!(
+                "`--system {shown}` is neither a URL nor the name of a server that étalon can start"
+            ))
+            .hint(format!("write `NAME=URL`, or one of {}", catalog.own_names().join(", ")))
+        })?;
+        systems.push(system);
+    }
+    Ok((systems, scripts))
+}
+
+fn refuse_none(systems: &[SystemWord], scripts: &[String]) -> Result<(), CliError> {
+    if !systems.is_empty() {
+        return Ok(());
+    }
+    let (message, own) = match scripts.first() {
+        Some(script) => (format!("`{script}` is to be run, and no system is named"), script.as_str()),
+        None => ("nothing is named to be run".to_owned(), ""),
+    };
+    let command = if own.is_empty() { "etalon run".to_owned() } else { format!("etalon run {own}") };
+    Err(CliError::user(message).hint(format!(
+        "name one or more systems: `{command} postgres://me@db1/bench postgres://me@db2/bench`, or servers that \
+                       étalon starts: `{command} postgres mariadb`"
+    )))
+}
+
+/// Both sides would be one system, unless `--set` gives the sides that have names settings of their own.
+fn refuse_twice(systems: &[SystemWord], set: &[String]) -> Result<(), CliError> {
+    let has_settings = set.iter().any(|pair| pair.starts_with("systems."));
+    for (at, system) in systems.iter().enumerate() {
+        let is_told_apart = |other: &SystemWord| has_settings && other.label.is_some() && system.label.is_some();
+        if systems[..at].iter().any(|other| other.place == system.place && !is_told_apart(other)) {
+            let shown = model::plan::redact_url(&system.place);
+            let error = CliError::user(format!("`{shown}` is named twice: both sides would be one system"));
+            let aa = format!("`etalon run '{shown}' --aa` measures it against itself, to see how much its runs differ");
+            return Err(error.hint(aa).hint(format!(
+                "one system under two settings: `etalon run a='{shown}' b='{shown}' --set systems.b.settings.NAME=VALUE`"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn assign(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
+    let catalog = registry.catalog();
+    names::assign(systems, &catalog, |word, version| {
+        let server =
+            PrivateServer { engine: word.to_owned(), version: version.map(str::to_owned), ..PrivateServer::default() };
+        let engine = registry.engine(catalog.engine_of_server(word)?.name).ok()?;
+        engine.programs_version(&server).ok().filter(|version| !version.is_empty())
+    })
+}
+
+/// What systems of these kinds are compared by.
+fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static str, CliError> {
+    let catalog = registry.catalog();
+    let mut workloads: Vec<(&str, &'static str)> = Vec::new();
+    for system in systems {
+        let spec = match catalog.own_system(&system.place) {
+            Some(OwnSystem::Server { engine, .. }) => catalog.engine_of_server(engine).copied(),
+            Some(OwnSystem::Url(url)) => catalog.engine_of_url(url).copied(),
+            Some(OwnSystem::Nothing(_)) | None => {
+                let (name, url) = (system.label.clone().unwrap_or_default(), system.place.clone());
+                let engine = catalog.engine_of_url(&url).map(|engine| engine.name.to_owned()).unwrap_or_default();
+                let plan = SystemPlan { name, url, engine, ..SystemPlan::default() };
+                Some(registry.resolve(&plan).map_err(|failure| CliError::from(&failure))?.0.spec())
+            }
+        };
+        workloads.extend(spec.map(|spec| (spec.name, spec.workload)));
+    }
+    let Some((first, workload)) = workloads.first().copied() else { return Ok("transactions") };
+    match workloads.iter().find(|(_, other)| *other != workload) {
+        None => Ok(workload),
+        Some((name, other)) => {
+            let message = format!(
+                "`{first}` is measured by `{workload}`, and `{name}` by `{other}`: they have no benchmark in common"
+            );
+            Err(CliError::user(message)
+                .hint("compare systems of one kind: servers and databases, or folders and disks"))
+        }
+    }
+}
+
+impl Question {
+    /// The `--name`.
+    ///
+    /// # Errors
+    /// It cannot be a name.
+    pub fn label(&self) -> Result<Option<&str>, CliError> {
+        let is_fit = |name: &str| !name.trim().is_empty() && !name.chars().any(char::is_control);
+        match self.name.as_deref() {
+            Some(name) if !is_fit(name) => Err(CliError::user("`--name` is empty, or has control characters in it")
+                .hint("write it as `--name old-vs-new`")),
+            name => Ok(name),
+        }
+    }
+}
+
+fn time_of(text: &str) -> Result<Duration, CliError> {
+    let wrong = |why: String| {
+        CliError::user(format!("`--for {text}` is not a length of time: {why}"))
+            .hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
+    };
+    duration::parse(text).map_err(|error| wrong(error.to_string()))
+}
+
+/// Of a plan of many systems.
+fn short(name: &str) -> String {
+    name.chars().take(60).collect()
+}
+
+/// JSON strings are TOML strings and keys.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn quoted_key(key: &str) -> String {
+    let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if is_bare { key.to_owned() } else { quoted(key) }
+}
+
+/// All of a plan but its schedule.
+struct Draft<'c> {
+    name: String,
+    systems: Vec<(String, SystemWord)>,
+    asked: Asked,
+    catalog: &'c Catalog,
+}
+
+impl Draft<'_> {
+    /// As TOML, each key with a comment.
+    fn text(&self, schedule: Fitted, passwords: Passwords) -> String {
+        let mut text = String::from(
+            "# `etalon plan FILE` shows what this does and touches nothing, `etalon run FILE` does it.\n\
+             # Any key can be changed for one run: `--set schedule.rounds=10`. docs/plan.md has all of them.\n\n",
+        );
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quoted(&self.name));
+        let _ = writeln!(text, "# What is compared: each with the first.");
+        for (name, system) in &self.systems {
+            let _ = writeln!(text, "[systems.{}]\n{}", quoted_key(name), self.place(system, passwords));
+        }
+        for benchmark in &self.asked.benchmarks {
+            let _ = writeln!(text, "{}", benchmark.text());
+        }
+        let Fitted { rounds, warmup, duration: length } = schedule;
+        let _ = write!(
+            text,
+            "[schedule]\n\
+             # Each round runs every case once, in random order; fewer than {} give no verdict.\n\
+             rounds = {rounds}\n\
+             # Load before each run that is not measured.\n\
+             warmup = \"{}\"\n\
+             # The measured part of each run.\n\
+             duration = \"{}\"\n",
+            stats::MIN_ROUNDS,
+            duration::format(warmup),
+            duration::format(length),
+        );
+        text
+    }
+
+    fn place(&self, system: &SystemWord, passwords: Passwords) -> String {
+        let url = match self.catalog.own_system(&system.place) {
+            Some(OwnSystem::Server { engine, version }) => {
+                let version = version.map(|version| format!(", version = {}", quoted(&version))).unwrap_or_default();
+                return format!(
+                    "# A private server: étalon makes it in a temporary folder, and removes it. `settings = {{ … }}` below are its \
+                     own.\nserver = {{ engine = {}{version} }}\n",
+                    quoted(engine)
+                );
+            }
+            Some(OwnSystem::Url(url)) => url,
+            Some(OwnSystem::Nothing(_)) | None => &system.place,
+        };
+        let open = without_password(url);
+        let (url, remark) = match passwords {
+            Passwords::LeftOut if open != url => (
+                open.as_str(),
+                " No password stands here: it comes from the\n# environment or a password file, or write `url = \"env:NAME\"` and keep the whole URL in a variable.",
+            ),
+            _ => (url, ""),
+        };
+        format!("# Where it is.{remark}\nurl = {}\n", quoted(url))
+    }
+}

@@ -1,0 +1,251 @@
+//! Names for systems that have none: short ones that tell the sides apart.
+
+use model::Catalog;
+use model::catalog::OwnSystem;
+use model::plan::{ENV_PREFIX, MASK, percent_decoded, redact_url, without_password};
+
+use super::words::SystemWord;
+
+/// What a name may be made of. None of it holds a password.
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    /// What it is: `postgres`.
+    what: String,
+    /// The release that was asked for.
+    asked: Option<String>,
+    /// The release that is there.
+    found: Option<String>,
+    host: String,
+    port: String,
+    database: String,
+    user: String,
+    options: String,
+    /// The folders and the file of a path, without its ending.
+    path: Vec<String>,
+}
+
+/// A name for each system: its label, else one of what tells it from the others. `found` looks for the release of a private
+/// server, by the engine's word and the release that was asked for.
+pub fn assign(
+    systems: &[SystemWord],
+    catalog: &Catalog,
+    found: impl Fn(&str, Option<&str>) -> Option<String>,
+) -> Vec<String> {
+    let parts: Vec<Parts> = systems.iter().map(|system| parts(&system.place, catalog, &found)).collect();
+    let free: Vec<usize> = (0..systems.len()).filter(|at| systems[*at].label.is_none()).collect();
+    let labels: Vec<&str> = systems.iter().filter_map(|system| system.label.as_deref()).collect();
+    let named = |level: usize| free.iter().map(|at| parts[*at].at(level)).collect::<Vec<String>>();
+    let is_fit = |names: &[String]| {
+        let mut all: Vec<&str> = names.iter().map(String::as_str).chain(labels.iter().copied()).collect();
+        all.sort_unstable();
+        !names.iter().any(String::is_empty) && all.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    let whats: Vec<String> = free.iter().map(|at| parts[*at].what.clone()).collect();
+    // `postgres` beside `postgres-18` says too little.
+    let first = if is_fit(&whats) { 0 } else { 1 };
+    let names = (first..=Parts::LAST).map(named).find(|names| is_fit(names));
+    let names = names.unwrap_or_else(|| numbered(&whats, &labels));
+    let mut names = names.into_iter();
+    systems.iter().map(|system| system.label.clone().or_else(|| names.next()).unwrap_or_default()).collect()
+}
+
+fn numbered(whats: &[String], labels: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for what in whats {
+        let is_free = |name: &String| !names.contains(name) && !labels.contains(&name.as_str());
+        let free = (1..).map(|number| format!("{what}-{number}")).find(is_free);
+        names.extend(free);
+    }
+    names
+}
+
+impl Parts {
+    const LAST: usize = 9;
+
+    /// From short and rough to long and exact.
+    fn at(&self, level: usize) -> String {
+        let what = self.what.as_str();
+        let join = |parts: &[&str]| parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-");
+        if !self.path.is_empty() {
+            let depth = level.min(self.path.len());
+            let last: Vec<&str> = self.path[self.path.len() - depth..].iter().map(String::as_str).collect();
+            return if level == 0 { what.to_owned() } else { join(&last) };
+        }
+        let release = match level {
+            0 => self.asked.as_deref(),
+            _ => self.found.as_deref().or(self.asked.as_deref()),
+        };
+        if let Some(release) = release {
+            return join(&[what, release]);
+        }
+        let short = self.host.split('.').next().filter(|first| first.parse::<u8>().is_err());
+        let (host, short) = (self.host.as_str(), short.unwrap_or(&self.host));
+        match level {
+            0 => what.to_owned(),
+            1 => {
+                if short.is_empty() {
+                    what.to_owned()
+                } else {
+                    short.to_owned()
+                }
+            }
+            2 => join(&[what, &self.port]),
+            3 => join(&[what, &self.database]),
+            4 => join(&[what, short]),
+            5 => join(&[what, host, &self.port]),
+            6 => join(&[what, host, &self.database]),
+            7 => join(&[what, host, &self.port, &self.database]),
+            8 => join(&[what, &self.user]),
+            _ => join(&[what, host, &self.port, &self.database, &self.user, &self.options]),
+        }
+    }
+}
+
+fn parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>) -> Option<String>) -> Parts {
+    if let Some(variable) = place.strip_prefix(ENV_PREFIX) {
+        return Parts { what: fit(&variable.to_lowercase()), ..Parts::default() };
+    }
+    match catalog.own_system(place) {
+        Some(OwnSystem::Server { engine, version }) => {
+            let found = found(engine, version.as_deref());
+            // `15.14` is `15` to people, `10.11.6` is `10.11`.
+            let short = found.map(|found| release_shown(&found, version.as_deref()));
+            return Parts { what: engine.to_owned(), asked: version, found: short, ..Parts::default() };
+        }
+        Some(OwnSystem::Url(url)) => return Parts { what: word_of(url, catalog), ..Parts::default() },
+        Some(OwnSystem::Nothing(_)) | None => {}
+    }
+    of_url(place, catalog)
+}
+
+/// The release asked for, else the found one without its last number.
+fn release_shown(found: &str, asked: Option<&str>) -> String {
+    match (asked, found.rsplit_once('.')) {
+        (Some(asked), _) => asked.to_owned(),
+        (None, Some((shorter, _))) => shorter.to_owned(),
+        (None, None) => found.to_owned(),
+    }
+}
+
+/// The scheme where products have schemes of their own, else the engine's name.
+fn word_of(url: &str, catalog: &Catalog) -> String {
+    let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+    match catalog.engine_of_url(url) {
+        Some(engine) if engine.private_servers.contains(&scheme) => scheme.to_owned(),
+        Some(engine) => engine.name.to_owned(),
+        None => "system".to_owned(),
+    }
+}
+
+fn of_url(url: &str, catalog: &Catalog) -> Parts {
+    let what = word_of(url, catalog);
+    let url = without_password(url);
+    let rest = url.split_once(':').map_or("", |(_, rest)| rest);
+    let Some(rest) = rest.strip_prefix("//") else { return Parts { path: path(rest), what, ..Parts::default() } };
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+    let (user, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
+        _ => (authority, ""),
+    };
+    let option = |names: &[&str]| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decoded(value)).unwrap_or_default()
+    };
+    let or_option = |part: &str, names: &[&str]| if part.is_empty() { option(names) } else { percent_decoded(part) };
+    let host = or_option(host, &["host", "socket"]);
+    // Of a socket's path the last folder.
+    let host = host.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let shown: String = redact_url(&url).split_once('?').map_or("", |(_, query)| query).replace(MASK, "");
+    Parts {
+        what,
+        host: fit(&host),
+        port: fit(&or_option(port, &["port"])),
+        database: fit(&or_option(database, &["dbname"])),
+        user: fit(&or_option(user.split(':').next().unwrap_or_default(), &["user"])),
+        options: fit(&shown),
+        ..Parts::default()
+    }
+}
+
+/// The parts of a file's path, the last without its ending.
+fn path(text: &str) -> Vec<String> {
+    let text = text.split('?').next().unwrap_or(text);
+    let absolute = std::path::absolute(text).unwrap_or_else(|_| text.into());
+    let mut parts: Vec<String> =
+        absolute.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    if let Some(last) = parts.last_mut()
+        && let Some((stem, _)) = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty())
+    {
+        *last = stem.to_owned();
+    }
+    parts.iter().map(|part| fit(part)).filter(|part| !part.is_empty()).collect()
+}
+
+/// Only what a file's name and a key of TOML may hold in plain sight.
+fn fit(text: &str) -> String {
+    let is_fit = |c: char| c.is_alphanumeric() || ['.', '_'].contains(&c);
+    let text: String = text.chars().map(|c| if is_fit(c) { c } else { '-' }).take(60).collect();
+    text.trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Registry;
+
+    use super::super::words;
+    use super::*;
+
+    fn names(arguments: &[&str]) -> Vec<String> {
+        let catalog = Registry::built_in().catalog();
+        let systems: Vec<SystemWord> =
+            arguments.iter().map(|argument| words::system(argument, &catalog).unwrap().unwrap()).collect();
+        assign(&systems, &catalog, |_, asked| asked.is_none().then(|| "15.14".to_owned()))
+    }
+
+    #[test]
+    fn names_tell_the_sides_apart_by_what_differs() {
+        for (arguments, expected) in [
+            (&["postgres://me@db1/bench"] as &[&str], &["postgres"] as &[&str]),
+            (&["postgresql://h/d", "mariadb://h/"], &["postgres", "mariadb"]),
+            (&["postgres://db1/bench", "postgres://db2/bench"], &["db1", "db2"]),
+            (&["postgres://db1.example.com/b", "postgres://db2.example.com/b"], &["db1", "db2"]),
+            (&["postgres://10.0.0.1/b", "postgres://10.0.0.2/b"], &["10.0.0.1", "10.0.0.2"]),
+            (&["postgres://h:5432/b", "postgres://h:5433/b"], &["postgres-5432", "postgres-5433"]),
+            (&["postgres://h/old", "postgres://h/new"], &["postgres-old", "postgres-new"]),
+            (&["postgres:///d?host=/run/a", "postgres:///d?host=/run/b"], &["a", "b"]),
+            (&["mysql://a@h/", "mysql://b@h/"], &["mysql-a", "mysql-b"]),
+            (&["postgres:15", "postgres:18"], &["postgres-15", "postgres-18"]),
+            (&["postgres", "postgres:18"], &["postgres-15", "postgres-18"]),
+            (&["postgres", "mariadb"], &["postgres", "mariadb"]),
+            (&["postgres:18", "mariadb"], &["postgres-18", "mariadb"]),
+            (&["postgres://db1/b", "postgres:18"], &["db1", "postgres-18"]),
+            (&["sqlite:a.db", "sqlite:x/b.db"], &["a", "b"]),
+            (&["sqlite:/mnt/nvme/t.db", "sqlite:/mnt/hdd/t.db"], &["nvme-t", "hdd-t"]),
+            (&["disk:/mnt/nvme", "disk:/mnt/hdd"], &["nvme", "hdd"]),
+            (&["env:OLD", "env:NEW"], &["old", "new"]),
+            (&["old=postgres://h/d", "postgres://h/e"], &["old", "postgres"]),
+            (&["postgres=mysql://h/d", "postgres://h/e"], &["postgres", "h"]),
+            (&["sim:?a=1", "sim:?a=2"], &["sim-1", "sim-2"]),
+        ] {
+            assert_eq!(names(arguments), expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn no_password_is_in_a_name() {
+        let hosts = ["me:hunter2@h", "me:hunter2/x@h", "me:x?hunter2@h", "hunter2:hunter2@h"];
+        for host in hosts {
+            for other in hosts {
+                let urls = [
+                    format!("postgres://{host}/d?password=hunter2"),
+                    format!("postgres://{other}/d?sslpassword=hunter2"),
+                ];
+                let found = names(&[&urls[0], &urls[1]]);
+                let openly = host.starts_with("hunter2") || other.starts_with("hunter2");
+                assert!(openly || !found.join(" ").contains("hunter2"), "{found:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What an argument is: a plan, a script, a system.
+
+use std::path::Path;
+
+use model::catalog::{OwnSystem, Visibility};
+use model::near::did_you_mean;
+use model::plan::redact_url;
+use model::{Catalog, KeyKind, nearest};
+
+use crate::error::CliError;
+use crate::source::{BUILT_IN, DISK};
+
+/// The first bytes of a store.
+const STORE_MAGIC: &[u8] = b"SQLite format 3\0";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A plan's file or a built-in plan.
+    Plan,
+    /// Command lines of SQLIO.
+    Batch,
+    /// A built-in script, a file, or several with weights.
+    Script(ScriptKind),
+    System(SystemWord),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScriptKind {
+    Sql,
+    Smack,
+}
+
+impl ScriptKind {
+    /// The workload that runs it.
+    pub fn workload(self) -> &'static str {
+        match self {
+            ScriptKind::Sql => "transactions",
+            ScriptKind::Smack => "super-smack",
+        }
+    }
+}
+
+/// A system as the command line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemWord {
+    /// The `NAME` of `NAME=URL`.
+    pub label: Option<String>,
+    /// A URL, `env:NAME`, or what [`Catalog::own_system`] knows. May hold a password.
+    pub place: String,
+}
+
+/// What an argument of `run` is.
+///
+/// # Errors
+/// It is nothing of all this; says what it is near.
+pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
+    if BUILT_IN.iter().any(|plan| plan.name == argument) {
+        return Ok(Word::Plan);
+    }
+    if let Some(kind) = built_in_script(argument, catalog) {
+        return Ok(Word::Script(kind));
+    }
+    if let Some(system) = system(argument, catalog)? {
+        return Ok(Word::System(system));
+    }
+    match (ending(argument).as_str(), Path::new(argument).is_file()) {
+        ("toml", _) => Ok(Word::Plan),
+        ("bat" | "cmd", _) => Ok(Word::Batch),
+        ("smack", _) => Ok(Word::Script(ScriptKind::Smack)),
+        ("sql", _) => Ok(Word::Script(ScriptKind::Sql)),
+        (_, true) => of_contents(argument),
+        (_, false) => Err(unknown(argument, catalog)),
+    }
+}
+
+/// A system, if the argument is meant as one.
+///
+/// # Errors
+/// It is meant as one, and leads nowhere.
+pub fn system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, CliError> {
+    let (label, place) = labelled(argument);
+    let label = label.map(str::to_owned);
+    let found = |place: String| Ok(Some(SystemWord { label, place }));
+    match catalog.own_system(place) {
+        Some(OwnSystem::Server { .. } | OwnSystem::Url(_)) => return found(place.to_owned()),
+        Some(OwnSystem::Nothing(scheme)) => {
+            let message = format!("étalon makes no `{place}` by itself: it needs the URL of a server that runs");
+            return Err(CliError::user(message).hint(format!("write it as `{scheme}://user@host:port/`")));
+        }
+        None => {}
+    }
+    let is_url = place.starts_with(model::plan::ENV_PREFIX) || catalog.engine_of_url(place).is_some();
+    let is_place = || Path::new(place).is_dir() || host::target::is_device(Path::new(place));
+    match place.split_once("://") {
+        _ if is_url => found(place.to_owned()),
+        Some((scheme, _)) => Err(unknown_scheme(scheme, catalog)),
+        None if !place.is_empty() && is_place() => found(format!("{DISK}:{place}")),
+        None => Ok(None),
+    }
+}
+
+/// Splits `NAME=REST`, where that is no file.
+fn labelled(argument: &str) -> (Option<&str>, &str) {
+    let is_name = |name: &str| !name.trim().is_empty() && !name.contains([':', '/', '\\', '?', '@']);
+    match argument.split_once('=') {
+        Some((name, rest)) if is_name(name) && !Path::new(argument).exists() => (Some(name), rest),
+        _ => (None, argument),
+    }
+}
+
+/// A built-in script, by the workloads' own lists.
+pub fn built_in_script(name: &str, catalog: &Catalog) -> Option<ScriptKind> {
+    [ScriptKind::Sql, ScriptKind::Smack].into_iter().find(|kind| built_in_scripts(*kind, catalog).contains(&name))
+}
+
+pub fn built_in_scripts(kind: ScriptKind, catalog: &Catalog) -> &'static [&'static str] {
+    let keys = catalog.workload(kind.workload()).map(|workload| workload.keys).unwrap_or_default();
+    match keys.iter().find(|key| key.name == "script").map(|key| key.kind) {
+        Some(KeyKind::Mix(words) | KeyKind::ChoiceOrFile(words)) => words,
+        _ => &[],
+    }
+}
+
+pub fn ending(argument: &str) -> String {
+    Path::new(argument).extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// A file whose ending says nothing: a plan has tables, whatever else is text is a script.
+fn of_contents(path: &str) -> Result<Word, CliError> {
+    let bytes = std::fs::read(path).map_err(|error| CliError::user(format!("cannot read `{path}`: {error}")))?;
+    if bytes.starts_with(STORE_MAGIC) {
+        return Err(CliError::user(format!("`{path}` is a database or the store of an experiment, and no plan")).hint(
+            format!("`etalon compare {path}` compares the results in a store, `etalon resume {path}` goes on with it"),
+        ));
+    }
+    let is_table = |line: &str| line.starts_with("[systems") || line.starts_with("[[benchmarks]]");
+    let is_plan = String::from_utf8_lossy(&bytes).lines().any(|line| is_table(line.trim_start()));
+    Ok(if is_plan { Word::Plan } else { Word::Script(ScriptKind::Sql) })
+}
+
+fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
+    let public = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
+    let known: Vec<&str> = public.flat_map(|engine| engine.schemes.iter().copied()).collect();
+    let scheme: String = scheme.chars().filter(|c| !c.is_control()).take(40).collect();
+    let hint = match nearest(&scheme, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}://`?"),
+        None => format!("there are {}", known.join(", ")),
+    };
+    CliError::user(format!("no engine has URLs of the scheme `{scheme}://`")).hint(hint)
+}
+
+fn unknown(argument: &str, catalog: &Catalog) -> CliError {
+    let shown: String = redact_url(argument).chars().filter(|c| !c.is_control()).take(100).collect();
+    let message = format!("`{shown}` is neither a plan, a script, a system's URL, nor the name of one");
+    let plans = BUILT_IN.iter().map(|plan| plan.name);
+    let kinds = [ScriptKind::Sql, ScriptKind::Smack];
+    let scripts = kinds.into_iter().flat_map(|kind| built_in_scripts(kind, catalog).iter().copied());
+    let own = catalog.own_names();
+    let (_, place) = labelled(argument);
+    let (name, version) = place.split_once(':').unwrap_or((place, ""));
+    let error = CliError::user(message);
+    let near = match model::catalog::is_release(version) {
+        true => nearest(name, own.iter().copied()).map(|near| format!("did you mean `{near}:{version}`?")),
+        false => did_you_mean(place, plans.chain(scripts).chain(own.iter().copied())),
+    };
+    if let Some(hint) = near {
+        return error.hint(hint);
+    }
+    let is_path = argument.contains(['/', '\\', '.']);
+    let no_file = if is_path { "there is no such file; " } else { "" };
+    let names = own.join(", ");
+    error.hint(format!(
+        "{no_file}name servers by URL, as in `etalon run postgres://me@db1/bench mysql://me@db2/`, or by name for servers of \
+         étalon's own ({names}), or a plan: `etalon list` lists them"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Registry;
+
+    use super::*;
+
+    fn word_of(argument: &str) -> Word {
+        word(argument, &Registry::built_in().catalog()).unwrap_or_else(|error| panic!("{argument}: {error:?}"))
+    }
+
+    fn system_of(label: Option<&str>, place: &str) -> Word {
+        Word::System(SystemWord { label: label.map(str::to_owned), place: place.to_owned() })
+    }
+
+    #[test]
+    fn an_argument_is_a_plan_a_script_or_a_system() {
+        assert_eq!((word_of("quickstart"), word_of("nothing.toml")), (Word::Plan, Word::Plan));
+        assert_eq!(word_of("batch.bat"), Word::Batch);
+        for (script, kind) in
+            [("tpcb-like", ScriptKind::Sql), ("select-key", ScriptKind::Smack), ("no.sql", ScriptKind::Sql)]
+        {
+            assert_eq!(word_of(script), Word::Script(kind));
+        }
+        for place in ["env:OLD", "sim:?a=1", "postgres:18"] {
+            assert_eq!(word_of(place), system_of(None, place));
+            assert_eq!(word_of(&format!("old={place}")), system_of(Some("old"), place));
+        }
+        assert_eq!(word_of("src"), system_of(None, "disk:src"));
+    }
+
+    #[test]
+    fn what_is_none_of_it_says_what_it_is_near() {
+        let catalog = Registry::built_in().catalog();
+        let said = |argument: &str| {
+            let error = word(argument, &catalog).unwrap_err();
+            format!("{} {}", error.message, error.hints.join(" "))
+        };
+        assert!(said("quickstrat").contains("did you mean `quickstart`?"));
+        assert!(said("postgress:18").contains("did you mean `postgres:18`?"));
+        assert!(said("postgers://h/d").contains("did you mean `postgres://`?"));
+        assert!(said("tpcb").contains("did you mean `tpcb-like`?"));
+        assert!(said("mssql").contains("mssql://"));
+        assert!(said("./nothing").contains("no such file") && said("xyzzy").contains("etalon list"));
+        assert!(!said("host:u:hunter2@h").contains("hunter2"));
+    }
+}

@@ -1,0 +1,63 @@
+//! `etalon init`: a commented plan for systems and scripts on the command line.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+
+use engine::Registry;
+use serde_json::json;
+
+use crate::args::{InitArgs, Question};
+use crate::ask::{self, Passwords};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::printer::Printer;
+
+/// The `FILE` that is stdout.
+const STDOUT: &str = "-";
+/// The systems of a plan for which none are named: there on every machine.
+const USUAL: [&str; 2] = ["a=sqlite:a.db", "b=sqlite:b.db"];
+
+pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
+    let registry = Registry::built_in();
+    let names_none = args.question.what.is_empty() && args.question.system.is_empty();
+    let what = if names_none { USUAL.map(str::to_owned).to_vec() } else { args.question.what.clone() };
+    let question = Question { what, ..args.question.clone() };
+    let made = ask::plan(&question, &[], &registry, Passwords::LeftOut)?;
+    made.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
+    if names_none {
+        printer.note("its systems are two files of SQLite: put your own URLs in their place");
+    }
+    if args.output == STDOUT {
+        printer.out(&if printer.json {
+            json!({ "schema_version": 1, "text": made.text }).to_string()
+        } else {
+            made.text
+        });
+        return Ok(Exit::Done);
+    }
+    write(args, &made.text)?;
+    if printer.json {
+        printer.out(&json!({ "schema_version": 1, "plan": args.output }).to_string());
+    }
+    let file = shlex::try_quote(&args.output).unwrap_or_else(|_| args.output.as_str().into());
+    printer
+        .note(&format!("wrote {}: `etalon plan {file}` shows what it does, `etalon run {file}` does it", args.output));
+    Ok(Exit::Done)
+}
+
+fn write(args: &InitArgs, text: &str) -> Result<(), CliError> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    if args.force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
+    let written = options.open(&args.output).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => CliError::user(format!("`{}` is there already", args.output))
+            .hint("name another file with `-o FILE`, or write over it with `--force`"),
+        _ => CliError::could_not(format!("cannot write `{}`: {error}", args.output))
+            .hint("name another file with `-o FILE`"),
+    })
+}

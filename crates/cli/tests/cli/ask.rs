@@ -1,0 +1,284 @@
+//! One's own question: systems and scripts on the command line.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::scene::{Ran, Scene};
+use crate::server::{ROLE, Server, programs};
+
+const SIMS: [&str; 2] = ["old=sim:?service_us=1000&noise=0.02", "new=sim:?service_us=700&noise=0.02"];
+
+fn object(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stderr))
+}
+
+/// What `etalon plan --json` says of these arguments.
+fn planned(scene: &Scene, arguments: &[&str]) -> Value {
+    let ran = scene.etalon(&[&["plan", "--json"], arguments].concat());
+    ran.says(0, &[]);
+    object(&ran)["plan"].clone()
+}
+
+fn names(plan: &Value) -> Vec<&str> {
+    plan["systems"].as_array().unwrap().iter().map(|system| system["name"].as_str().unwrap()).collect()
+}
+
+fn url_of(server: &Server, database: &str) -> String {
+    format!("postgres://{ROLE}:hunter2@/{database}?host={}", server.folder().display())
+}
+
+fn psql(server: &Server, database: &str, sql: &str) -> String {
+    let mut command = Command::new(programs().join("psql"));
+    let output =
+        command.arg("-h").arg(server.folder()).args(["-U", ROLE, "-d", database, "-Atc", sql]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn two_systems_end_in_a_verdict_without_a_file() {
+    let scene = Scene::new();
+    let ran = scene.etalon(&[&["run", "--json", "--name", "my question"], &SIMS[..]].concat());
+    ran.says(0, &["my question: 2 systems, 6 cases, 6 rounds, 36 runs"]);
+    let rows = object(&ran)["comparisons"].as_array().unwrap().clone();
+    let throughput: Vec<&Value> = rows.iter().filter(|row| row["metric"] == "throughput").collect();
+    assert_eq!(throughput.len(), 3);
+    for row in throughput {
+        assert_eq!(row["verdict"], "faster", "{row}");
+    }
+    let store = scene.store();
+    assert!(store.file_name().unwrap().to_str().unwrap().starts_with("my-question-"), "{}", store.display());
+    let report = std::fs::read_to_string(store.with_extension("html")).unwrap();
+    assert!(report.contains("my question"), "the report has the experiment's name");
+    scene.etalon(&["resume", store.to_str().unwrap()]).says(0, &["nothing is pending"]);
+}
+
+#[test]
+fn plan_shows_every_side_and_what_the_options_make_of_it() {
+    let scene = Scene::new();
+    let plan = planned(&scene, &SIMS);
+    assert_eq!(names(&plan), ["old", "new"]);
+    assert_eq!((&plan["name"], &plan["schedule"]["rounds"]), (&Value::from("old-vs-new"), &Value::from(6)));
+    let asked = |more: &[&str]| planned(&scene, &[&SIMS[..], more].concat());
+    let plan = asked(&["--script", "select-update", "--clients", "1,8,8"]);
+    let clients: Vec<&Value> =
+        plan["benchmarks"][0]["points"].as_array().unwrap().iter().map(|point| &point["clients"]).collect();
+    assert_eq!((plan["benchmarks"].as_array().unwrap().len(), clients), (1, vec![&Value::from(1), &Value::from(8)]));
+    let quick = asked(&["--quick"]);
+    assert_eq!(quick["schedule"]["rounds"], 1);
+    // One system alone.
+    assert_eq!(names(&planned(&scene, &["sim:"])), ["sim"]);
+    assert_eq!(names(&planned(&scene, &["sim:", "--aa"])), ["sim (A)", "sim (B)"]);
+    assert_eq!(names(&planned(&scene, &["--system", "a=sim:", "--system", "b=sim:?noise=0.1"])), ["a", "b"]);
+}
+
+#[test]
+fn the_time_of_an_experiment_is_spread_over_rounds_and_runs() {
+    let scene = Scene::new();
+    let mut last = (0, 0.0);
+    for (time, least_s) in [("2m", 120.0), ("10m", 600.0), ("2h", 7200.0)] {
+        let ran = scene.etalon(&[&["plan", "--json", "--for", time], &SIMS[..]].concat());
+        ran.says(0, &[&format!("`--for {time}`: ")]);
+        let object = object(&ran);
+        let (rounds, expected) =
+            (object["plan"]["schedule"]["rounds"].as_u64().unwrap(), object["expected_s"].as_f64().unwrap());
+        assert!(expected <= least_s * 1.01 && expected > least_s * 0.8, "{time}: {expected} s");
+        assert!(rounds >= 6 && rounds >= last.0 && expected > last.1, "{time}: {rounds} rounds");
+        last = (rounds, expected);
+    }
+    let run = |time: &str| scene.etalon(&[&["plan", "--for", time], &SIMS[..]].concat());
+    run("1s").says(2, &["`--for 1s` is too short for a verdict", "36 runs", "hint: give it `--for "]);
+    run("1").says(2, &["`--for 1` is not a length of time", "--for 90s"]);
+}
+
+#[test]
+fn what_the_hint_of_a_short_time_says_is_enough() {
+    let scene = Scene::new();
+    let refused = scene.etalon(&[&["plan", "--for", "5s"], &SIMS[..]].concat());
+    let time = refused.stderr.split("give it `--for ").nth(1).unwrap().split('`').next().unwrap();
+    scene.etalon(&[&["plan", "--for", time], &SIMS[..]].concat()).says(0, &[]);
+}
+
+#[test]
+fn init_writes_what_run_would_do() {
+    let scene = Scene::new();
+    let arguments = [&SIMS[..], &["--clients", "2", "--name", "mine"]].concat();
+    scene.etalon(&[&["init"], &arguments[..]].concat()).says(0, &["wrote plan.toml", "etalon run plan.toml"]);
+    let text = std::fs::read_to_string(scene.path().join("plan.toml")).unwrap();
+    let keys = text.lines().filter(|line| line.contains('=') && !line.starts_with('#')).count();
+    let comments = text.lines().filter(|line| line.starts_with('#')).count();
+    assert!(comments >= keys, "every key has its comment:\n{text}");
+    let seeded = |what: &[&str]| planned(&scene, &[what, &["--set", "schedule.seed=1"]].concat());
+    assert_eq!(seeded(&["plan.toml"]), seeded(&arguments), "{text}");
+    scene.etalon(&["run", "plan.toml", "--quick", "--quiet"]).says(0, &[]);
+    // It writes over nothing unless it is told to.
+    scene.etalon(&[&["init"], &SIMS[..]].concat()).says(2, &["`plan.toml` is there already", "--force"]);
+    assert_eq!(std::fs::read_to_string(scene.path().join("plan.toml")).unwrap(), text);
+    scene.etalon(&[&["init", "--force"], &SIMS[..]].concat()).says(0, &[]);
+    assert_ne!(std::fs::read_to_string(scene.path().join("plan.toml")).unwrap(), text);
+    let shown = scene.etalon(&["init", "-o", "-"]);
+    shown.says(0, &["two files of SQLite"]);
+    scene.write("bare.toml", &shown.stdout).etalon(&["run", "bare.toml", "--quick", "--quiet"]).says(0, &[]);
+}
+
+#[test]
+fn init_writes_no_password_and_says_where_it_comes_from() {
+    let scene = Scene::new();
+    let url = "postgres://me:hunter2@db1/bench?sslpassword=hunter2";
+    let ran = scene.etalon(&["init", url, "mysql://me:hunter2@db2/", "-o", "p.toml"]);
+    ran.says(0, &[]);
+    let text = std::fs::read_to_string(scene.path().join("p.toml")).unwrap();
+    assert!(text.contains("url = \"postgres://me@db1/bench\"") && text.contains("env:NAME"), "{text}");
+    assert!(!format!("{text}{}{}", ran.stdout, ran.stderr).contains("hunter2"));
+    assert_eq!(names(&planned(&scene, &["p.toml"])), ["postgres", "mysql"]);
+}
+
+#[test]
+fn a_quick_form_is_made_for_any_plan() {
+    let scene = Scene::new();
+    let plan = "[systems.a]\nurl = \"sim:\"\n[[benchmarks]]\nworkload = \"transactions\"\n[schedule]\nrounds = 20\nduration = \"1h\"\n";
+    scene.write("p.toml", plan);
+    scene.etalon(&["run", "p.toml", "--quick"]).says(0, &["1 round of runs of at most 1s", "no verdicts"]);
+}
+
+#[test]
+fn what_is_wrong_is_said_once_with_what_to_type() {
+    let scene = Scene::new();
+    scene.write("empty.sql", "-- nothing\n\n").write("notes", "select 1;\n");
+    let says = |arguments: &[&str], texts: &[&str]| {
+        for verb in ["run", "plan"] {
+            let ran = scene.etalon(&[&[verb], arguments].concat());
+            ran.says(2, texts);
+            assert_eq!(ran.stderr.matches("error: ").count(), 1, "{}", ran.stderr);
+        }
+    };
+    says(&[], &["nothing is named to be run", "etalon run postgres://"]);
+    says(&["quickstrat"], &["`quickstrat` is neither", "did you mean `quickstart`?"]);
+    says(&["marioadb", "sim:"], &["did you mean `mariadb`?"]);
+    says(&["postgers://me@h/d", "sim:"], &["`postgers://`", "did you mean `postgres://`?"]);
+    says(&["sim:", "sim:"], &["`sim:` is named twice", "--aa"]);
+    says(&["a=sim:", "b=sim:"], &["`sim:` is named twice", "--aa", "--set systems.b.settings."]);
+    says(&["sim:", "--clients", "0"], &["`--clients 0`", "--clients 1,8"]);
+    says(&["sim:", "--clients", "x"], &["`--clients x`"]);
+    says(&["sim:", "--script", "no.sql"], &["cannot read the script `no.sql`", "tpcb-like"]);
+    says(&["sim:", "--script", "tpcb-lik"], &["did you mean `tpcb-like`?"]);
+    says(&["sim:", "--script", "empty.sql"], &["`empty.sql` is empty"]);
+    says(&["empty.sql"], &["no system is named", "etalon run empty.sql postgres"]);
+    says(&["no.sql", "sim:"], &["cannot read the script `no.sql`"]);
+    says(&["sim:", "."], &["no benchmark in common"]);
+    says(&["quickstart", "sim:"], &["`quickstart` is a plan", "--system NAME=URL"]);
+    says(&["sim:", "quickstart"], &["`quickstart` is a plan", "--system NAME=URL"]);
+    says(&["quickstart", "--clients", "4"], &["--set 'benchmarks.*.clients=[4]'"]);
+    says(&["quickstart", "--for", "4m"], &["--set schedule.rounds=6"]);
+    says(&["sim:", "--name", " "], &["`--name` is empty"]);
+    says(&["./nothing"], &["there is no such file"]);
+    says(&["mssql"], &["mssql://user@host:port/"]);
+    for verb in ["run", "plan"] {
+        let ran = scene.etalon(&[verb, "postgres:999", "sim:"]);
+        ran.says(3, &["PostgreSQL 999", "installed here is", "apt install postgresql-999", "bin_dir"]);
+    }
+    assert!(!scene.path().join("etalon-results").exists(), "what is wrong is found before anything is made");
+}
+
+#[test]
+fn one_system_under_two_settings_has_a_name_for_each() {
+    let scene = Scene::new();
+    let plan = planned(&scene, &["a=sqlite:x.db", "b=sqlite:x.db", "--set", "systems.b.settings.synchronous=OFF"]);
+    assert_eq!(plan["systems"][1]["settings"]["synchronous"], "OFF");
+}
+
+/// One database, two of them, and one of another kind: what étalon makes is told, and is gone at the end.
+#[test]
+fn servers_by_url_are_compared_and_left_as_they_were() {
+    let server = Server::start(&[]);
+    psql(&server, "postgres", "CREATE DATABASE other");
+    psql(&server, "postgres", "CREATE TABLE mine (id int); INSERT INTO mine VALUES (7)");
+    let scene = Scene::new();
+    let (one, other) = (url_of(&server, "postgres"), url_of(&server, "other"));
+    let ran = scene.etalon(&["run", &one, &other, "file=sqlite:a.db", "--quick", "--clients", "2"]);
+    ran.says(
+        0,
+        &[
+            "postgres-postgres: makes the schema `etalon` at ",
+            ", and removes it at the end",
+            "file: makes the file a.db",
+        ],
+    );
+    assert!(ran.stdout.contains("postgres-other") && ran.stdout.contains("file"), "{}", ran.stdout);
+    for database in ["postgres", "other"] {
+        assert_eq!(psql(&server, database, "SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
+    }
+    assert!(!scene.path().join("a.db").exists());
+    // A script of one's own, on tables of one's own, in a plan's place.
+    scene.write("mine.sql", "SELECT id FROM mine;\nINSERT INTO mine VALUES (8);\n");
+    let ran = scene.etalon(&["run", "mine.sql", "--system", &one, "--quick"]);
+    ran.says(0, &["mine: works on the tables that are there; étalon makes, fills and drops none"]);
+    let rows: u64 = psql(&server, "postgres", "SELECT count(*) FROM mine WHERE id = 8").parse().unwrap();
+    assert!(rows > 1, "{rows}");
+    // And on pgbench's, which étalon makes.
+    scene.write("bank.sql", "SELECT abalance FROM pgbench_accounts WHERE aid = 1;\n");
+    let ran = scene.etalon(&["run", &one, "--script", "bank.sql", "--script", "tpcb-like", "--quick"]);
+    ran.says(0, &["bank names pgbench's tables", "--set benchmarks.bank.tables=none"]);
+    assert_eq!(psql(&server, "postgres", "SELECT to_regclass('public.pgbench_accounts') IS NULL"), "t");
+    for entry in std::fs::read_dir(scene.path().join("etalon-results")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(!bytes.windows(7).any(|window| window == b"hunter2"), "the password is in {}", path.display());
+        assert!(!path.display().to_string().contains("hunter2"));
+    }
+    assert!(!format!("{}{}", ran.stdout, ran.stderr).contains("hunter2"));
+}
+
+#[test]
+fn servers_by_name_are_started_and_removed() {
+    let scene = Scene::new();
+    let ran =
+        scene.etalon(&["run", "postgres", "mariadb", "sqlite", "--quick", "--clients", "1", "--script", "select-only"]);
+    ran.says(0, &["postgres, mariadb: makes a private server in a temporary folder, and removes it at the end"]);
+    for name in ["postgres", "mariadb", "sqlite"] {
+        assert!(ran.stdout.contains(name), "{}", ran.stdout);
+    }
+    let left: Vec<_> = std::fs::read_dir(scene.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["etalon-results"]);
+}
+
+#[test]
+fn a_server_by_name_takes_the_place_of_a_plans_system() {
+    let scene = Scene::new();
+    let plan = planned(&scene, &["quickstart", "--system", "mine=postgres:15", "--system", "mariadb"]);
+    assert_eq!(names(&plan), ["mine", "mariadb"]);
+    assert_eq!(plan["systems"][0]["server"]["version"], "15");
+    assert_eq!(plan["systems"][1]["server"]["engine"], "mariadb");
+}
+
+#[test]
+fn two_folders_are_two_disks() {
+    let scene = Scene::new();
+    for folder in ["nvme", "hdd"] {
+        std::fs::create_dir(scene.path().join(folder)).unwrap();
+    }
+    let ran = scene.etalon(&["run", "nvme", "hdd", "--quick", "--clients", "4", "--set", "benchmarks.*.size_mb=4"]);
+    ran.says(0, &["nvme: makes files in nvme", "hdd: makes files in hdd"]);
+    for text in ["read-pages", "write-pages", "write-log", "A = nvme, B = hdd"] {
+        assert!(ran.stdout.contains(text), "{text}\n{}", ran.stdout);
+    }
+    for folder in ["nvme", "hdd"] {
+        assert_eq!(std::fs::read_dir(scene.path().join(folder)).unwrap().count(), 0, "{folder}");
+    }
+}
+
+#[test]
+fn scripts_of_both_languages_are_asked_in_one_experiment() {
+    let scene = Scene::new();
+    let plan = planned(&scene, &["sqlite:a.db", "--script", "select-key", "--script", "select-only@9, select-update"]);
+    let asked: Vec<(&str, &str)> = plan["benchmarks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|benchmark| (benchmark["name"].as_str().unwrap(), benchmark["workload"].as_str().unwrap()))
+        .collect();
+    assert_eq!(asked, [("select-key", "super-smack"), ("select-only-select-update", "transactions")]);
+    let ran = scene.etalon(&["run", "sqlite:a.db", "--script", "select-key", "--quick", "--clients", "2"]);
+    ran.says(0, &[]);
+}
