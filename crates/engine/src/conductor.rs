@@ -163,6 +163,8 @@ pub struct Conductor<'a> {
     cases: Vec<Case>,
     done: usize,
     preparing: Duration,
+    /// Agents on this machine.
+    mates: Vec<u32>,
 }
 
 impl<'a> Conductor<'a> {
@@ -173,6 +175,7 @@ impl<'a> Conductor<'a> {
         options: ExperimentOptions,
     ) -> Conductor<'a> {
         let cases = plan.cases();
+        let mates = options.places.as_ref().map(|places| places.mates()).unwrap_or_default();
         Conductor {
             registry,
             plan,
@@ -184,6 +187,7 @@ impl<'a> Conductor<'a> {
             cases,
             done: 0,
             preparing: Duration::ZERO,
+            mates,
         }
     }
 
@@ -319,6 +323,7 @@ impl<'a> Conductor<'a> {
         let named: Vec<(&str, &std::path::Path)> =
             paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
+        self.tell_what_is_bad(&taken, observer);
         let of_hosts = self.options.places.as_ref().map(|places| places.facts()).transpose();
         taken.extend(of_hosts.map_err(ExperimentError::Fleet)?.unwrap_or_default());
         let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
@@ -339,6 +344,18 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Of this machine, before anything runs: once, in few words. What happens later is kept with each run.
+    fn tell_what_is_bad(&self, taken: &[(String, Facts)], observer: &mut dyn Observer) {
+        let Some((_, facts)) = taken.first().filter(|_| self.sites.values().any(|site| site.uses_this_machine()))
+        else {
+            return;
+        };
+        for check in host::doctor::bad_at_once(facts) {
+            let mend = check.mend.map(|mend| format!("; {mend}")).unwrap_or_default();
+            observer.warning(&format!("before the first run, {}: {}{mend}", check.name, check.found));
+        }
     }
 
     fn data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
@@ -396,7 +413,8 @@ impl<'a> Conductor<'a> {
     fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
-        SiteJob { case, task, schedule: &self.plan.schedule, seed, interrupt: &self.options.interrupt }
+        let (schedule, interrupt, mates) = (&self.plan.schedule, &self.options.interrupt, &self.mates);
+        SiteJob { case, task, schedule, seed, interrupt, mates }
     }
 
     fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use host::watch::{Measured, Watch};
 use model::{Case, Facts, RunRecord, Schedule, SystemPlan};
 
 use families::dataset::Tables;
 use families::session::SessionKind;
 use families::step::{self, StepContext};
-use families::system::{OpenRequest, System};
+use families::system::{OpenRequest, Presence, System};
 use families::work::LoadKind;
 use families::work::StreamTask;
 use families::work::SystemCounters;
@@ -17,6 +18,7 @@ use load::error::Failure;
 use load::generator::{LoadGenerator, LoadSpec, Local};
 use load::observer::Observer;
 use load::run::LoadRun;
+use load::surroundings::Surroundings;
 
 #[derive(Clone, Copy)]
 pub struct SiteJob<'a> {
@@ -27,6 +29,8 @@ pub struct SiteJob<'a> {
     /// Equal for all systems of a round.
     pub seed: u64,
     pub interrupt: &'a Arc<AtomicBool>,
+    /// Other étalons of this machine that take part.
+    pub mates: &'a [u32],
 }
 
 impl<'a> SiteJob<'a> {
@@ -41,6 +45,9 @@ pub trait Site: Send + Sync {
 
     /// In this process, per client.
     fn files_per_client(&self) -> u64;
+
+    /// What happens on this process's machine matters to it.
+    fn uses_this_machine(&self) -> bool;
 
     /// With those that the tasks need.
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
@@ -89,17 +96,38 @@ pub trait Places: Send + Sync {
 
     /// Everything so far is stored.
     fn committed(&self);
+
+    /// Agents that run on this machine, too.
+    fn mates(&self) -> Vec<u32>;
 }
 
 pub struct Here {
     system: Arc<dyn System>,
     plan: SystemPlan,
+    /// An agent's name.
+    host: Option<String>,
 }
 
 impl Here {
     pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
-        Here { system, plan: plan.clone() }
+        Here { system, plan: plan.clone(), host: None }
     }
+
+    /// On an agent's machine.
+    #[must_use]
+    pub fn on(self, agent: &str) -> Here {
+        Here { host: Some(agent.to_owned()), ..self }
+    }
+}
+
+/// Looks at the machine while a system is used. `None` if nothing real is used.
+pub fn watch(system: &dyn System, mates: &[u32]) -> Option<Watch> {
+    let listener = match system.presence() {
+        Presence::Own => None,
+        Presence::Server(listener) => Some(listener),
+        Presence::Simulated => return None,
+    };
+    Some(Watch::start(&Measured { listener, mates: mates.to_vec() }))
 }
 
 impl Site for Here {
@@ -139,21 +167,30 @@ impl Site for Here {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
+        let watch = watch(system, job.mates);
         system.settle()?;
-        match &job.task.action {
+        let mut record = match &job.task.action {
             Action::Stream(stream) => {
                 let here = stream.work.on(system);
                 let own = Local::new(&here);
                 let generator = generator.unwrap_or(&own);
                 LoadRun { server: &SystemCounters(system), generator, account: &stream.work, spec: job.spec(stream) }
-                    .run(observer)
+                    .run(observer)?
             }
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);
                 let mut context = StepContext { system, schedule, seed, interrupt: job.interrupt, observer };
-                step::run(&**procedure, &mut context)
+                step::run(&**procedure, &mut context)?
             }
+        };
+        if let Some(watch) = watch {
+            Surroundings::of(&watch.stop(), self.host.as_deref()).add_to(&mut record);
         }
+        Ok(record)
+    }
+
+    fn uses_this_machine(&self) -> bool {
+        self.system.presence() != Presence::Simulated
     }
 
     fn reach(&self) -> Result<SystemPlan, Failure> {

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use host::disk::{DeviceCounters, ProcIo};
 use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
+use host::watch::Listener;
 use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, SystemPlan};
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,17 @@ impl CpuHold for host::process::Limit {
     }
 }
 
+/// Who does a system's work, as far as it may be done on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Étalon itself, or a server that it started.
+    Own,
+    /// A server that étalon did not start.
+    Server(Listener),
+    /// Nobody: time is virtual, and the machine does not matter.
+    Simulated,
+}
+
 pub trait System: Send + Sync {
     /// Product, version, settings, effective durability, data directory: read back, never assumed.
     fn facts(&self) -> Result<Facts, Failure>;
@@ -152,6 +164,11 @@ pub trait System: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
 
     fn placement(&self) -> Placement;
+
+    /// For telling its load from that of other programs.
+    fn presence(&self) -> Presence {
+        Presence::Own
+    }
 
     /// Makes and loads the tables: always in the same state afterwards.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;

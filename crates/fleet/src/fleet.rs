@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::generator::{FleetGenerator, each};
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, on_this_machine, prefix};
 use crate::remote::{Remote, unexpected};
 use crate::texts::{Shelf, TextId};
 
@@ -57,6 +57,8 @@ pub struct Fleet {
     /// Agents that make load, by system.
     loads: BTreeMap<String, BTreeSet<String>>,
     renewing: Option<thread::JoinHandle<()>>,
+    /// Agents on the conductor's own machine.
+    mates: Vec<u32>,
 }
 
 pub(crate) struct Shared {
@@ -171,8 +173,10 @@ impl Fleet {
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew(&renewed));
         let clients = clients.into_iter().collect();
-        let fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing: Some(renewing) };
+        let (renewing, mates) = (Some(renewing), Vec::new());
+        let mut fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing, mates };
         fleet.greet()?;
+        fleet.mates = fleet.introduce_mates()?;
         // No agent works for an earlier run any more: its measurements are in the stream or lost.
         fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
         Ok(fleet)
@@ -188,6 +192,19 @@ impl Fleet {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
         each(&agents, |_, agent| link.call(agent, &Ask::Renew { of: None })).map(|_| ())
+    }
+
+    /// Tells everyone who takes part, so that nobody takes the load of an étalon on the same machine for a stranger's.
+    fn introduce_mates(&self) -> Result<Vec<u32>, Failure> {
+        let link = &self.shared.link;
+        let agents: Vec<&String> = self.shared.agents.iter().collect();
+        let mut all = each(&agents, |_, agent| match link.call(agent, &Ask::Process)? {
+            Answer::Process(machine, pid) => Ok((machine, pid)),
+            other => Err(unexpected(agent, &other)),
+        })?;
+        all.push(host::identity::process());
+        each(&agents, |_, agent| link.call(agent, &Ask::Mates { all: all.clone() }))?;
+        Ok(on_this_machine(&all))
     }
 }
 
@@ -269,6 +286,10 @@ impl Places for Fleet {
         let detail = "an earlier run of the experiment had it measured, and ended before it was stored".to_owned();
         record.marks.push(Mark { kind: MarkKind::Note, detail });
         Some(record)
+    }
+
+    fn mates(&self) -> Vec<u32> {
+        self.mates.clone()
     }
 
     fn committed(&self) {

@@ -13,6 +13,7 @@ use load::counters::{Counters, Placement};
 use load::error::Failure;
 use load::generator::HostLoad;
 use load::observer::Tick;
+use load::surroundings::Surroundings;
 use load::worker::TaskLog;
 use model::{Case, Facts, Reading, RunRecord, Schedule, SystemPlan};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,12 @@ pub fn prefix(agent: &str) -> String {
 pub fn name_is_fit(name: &str) -> bool {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.len() <= 64 && name.chars().all(is_fit)
+}
+
+/// Those of processes that are on this process's machine, without itself.
+pub fn on_this_machine(all: &[(String, u32)]) -> Vec<u32> {
+    let (machine, own) = host::identity::process();
+    all.iter().filter(|(of, pid)| *of == machine && *pid != own).map(|(_, pid)| *pid).collect()
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,6 +84,20 @@ pub enum Ask {
     },
     /// The facts of the agent's machine.
     HostFacts,
+    /// Which process the agent is.
+    Process,
+    /// The processes that take part, on whatever machine.
+    Mates {
+        all: Vec<(String, u32)>,
+    },
+    /// Look at the agent's machine, where a system is, until asked what was seen.
+    Watch {
+        system: String,
+    },
+    /// What was seen since then.
+    Watched {
+        system: String,
+    },
     /// What a system has counted.
     ServerCounters {
         system: String,
@@ -149,6 +170,8 @@ impl Ask {
         match self {
             Ask::SystemFacts { .. }
             | Ask::HostFacts
+            | Ask::Process
+            | Ask::Watched { .. }
             | Ask::ServerCounters { .. }
             | Ask::Scalar { .. }
             | Ask::Reach { .. } => "facts",
@@ -158,6 +181,8 @@ impl Ask {
             | Ask::Tables { .. }
             | Ask::Settle { .. }
             | Ask::BeginRound { .. }
+            | Ask::Mates { .. }
+            | Ask::Watch { .. }
             | Ask::Revive { .. }
             | Ask::Whole { .. }
             | Ask::HostLoad { .. } => "prepare",
@@ -190,6 +215,9 @@ pub enum Answer {
     /// What kind of load a system carries.
     Opened(LoadKind),
     Facts(Facts),
+    Process(String, u32),
+    /// `None` if nobody looked.
+    Surroundings(Option<Surroundings>),
     Account(Box<Account>),
     Number(i64),
     /// A system as other hosts reach it.

@@ -142,6 +142,10 @@ impl Site for Remote {
         0
     }
 
+    fn uses_this_machine(&self) -> bool {
+        false
+    }
+
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
         let cases: Vec<SentCase> = cases.iter().map(|(case, _)| self.sent(case)).collect::<Result<_, _>>()?;
         match self.call(&Ask::SystemFacts { system: self.name(), cases })? {
@@ -165,7 +169,14 @@ impl Site for Remote {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
                 self.simply(&Ask::Settle { system: self.name() })?;
                 let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
-                LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)
+                let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) };
+                self.simply(&Ask::Watch { system: self.name() })?;
+                let mut record = run.run(observer)?;
+                match self.call(&Ask::Watched { system: self.name() })? {
+                    Answer::Surroundings(seen) => seen.unwrap_or_default().add_to(&mut record),
+                    other => return Err(unexpected(&self.agent, &other)),
+                }
+                Ok(record)
             }
             _ => self.run_whole(job, observer),
         }

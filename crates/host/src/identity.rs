@@ -3,6 +3,13 @@
 use std::path::Path;
 
 use crate::HostError;
+use crate::system::os;
+
+/// A process among those of several machines and containers.
+pub fn process() -> (String, u32) {
+    let parts = [os::host_id(), os::boot_id(), os::pid_namespace()];
+    (parts.join(" "), std::process::id())
+}
 
 #[cfg(unix)]
 pub fn user_name() -> Result<String, HostError> {

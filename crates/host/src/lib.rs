@@ -35,5 +35,6 @@ mod system;
 pub mod target;
 mod ticks;
 pub mod volume;
+pub mod watch;
 
 pub use error::HostError;

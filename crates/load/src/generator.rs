@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Failure, FailureKind};
 use crate::observer::Observer;
 use crate::series::Latencies;
+use crate::surroundings::Surroundings;
 use crate::traffic::NetworkTraffic;
 use crate::worker::{LoadCounts, Pace, TaskLog, WorkerContext};
 
@@ -89,21 +90,12 @@ pub struct HostLoad {
     pub workers: usize,
     /// Cores usable by workers and helpers: one each, within the host's.
     pub cores: usize,
-    /// The host's processors, from before the warm-up to the end.
-    pub machine: Result<MachineShare, String>,
+    /// Of an agent's machine; whoever makes a run looks at its own.
+    pub surroundings: Surroundings,
     /// Largest difference between the hosts' starts; `None` for one host.
     pub start_skew_ns: Option<u64>,
     /// From the first message to the hosts' common start; `None` if the host waited for nobody.
     pub start_time_ns: Option<u64>,
-}
-
-/// As shares (0 to 1) of all processors' time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MachineShare {
-    /// Share of the time in which it was not idle.
-    pub busy: f64,
-    /// By the hypervisor for other guests.
-    pub steal: f64,
 }
 
 /// How a load ended.

@@ -22,5 +22,6 @@ pub mod rng;
 pub mod run;
 pub mod series;
 pub mod stream;
+pub mod surroundings;
 pub mod traffic;
 pub mod worker;

@@ -10,7 +10,6 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, Ru
 
 use crate::counters::{Counters, Placement};
 use crate::durations::Durations;
-use crate::generator::MachineShare;
 use crate::lane::ErrorClass;
 use crate::series::Latencies;
 use crate::traffic::NetworkTraffic;
@@ -40,8 +39,6 @@ pub struct LoadResult<'a> {
     pub counters: Counters,
     /// Of the server's processes, from before the warm-up to the end.
     pub server_cpu_s: Result<f64, String>,
-    /// Of the client host, if there is one.
-    pub machine: Result<MachineShare, String>,
     /// Largest difference between hosts.
     pub start_skew_ns: Option<u64>,
     /// Until their common start.
@@ -151,11 +148,6 @@ fn server_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
         let id = format!("server_{name}");
         into.push(Measurement::new(&id, &counter.unit, Direction::Neither, Role::Diagnostic, counter.reading.clone()));
     }
-    if let Ok(machine) = &evidence.machine {
-        for (id, share) in [("machine_busy_share", machine.busy), ("machine_steal_share", machine.steal)] {
-            into.push(Measurement::value(id, "", Direction::Neither, Role::Diagnostic, share));
-        }
-    }
 }
 
 /// With the first message of each class.
@@ -220,7 +212,6 @@ mod tests {
             placement: Placement::Server,
             counters: Counters::default(),
             server_cpu_s: Err("not seen".to_owned()),
-            machine: Err("not seen".to_owned()),
             start_skew_ns: None,
             start_time_ns: None,
             pace,

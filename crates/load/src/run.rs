@@ -6,11 +6,12 @@ use model::{Mark, RunRecord, RunState};
 
 use crate::counters::{Counters, Placement};
 use crate::error::{Failure, FailureKind};
-use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded, MachineShare};
+use crate::generator::{HostLoad, LoadGenerator, LoadSpec, Loaded};
 use crate::lane::ErrorClass;
 use crate::measure::{HostFigures, LoadResult};
 use crate::observer::Observer;
 use crate::series::Latencies;
+use crate::surroundings::Surroundings;
 use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
 
 /// A system's own counts, asked before and after a run, maybe on another host.
@@ -77,14 +78,15 @@ impl LoadRun<'_> {
             placement: self.server.placement(),
             counters,
             server_cpu_s,
-            machine: whole.machine,
             start_skew_ns: whole.start_skew_ns,
             start_time_ns: whole.start_time_ns,
             pace: self.spec.shape.pace,
             traffic: &self.spec.shape.traffic,
             marks,
         };
-        Ok(self.account.record(evidence, &before))
+        let mut record = self.account.record(evidence, &before);
+        whole.surroundings.into_iter().for_each(|surroundings| surroundings.add_to(&mut record));
+        Ok(record)
     }
 }
 
@@ -104,7 +106,7 @@ struct Whole {
     workers: usize,
     cores: usize,
     hosts: Vec<HostFigures>,
-    machine: Result<MachineShare, String>,
+    surroundings: Vec<Surroundings>,
     start_skew_ns: Option<u64>,
     start_time_ns: Option<u64>,
 }
@@ -113,10 +115,7 @@ impl Whole {
     /// Sums counts and merges histograms; nothing is averaged.
     fn of(shares: Vec<HostLoad>) -> Result<Whole, Failure> {
         let hosts = HostFigures::of(&shares);
-        let machine = match &shares[..] {
-            [one] => one.machine.clone(),
-            _ => Err("the clients are on several hosts".to_owned()),
-        };
+        let surroundings = shares.iter().map(|share| share.surroundings.clone()).collect();
         let start_skew_ns = shares.iter().filter_map(|share| share.start_skew_ns).max();
         let start_time_ns = shares.iter().filter_map(|share| share.start_time_ns).max();
         let mut shares = shares.into_iter();
@@ -129,7 +128,7 @@ impl Whole {
             workers = workers.saturating_add(share.workers);
             cores = cores.saturating_add(share.cores);
         }
-        Ok(Whole { counts, latencies, workers, cores, hosts, machine, start_skew_ns, start_time_ns })
+        Ok(Whole { counts, latencies, workers, cores, hosts, surroundings, start_skew_ns, start_time_ns })
     }
 }
 

@@ -6,6 +6,7 @@ pub mod backup;
 pub mod case;
 pub mod catalog;
 pub mod csv;
+pub mod disturbance;
 pub mod durability;
 pub mod duration;
 pub mod facts;

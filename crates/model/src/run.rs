@@ -94,6 +94,18 @@ pub enum MarkKind {
     TooFewOperations,
     /// The server's own counters could not, or only in part, confirm the load.
     NotCounted,
+    /// Other programs used the machine's processors.
+    MachineBusy,
+    /// The hypervisor kept processor time for others.
+    MachineSteal,
+    /// A quota or heat held the processors back.
+    MachineThrottled,
+    /// On battery, or the power source or the governor of clock speeds changed.
+    MachinePower,
+    /// Little memory was available, or the machine swapped.
+    MachineMemory,
+    /// A scanner, a backup or an update was at work.
+    MachineJobs,
     /// Anything else that a reader should know.
     Note,
 }
@@ -101,6 +113,20 @@ pub enum MarkKind {
 impl MarkKind {
     pub fn voids_verdict(self) -> bool {
         matches!(self, MarkKind::ClientSaturated | MarkKind::RateNotMet | MarkKind::ServedByCache)
+    }
+
+    /// Of what went on beside the run on one of its machines: said, and no reason to withhold a verdict.
+    pub const DISTURBANCES: [MarkKind; 6] = [
+        MarkKind::MachineBusy,
+        MarkKind::MachineSteal,
+        MarkKind::MachineThrottled,
+        MarkKind::MachinePower,
+        MarkKind::MachineMemory,
+        MarkKind::MachineJobs,
+    ];
+
+    pub fn is_disturbance(self) -> bool {
+        MarkKind::DISTURBANCES.contains(&self)
     }
 
     /// As in the store and in JSON.
@@ -114,6 +140,12 @@ impl MarkKind {
             MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::NotCounted => "not-counted",
+            MarkKind::MachineBusy => "machine-busy",
+            MarkKind::MachineSteal => "machine-steal",
+            MarkKind::MachineThrottled => "machine-throttled",
+            MarkKind::MachinePower => "machine-power",
+            MarkKind::MachineMemory => "machine-memory",
+            MarkKind::MachineJobs => "machine-jobs",
             MarkKind::Note => "note",
         }
     }
@@ -138,7 +170,7 @@ impl FromStr for MarkKind {
             NotCounted,
             Note,
         ];
-        all.into_iter().find(|kind| kind.as_str() == text).ok_or(())
+        all.into_iter().chain(MarkKind::DISTURBANCES).find(|kind| kind.as_str() == text).ok_or(())
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Document {
     pub client_hosts: Vec<ClientHost>,
     /// What the workloads print beside the comparisons: tables, bars, and series, as numbers with their units.
     pub views: Vec<View>,
+    /// What went on beside the runs on their machines; it withholds no verdict.
+    pub disturbances: Vec<Disturbance>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
     /// The runs that are in no figure.
@@ -269,6 +271,42 @@ pub struct Warning {
     pub text: String,
 }
 
+/// What went on beside the runs, on the machines that they ran on.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Disturbance {
+    /// The mark of the runs: `machine-busy`, `machine-steal`, `machine-throttled`, `machine-power`, `machine-memory` or
+    /// `machine-jobs`.
+    pub kind: String,
+    /// What the run that had most of it says.
+    pub worst: String,
+    /// Runs that carry the mark.
+    pub runs: usize,
+    /// Measured runs.
+    pub of: usize,
+    /// Agents on whose machines it was; none if étalon's own is the only one.
+    pub hosts: Vec<String>,
+    /// Pairs of sides of which one had more of it, which biases their comparison.
+    pub unequal: Vec<UnequalDisturbance>,
+    /// In words.
+    pub text: String,
+}
+
+/// One side had more of a disturbance than the other.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct UnequalDisturbance {
+    /// What A is called.
+    pub a: String,
+    /// What B is called.
+    pub b: String,
+    /// Mean over A's runs: the share of all processors' time for `machine-busy` and `machine-steal`, else of the runs that
+    /// carry the mark.
+    pub a_mean: f64,
+    /// Mean over B's runs.
+    pub b_mean: f64,
+}
+
 /// What holds for all comparisons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -354,6 +392,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
         figures: set.figures.iter().map(figure).collect(),
         client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
         views: views::all(evidence, set),
+        disturbances: set.disturbances.iter().map(disturbance).collect(),
         notes: set
             .notes
             .iter()
@@ -542,6 +581,22 @@ fn side(side: &comparison::Side) -> Side {
             .iter()
             .map(|(why, runs)| Unavailable { kind: why.kind.as_str(), reason: why.to_string(), runs: *runs })
             .collect(),
+    }
+}
+
+fn disturbance(found: &comparison::Disturbance) -> Disturbance {
+    let unequal = |pair: &comparison::Unequal| {
+        let [a, b] = pair.sides.clone();
+        UnequalDisturbance { a, b, a_mean: pair.means.a, b_mean: pair.means.b }
+    };
+    Disturbance {
+        kind: found.kind.as_str().to_owned(),
+        worst: found.worst.clone(),
+        runs: found.runs,
+        of: found.of,
+        hosts: found.hosts.clone(),
+        unequal: found.unequal.iter().map(unequal).collect(),
+        text: found.text(),
     }
 }
 

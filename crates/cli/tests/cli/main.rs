@@ -11,6 +11,7 @@
 mod ask;
 mod audit;
 mod bad_input;
+mod beside;
 #[cfg(feature = "sqlcipher")]
 mod cipher;
 mod disk;

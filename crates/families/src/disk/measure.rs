@@ -118,11 +118,6 @@ fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     };
     into.push(Measurement::new("kernel_entries", "/io", Direction::Lower, Role::Diagnostic, entries));
     client::lag(evidence, into);
-    if let Ok(machine) = &evidence.machine {
-        for (id, share) in [("machine_busy_share", machine.busy), ("machine_steal_share", machine.steal)] {
-            into.push(Measurement::value(id, "", Direction::Neither, Role::Diagnostic, share));
-        }
-    }
 }
 
 /// Device traffic compared with what was asked.

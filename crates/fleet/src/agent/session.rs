@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use families::system::{Part, System};
+use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use model::SystemPlan;
 
@@ -25,10 +26,15 @@ pub(super) struct Opened {
     pub(super) system: Arc<dyn System>,
     pub(super) plan: SystemPlan,
     pub(super) part: Part,
+    /// While other hosts load it.
+    pub(super) watch: Mutex<Option<Watch>>,
 }
 
 /// One may be open as a whole and for load.
 pub(super) type Systems = Arc<Mutex<BTreeMap<(String, bool), Arc<Opened>>>>;
+
+/// Other étalons of this machine that take part.
+pub(super) type Mates = Arc<Mutex<Vec<u32>>>;
 
 pub(super) struct Session {
     id: String,
@@ -36,6 +42,7 @@ pub(super) struct Session {
     heard: Instant,
     lease: Duration,
     pub(super) systems: Systems,
+    mates: Mates,
     texts: Shelf,
     jobs: BTreeMap<u64, Arc<Job>>,
 }
@@ -59,6 +66,7 @@ pub(super) fn of_request<'s>(
             heard: Instant::now(),
             lease: Duration::ZERO,
             systems: Systems::default(),
+            mates: Mates::default(),
             texts: Shelf::default(),
             jobs: BTreeMap::new(),
         }
@@ -100,6 +108,7 @@ impl Session {
         let work = work::Work {
             shared: Arc::clone(shared),
             systems: Arc::clone(&self.systems),
+            mates: Arc::clone(&self.mates),
             texts: self.texts.clone(),
             job: Arc::clone(&job),
             request: request.clone(),

@@ -1,29 +1,32 @@
 //! What an agent does, on a thread of the job's own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::site::{Here, Site as _, SiteJob};
+use engine::site::{Here, Site as _, SiteJob, watch};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest, Part};
 use families::texts::Texts;
 use families::work::{StreamTask, StreamWork as Load};
 use families::workload::{Action, Grants, Task};
+use host::watch::Watch;
 use load::error::{Failure, FailureKind};
-use load::generator::{LoadGenerator as _, LoadSpec, Loaded, Local};
+use load::generator::{HostLoad, LoadGenerator as _, LoadSpec, Loaded, Local};
+use load::surroundings::Surroundings;
 use load::worker::TaskLog;
 use model::{Facts, RunState, Schedule, SystemPlan};
 
 use super::Shared;
 use super::job::{Job, Watching};
-use super::session::{Opened, Systems, lock};
+use super::session::{Mates, Opened, Systems, lock};
 use crate::parts;
-use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase};
+use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, on_this_machine};
 use crate::texts::Shelf;
 
 pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) systems: Systems,
+    pub(super) mates: Mates,
     pub(super) texts: Shelf,
     pub(super) job: Arc<Job>,
     pub(super) request: Request,
@@ -46,6 +49,24 @@ impl Work {
             Ask::Lacking { of } => Ok(Answer::Lacking(self.texts.lacking(of))),
             Ask::Text(piece) => self.texts.take_in(piece).map(nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
+            Ask::Process => {
+                let (machine, pid) = host::identity::process();
+                Ok(Answer::Process(machine, pid))
+            }
+            Ask::Mates { all } => {
+                *self.mates.lock().unwrap_or_else(PoisonError::into_inner) = on_this_machine(all);
+                Ok(Answer::Nothing)
+            }
+            Ask::Watch { system } => {
+                let opened = self.whole(system)?;
+                let began = watch(&*opened.system, &self.mates());
+                *opened.watch.lock().unwrap_or_else(PoisonError::into_inner) = began;
+                Ok(Answer::Nothing)
+            }
+            Ask::Watched { system } => {
+                let watch = self.whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Ok(Answer::Surroundings(watch.map(|watch| self.seen(watch))))
+            }
             Ask::SystemFacts { system, cases } => self.facts(system, cases).map(Answer::Facts),
             Ask::ServerCounters { system } => self.account(system),
             Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
@@ -71,6 +92,14 @@ impl Work {
             }
             Ask::Start { .. } | Ask::Stop { .. } | Ask::Leave | Ask::Renew { .. } => Ok(Answer::Nothing),
         }
+    }
+
+    fn mates(&self) -> Vec<u32> {
+        self.mates.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn seen(&self, watch: Watch) -> Surroundings {
+        Surroundings::of(&watch.stop(), Some(&self.shared.options.name))
     }
 
     fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
@@ -107,7 +136,8 @@ impl Work {
             permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
-        let opened = Opened { system: Arc::from(registry.open(&request)?), plan: system.clone(), part };
+        let (opened, watch) = (Arc::from(registry.open(&request)?), Mutex::default());
+        let opened = Opened { system: opened, plan: system.clone(), part, watch };
         let carries = opened.system.carries();
         lock(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
@@ -152,8 +182,9 @@ impl Work {
     fn run_whole(&self, system: &str, case: &SentCase, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
         let opened = self.whole(system)?;
         let task = self.task_of(case)?;
-        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt: &self.job.stopped };
-        let here = Here::new(Arc::clone(&opened.system), &opened.plan);
+        let (interrupt, mates) = (&self.job.stopped, &self.mates());
+        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, mates };
+        let here = Here::new(Arc::clone(&opened.system), &opened.plan).on(&self.shared.options.name);
         let began_unix_ms = host::clock::unix_ms();
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == RunState::Aborted {
@@ -200,10 +231,16 @@ impl Work {
         let here = stream.work.on(&*opened.system);
         let generator = Local::new(&here).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
         let spec = LoadSpec { shape: &stream.shape, schedule, seed, interrupt: &self.job.stopped };
-        match generator.load(&spec, &mut Watching(Arc::clone(&self.job)))? {
+        let watch = watch(&*opened.system, &self.mates());
+        let loaded = generator.load(&spec, &mut Watching(Arc::clone(&self.job)))?;
+        let surroundings = watch.map(|watch| self.seen(watch)).unwrap_or_default();
+        match loaded {
             Loaded::Interrupted(tasks) => Ok(self.stopped(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
-                Some(share) => self.publish(Outcome::HostLoad(Box::new(share))).map(Answer::Published),
+                Some(share) => {
+                    let share = HostLoad { surroundings, ..share };
+                    self.publish(Outcome::HostLoad(Box::new(share))).map(Answer::Published)
+                }
                 None => Err(Failure::new(FailureKind::Other, "make a share of the load", "nothing was done")),
             },
         }

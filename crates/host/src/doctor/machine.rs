@@ -2,10 +2,10 @@ use model::Facts;
 
 use super::{Build, Check, Status, reading};
 use crate::limits;
-use crate::memory::{self, Memory};
+use crate::memory::Memory;
 use crate::scratch::{self, Abandoned};
+use crate::system::Power;
 use crate::system::text::size;
-use crate::system::{Power, power};
 
 pub(super) fn build(build: Build) -> Check {
     let (status, found) = match build {
@@ -16,38 +16,27 @@ pub(super) fn build(build: Build) -> Check {
     Check::new("build", status, found, why).mend("cargo build --release")
 }
 
-pub(super) fn memory(facts: &Facts) -> Vec<Check> {
-    let memory = memory::memory();
-    let free = Check::of(
-        "memory",
-        memory.clone(),
-        "a server whose data and cache do not fit measures the disk, or the swap",
-        |memory| {
-            (
-                free_status(&memory),
-                format!(
-                    "{} of {} available{}",
-                    size(memory.available_bytes),
-                    size(usable_bytes(&memory)),
-                    held(&memory)
-                ),
-            )
-        },
-    );
-    let swap = Check::of("swap", memory, "what was swapped out comes back in the middle of a run", |memory| {
-        (swap_status(&memory), format!("{} of {} in use", size(memory.swap_used_bytes), size(memory.swap_bytes)))
-    });
+pub(super) fn huge_pages(facts: &Facts) -> Check {
     let pages = Check::of(
         "transparent huge pages",
         reading(facts, "transparent_hugepages"),
         "`always` makes the kernel join pages while the server waits, and several databases advise against it",
         |pages| (if pages == "always" { Status::Warn } else { Status::Good }, pages),
     );
-    vec![
-        free.mend("stop what uses it, or take a smaller scale"),
-        swap.mend("swapoff -a && swapon -a, once there is memory for it"),
-        pages.mend("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-    ]
+    pages.mend("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+}
+
+pub(super) fn memory(memory: Result<Memory, String>) -> Check {
+    let free = Check::of(
+        "memory",
+        memory,
+        "a server whose data and cache do not fit measures the disk, or the swap",
+        |memory| {
+            let (available, usable) = (size(memory.available_bytes), size(usable_bytes(&memory)));
+            (free_status(&memory), format!("{available} of {usable} available{}", held(&memory)))
+        },
+    );
+    free.mend("stop what uses it, or take a smaller scale")
 }
 
 /// The machine's memory, or the control group's limit.
@@ -67,14 +56,8 @@ fn free_status(memory: &Memory) -> Status {
     }
 }
 
-fn swap_status(memory: &Memory) -> Status {
-    // Some unused pages are swapped on any machine that has run for weeks.
-    if memory.swap_used_bytes > memory.total_bytes / 100 { Status::Warn } else { Status::Good }
-}
-
 pub(super) fn surroundings(facts: &Facts) -> Vec<Check> {
-    let mut all =
-        vec![open_files(), on_power(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)];
+    let mut all = vec![open_files(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)];
     all.push(left_behind(&scratch::find_abandoned()));
     all
 }
@@ -122,13 +105,13 @@ fn files_status(hard: Option<u64>) -> Status {
     }
 }
 
-fn on_power() -> Check {
+pub(super) fn on_power(power: Result<Power, String>) -> Check {
     let judge = |power| match power {
-        Power::Mains => (Status::Good, "mains".to_owned()),
-        Power::Battery => (Status::Bad, "battery".to_owned()),
+        Power::Mains => (Status::Good, power.as_str().to_owned()),
+        Power::Battery => (Status::Bad, power.as_str().to_owned()),
     };
     let why = "on battery the machine saves power, and results change with the charge";
-    Check::of("power", power(), why, judge).mend("plug it in")
+    Check::of("power", power, why, judge).mend("plug it in")
 }
 
 fn virtualisation(facts: &Facts) -> Check {
@@ -169,14 +152,8 @@ fn named(facts: &Facts, name: &str, fact: &str, why: &str) -> Check {
 mod tests {
     use super::*;
 
-    fn memory_of(available: u64, swap_used: u64) -> Memory {
-        Memory {
-            total_bytes: 1000,
-            available_bytes: available,
-            limit_bytes: None,
-            swap_bytes: 500,
-            swap_used_bytes: swap_used,
-        }
+    fn memory_of(available: u64) -> Memory {
+        Memory { total_bytes: 1000, available_bytes: available, limit_bytes: None, swap_bytes: 500, swap_used_bytes: 0 }
     }
 
     #[test]
@@ -199,11 +176,9 @@ mod tests {
 
     #[test]
     fn memory_is_judged_by_shares() {
-        assert_eq!(free_status(&memory_of(50, 0)), Status::Bad);
-        assert_eq!(free_status(&memory_of(200, 0)), Status::Warn);
-        assert_eq!(free_status(&memory_of(500, 0)), Status::Good);
-        assert_eq!(swap_status(&memory_of(500, 5)), Status::Good);
-        assert_eq!(swap_status(&memory_of(500, 50)), Status::Warn);
+        assert_eq!(free_status(&memory_of(50)), Status::Bad);
+        assert_eq!(free_status(&memory_of(200)), Status::Warn);
+        assert_eq!(free_status(&memory_of(500)), Status::Good);
     }
 
     #[test]

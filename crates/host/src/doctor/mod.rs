@@ -2,7 +2,10 @@
 //!
 //! Every check says what it found, why that matters and, if possible, how to mend it. What a machine does not tell is
 //! [`Status::Unknown`] with the reason, never a pass.
+//!
+//! What may change while a run goes on is judged by the same checks beside each run: see [`disturbances`].
 
+mod beside;
 mod machine;
 mod processor;
 mod storage;
@@ -10,8 +13,10 @@ mod storage;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cpu::CpuSample;
+use model::{Facts, Mark};
+
 use crate::facts;
+use crate::watch::{Measured, Watch, Watched};
 
 /// Time to watch for other load.
 const WATCH: Duration = Duration::from_secs(1);
@@ -83,17 +88,15 @@ impl Build {
 /// file in each existing path.
 pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     let facts = facts::client_facts(&[]);
-    let throttled_before = processor::throttled();
-    let before = CpuSample::take();
+    let watch = Watch::start(&Measured::default());
     std::thread::sleep(WATCH);
-    let cpu = CpuSample::between(&before, &CpuSample::take());
-    let throttled_after = processor::throttled();
+    let watched = watch.stop();
     let mut checks = vec![machine::build(build)];
     checks.extend(processor::settings(&facts));
     checks.extend(processor::clock(&facts));
-    checks.extend(processor::load(&facts, &cpu));
-    checks.push(processor::throttling(throttled_before, throttled_after));
-    checks.extend(machine::memory(&facts));
+    checks.push(processor::load(&facts));
+    checks.extend(beside::findings(&watched).into_iter().map(|finding| finding.check));
+    checks.push(machine::huge_pages(&facts));
     checks.extend(machine::surroundings(&facts));
     for (name, path) in paths {
         checks.extend(storage::checks(name, path));
@@ -101,7 +104,20 @@ pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     checks
 }
 
-fn reading(facts: &model::Facts, name: &str) -> Result<String, String> {
+/// What is bad before anything runs, from facts that were just taken: it takes no time.
+pub fn bad_at_once(facts: &Facts) -> Vec<Check> {
+    let now = crate::watch::State::now();
+    let all = [processor::load(facts), machine::memory(now.memory), machine::on_power(now.power)];
+    all.into_iter().filter(|check| check.status == Status::Bad).collect()
+}
+
+/// What disturbed a run, in the same words as the checks, for its marks.
+pub fn disturbances(watched: &Watched) -> Vec<Mark> {
+    let disturbing = beside::findings(watched).into_iter().filter(|finding| finding.disturbs);
+    disturbing.map(|finding| Mark { kind: finding.kind, detail: finding.check.found }).collect()
+}
+
+fn reading(facts: &Facts, name: &str) -> Result<String, String> {
     facts.entries.get(name).map_or_else(|| Err(format!("{name} is not among the facts")), |fact| fact.reading.clone())
 }
 
@@ -124,6 +140,8 @@ mod tests {
             "other load",
             "steal",
             "cpu throttling",
+            "heat",
+            "scanners, backups and updates",
             "memory",
             "swap",
             "transparent huge pages",

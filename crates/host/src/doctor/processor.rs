@@ -4,15 +4,9 @@ use model::Facts;
 
 use super::{Check, Status, reading};
 use crate::clock;
-use crate::cpu::{MachineCpu, available_cores};
+use crate::cpu::available_cores;
 
 pub(super) fn settings(facts: &Facts) -> Vec<Check> {
-    let governor = Check::of(
-        "cpu governor",
-        reading(facts, "cpu.governor"),
-        "any policy but `performance` lowers clock speeds between requests, so that a quiet server looks slow",
-        |governor| (if governor == "performance" { Status::Good } else { Status::Warn }, governor),
-    );
     let boost = Check::of(
         "cpu boost",
         reading(facts, "cpu.boost"),
@@ -26,11 +20,7 @@ pub(super) fn settings(facts: &Facts) -> Vec<Check> {
         "with two threads per core, half of the CPU time may be nearly all of its power; shares are of threads",
         |smt| (Status::Good, smt),
     );
-    vec![
-        governor.mend("cpupower frequency-set -g performance"),
-        boost.mend("echo 0 > /sys/devices/system/cpu/cpufreq/boost, or 1 > .../intel_pstate/no_turbo"),
-        smt,
-    ]
+    vec![boost.mend("echo 0 > /sys/devices/system/cpu/cpufreq/boost, or 1 > .../intel_pstate/no_turbo"), smt]
 }
 
 pub(super) fn clock(facts: &Facts) -> Vec<Check> {
@@ -71,31 +61,18 @@ fn step_status(step_ns: u64, cost_ns: u64) -> Status {
     }
 }
 
-pub(super) fn load(facts: &Facts, cpu: &Result<MachineCpu, String>) -> Vec<Check> {
+pub(super) fn load(facts: &Facts) -> Check {
     let load = Check::of(
         "load",
         reading(facts, "load.1m"),
         "what ran in the last minute may come back during a run",
-        |load| (load_status(load.parse().unwrap_or(f64::MAX), available_cores()), format!("{load} over one minute")),
+        |load| {
+            let cores = available_cores();
+            let status = load_status(load.parse().unwrap_or(f64::MAX), cores);
+            (status, format!("{load} on {cores} {} over one minute", if cores == 1 { "core" } else { "cores" }))
+        },
     );
-    let share = |part: fn(&MachineCpu) -> f64| cpu.as_ref().map(part).map_err(Clone::clone);
-    let foreign = Check::of(
-        "other load",
-        share(|cpu| cpu.foreign_share),
-        "programs that are neither étalon nor its servers take time from both",
-        |share| (share_status(share, 0.05, 0.20), format!("{:.1} % of the processors over one second", share * 100.0)),
-    );
-    let steal = Check::of(
-        "steal",
-        share(|cpu| cpu.steal_share),
-        "the hypervisor gives this machine's time to others; a pause of the machine looks like a slow server",
-        |share| (share_status(share, 0.01, 0.05), format!("{:.1} % of the processors over one second", share * 100.0)),
-    );
-    vec![
-        load.mend("wait until it falls, or find what runs (`top`, Task Manager)"),
-        foreign.mend("find what runs (`top`, Task Manager), and stop it for the time of the benchmark"),
-        steal.mend("measure on a host of its own, or with reserved processors"),
-    ]
+    load.mend("wait until it falls, or find what runs (`top`, Task Manager)")
 }
 
 fn load_status(load: f64, cores: usize) -> Status {
@@ -104,60 +81,6 @@ fn load_status(load: f64, cores: usize) -> Status {
         share if share < 1.0 => Status::Warn,
         _ => Status::Bad,
     }
-}
-
-fn share_status(share: f64, warn: f64, bad: f64) -> Status {
-    if share >= bad {
-        Status::Bad
-    } else if share >= warn {
-        Status::Warn
-    } else {
-        Status::Good
-    }
-}
-
-/// The control group's quota, and how often it held étalon back so far.
-pub(super) struct Throttled {
-    quota_cores: Option<f64>,
-    times: u64,
-}
-
-/// Without a group there is no quota.
-#[cfg(target_os = "linux")]
-pub(super) fn throttled() -> Result<Throttled, String> {
-    let Ok(group) = crate::system::cgroup::own("cpu") else { return Ok(Throttled { quota_cores: None, times: 0 }) };
-    let quota_cores = group.cpu_quota_cores();
-    match group.throttling() {
-        Ok(throttling) => Ok(Throttled { quota_cores, times: throttling.times }),
-        // The root group is not throttled, so it counts nothing.
-        Err(_) if quota_cores.is_none() => Ok(Throttled { quota_cores, times: 0 }),
-        Err(reason) => Err(reason),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn throttled() -> Result<Throttled, String> {
-    Err("this operating system has no control groups".to_owned())
-}
-
-/// Judges two readings, taken before and after the watch.
-pub(super) fn throttling(before: Result<Throttled, String>, after: Result<Throttled, String>) -> Check {
-    let both = before.and_then(|before| Ok((before, after?)));
-    let check = Check::of(
-        "cpu throttling",
-        both,
-        "a CPU quota stops all threads until its next period, some 100 ms: the tail of the latencies is the quota's",
-        |(before, after)| {
-            let quota = after.quota_cores.map_or("no quota".to_owned(), |cores| format!("{cores:.2} cores at most"));
-            let status = match (after.times > before.times, after.times > 0 || after.quota_cores.is_some()) {
-                (true, _) => Status::Bad,
-                (false, true) => Status::Warn,
-                (false, false) => Status::Good,
-            };
-            (status, format!("{quota}, held back {} times so far", after.times))
-        },
-    );
-    check.mend("give the container or service no CPU quota (cpu.max), or bind it to whole cores (cpuset)")
 }
 
 #[cfg(test)]
@@ -179,28 +102,14 @@ mod tests {
         assert_eq!(load_status(0.5, 2), Status::Good);
         assert_eq!(load_status(1.5, 2), Status::Warn);
         assert_eq!(load_status(4.0, 2), Status::Bad);
-        assert_eq!(share_status(0.06, 0.05, 0.20), Status::Warn);
-        assert_eq!(share_status(0.25, 0.05, 0.20), Status::Bad);
     }
 
     #[test]
-    fn governors_and_boost_are_judged() {
+    fn boost_is_judged() {
         let mut facts = Facts::default();
-        facts.identity("cpu.governor", "powersave");
         facts.identity("cpu.boost", "off");
         let checks = settings(&facts);
-        assert_eq!(checks[0].status, Status::Warn);
-        assert!(checks[0].mend.is_some());
-        assert_eq!((checks[1].status, &checks[1].mend), (Status::Good, &None));
-        assert_eq!(checks[2].status, Status::Unknown, "the fact is missing");
-    }
-
-    #[test]
-    fn a_quota_warns_and_its_use_is_bad() {
-        let at = |quota_cores, times| Ok(Throttled { quota_cores, times });
-        assert_eq!(throttling(at(None, 0), at(None, 0)).status, Status::Good);
-        assert_eq!(throttling(at(Some(2.0), 0), at(Some(2.0), 0)).status, Status::Warn);
-        assert_eq!(throttling(at(Some(2.0), 3), at(Some(2.0), 5)).status, Status::Bad);
-        assert_eq!(throttling(Err("gone".into()), at(None, 0)).status, Status::Unknown);
+        assert_eq!((checks[0].status, &checks[0].mend), (Status::Good, &None));
+        assert_eq!(checks[1].status, Status::Unknown, "the fact is missing");
     }
 }

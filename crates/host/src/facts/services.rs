@@ -115,6 +115,24 @@ const BACKGROUND: [&str; 23] = [
     "salt-minion",
 ];
 
+/// Installers of updates, by process name.
+const UPDATES: [&str; 14] = [
+    "unattended-upgr",
+    "apt",
+    "apt-get",
+    "aptitude",
+    "dpkg",
+    "dnf",
+    "yum",
+    "zypper",
+    "rpm",
+    "pacman",
+    "packagekitd",
+    "TiWorker",
+    "TrustedInstaller",
+    "softwareupdated",
+];
+
 /// A kind of process that disturbs a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -122,6 +140,7 @@ pub(crate) enum Kind {
     Databases,
     Antivirus,
     Backups,
+    Updates,
     Background,
 }
 
@@ -131,8 +150,13 @@ impl Kind {
             Kind::Databases => &DATABASES,
             Kind::Antivirus => &ANTIVIRUS,
             Kind::Backups => &BACKUPS,
+            Kind::Updates => &UPDATES,
             Kind::Background => &BACKGROUND,
         }
+    }
+
+    pub(crate) fn has(self, process: &str) -> bool {
+        self.names().iter().any(|name| is_named(process, name))
     }
 }
 
@@ -143,7 +167,7 @@ pub(crate) fn others() -> Result<Vec<ProcessEntry>, String> {
 
 pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
     let found = kind.names().iter().filter_map(|name| {
-        let count = processes.iter().filter(|entry| is_named(entry, name)).count();
+        let count = processes.iter().filter(|entry| is_named(&entry.name, name)).count();
         match count {
             0 => None,
             1 => Some((*name).to_owned()),
@@ -154,11 +178,11 @@ pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
 }
 
 /// Linux cuts names to 15 bytes, and Windows ignores case.
-fn is_named(entry: &ProcessEntry, name: &str) -> bool {
+fn is_named(process: &str, name: &str) -> bool {
     const CUT: usize = 15;
-    let is_cut = entry.name.len() == CUT && name.len() > CUT;
+    let is_cut = process.len() == CUT && name.len() > CUT;
     let name = if is_cut { &name[..CUT] } else { name };
-    if cfg!(windows) { entry.name.eq_ignore_ascii_case(name) } else { entry.name == name }
+    if cfg!(windows) { process.eq_ignore_ascii_case(name) } else { process == name }
 }
 
 /// Adds `services.*` and `antivirus`. All but the antivirus are passing: cron jobs come and go, and a private server
@@ -211,10 +235,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::system::Life;
+    use crate::system::{Life, ProcessName, ProcessNature};
 
     fn named(name: &str) -> ProcessEntry {
-        ProcessEntry { pid: 7, parent: 1, name: name.to_owned(), started: 1, cpu: Duration::ZERO, life: Life::Running }
+        ProcessEntry {
+            pid: 7,
+            parent: 1,
+            name: ProcessName::new(name),
+            started: 1,
+            cpu: Duration::ZERO,
+            life: Life::Running,
+            nature: ProcessNature::Program,
+        }
     }
 
     #[test]

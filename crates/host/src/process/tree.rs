@@ -71,11 +71,12 @@ fn tree(table: &[ProcessEntry], root: u32) -> Vec<&ProcessEntry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::{ProcessName, ProcessNature};
 
     fn entry(pid: u32, parent: u32) -> ProcessEntry {
         let cpu = Duration::from_secs(u64::from(pid));
-        let name = String::new();
-        ProcessEntry { pid, parent, name, started: 1, cpu, life: Life::Running }
+        let (name, nature) = (ProcessName::new(""), ProcessNature::Program);
+        ProcessEntry { pid, parent, name, started: 1, cpu, life: Life::Running, nature }
     }
 
     #[test]

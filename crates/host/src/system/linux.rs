@@ -1,16 +1,56 @@
 //! Linux: processes, memory and load from `/proc`; see proc(5).
 
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Life, ProcessEntry, cgroup, text};
+use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
+
+use super::{Life, ProcessEntry, ProcessName, ProcessNature, cgroup, text};
 use crate::memory::Memory;
+
+/// Of the names in `/proc`, read at once.
+const LISTING_BYTES: usize = 8192;
+/// A line of `/proc/PID/stat` takes some 350.
+const STAT_BYTES: usize = 1024;
+/// The parent of the kernel's own threads; see kthreads in the kernel's documentation.
+const KTHREADD: u32 = 2;
 
 /// Those that this process may see.
 pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
-    let entries = std::fs::read_dir("/proc").map_err(|cause| format!("cannot list /proc: {cause}"))?;
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    Ok(pids.filter_map(|pid| process(pid).ok()).collect())
+    let mut table = Vec::new();
+    read_processes(&mut table)?;
+    Ok(table)
+}
+
+/// Into the same memory again: nothing is allocated once the table has grown.
+pub(crate) fn read_processes(table: &mut Vec<ProcessEntry>) -> Result<(), String> {
+    table.clear();
+    let failed = |cause: rustix::io::Errno| format!("cannot list /proc: {cause}");
+    let folder = openat(CWD, "/proc", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let folder = folder.map_err(failed)?;
+    let ticks_per_second = rustix::param::clock_ticks_per_second();
+    let mut listing = [MaybeUninit::uninit(); LISTING_BYTES];
+    let mut names = RawDir::new(folder.as_fd(), &mut listing);
+    while let Some(name) = names.next() {
+        let name = name.map_err(failed)?;
+        let Some(pid) = name.file_name().to_str().ok().filter(|name| name.parse::<u32>().is_ok()) else { continue };
+        // It may have ended since.
+        table.extend(stat_of(folder.as_fd(), pid, ticks_per_second));
+    }
+    Ok(())
+}
+
+fn stat_of(proc: BorrowedFd<'_>, pid: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
+    let mut path = [0_u8; 24];
+    let length = pid.len() + "/stat".len();
+    path.get_mut(..pid.len())?.copy_from_slice(pid.as_bytes());
+    path.get_mut(pid.len()..length)?.copy_from_slice(b"/stat");
+    let file = openat(proc, path.get(..length)?, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut line = [0_u8; STAT_BYTES];
+    let read = rustix::io::read(&file, &mut line).ok()?;
+    parse_stat(&String::from_utf8_lossy(line.get(..read)?), ticks_per_second)
 }
 
 pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
@@ -66,17 +106,20 @@ pub(crate) fn load() -> Result<[f64; 3], String> {
 fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
     let (before, rest) = line.rsplit_once(')')?;
     let (pid, name) = before.split_once('(')?;
-    // Begins with field 3 of the manual.
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    let time = |ticks: u64| Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1)));
+    // Begins with field 3 of the manual: the state, the parent, and nine that nobody asks for here.
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    let mut number_after = |others: usize| fields.nth(others)?.parse::<u64>().ok();
+    let (pid, parent) = (pid.trim().parse().ok()?, number_after(0)? as u32);
+    let ticks = number_after(9)? + number_after(0)? + number_after(0)? + number_after(0)?;
     Some(ProcessEntry {
-        pid: pid.trim().parse().ok()?,
-        parent: number(4)? as u32,
-        name: name.to_owned(),
-        started: number(22)?,
-        cpu: time(number(14)? + number(15)? + number(16)? + number(17)?),
-        life: if matches!(*fields.first()?, "Z" | "X") { Life::Ended } else { Life::Running },
+        pid,
+        parent,
+        name: ProcessName::new(name),
+        started: number_after(4)?,
+        cpu: Duration::from_nanos(ticks * (1_000_000_000 / ticks_per_second.max(1))),
+        life: if matches!(state, "Z" | "X") { Life::Ended } else { Life::Running },
+        nature: if pid == KTHREADD || parent == KTHREADD { ProcessNature::Kernel } else { ProcessNature::Program },
     })
 }
 
@@ -108,7 +151,7 @@ mod tests {
     fn a_name_may_hold_anything() {
         let line = "812 (a) b (c) S 700 812 812 0 -1 4194560 100 200 0 0 150 50 30 20 20 0 1 0 98765 1 2 3";
         let entry = parse_stat(line, 100).unwrap();
-        assert_eq!((entry.pid, entry.parent, entry.name.as_str()), (812, 700, "a) b (c"));
+        assert_eq!((entry.pid, entry.parent, &*entry.name), (812, 700, "a) b (c"));
         assert_eq!(entry.started, 98765);
         assert_eq!(entry.cpu, Duration::from_millis(2500));
         assert_eq!(entry.life, Life::Running);

@@ -7,12 +7,18 @@ use std::time::Duration;
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System, UpdateKind};
 
-use super::{Life, ProcessEntry};
+use super::{Life, ProcessEntry, ProcessName, ProcessNature};
 use crate::memory::Memory;
 
 pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     let system = refreshed(ProcessesToUpdate::All, ProcessRefreshKind::nothing().with_cpu())?;
     Ok(system.processes().values().map(entry).collect())
+}
+
+/// As [`processes`]; `sysinfo` keeps no memory for the next time.
+pub(crate) fn read_processes(table: &mut Vec<ProcessEntry>) -> Result<(), String> {
+    *table = processes()?;
+    Ok(())
 }
 
 pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
@@ -81,12 +87,18 @@ fn entry(process: &sysinfo::Process) -> ProcessEntry {
     ProcessEntry {
         pid: process.pid().as_u32(),
         parent: process.parent().map_or(0, Pid::as_u32),
-        name: name.strip_suffix(".exe").unwrap_or(&name).to_owned(),
+        name: ProcessName::new(name.strip_suffix(".exe").unwrap_or(&name)),
         started: process.start_time(),
         cpu: Duration::from_millis(process.accumulated_cpu_time()),
         life: match process.status() {
             ProcessStatus::Zombie | ProcessStatus::Dead => Life::Ended,
             _ => Life::Running,
+        },
+        // The idle process and the kernel: 0 and 4 on Windows, 0 on macOS.
+        nature: match process.pid().as_u32() {
+            0 => ProcessNature::Kernel,
+            4 if cfg!(windows) => ProcessNature::Kernel,
+            _ => ProcessNature::Program,
         },
     }
 }
@@ -104,7 +116,9 @@ mod tests {
         let used = crate::cpu::process_cpu().unwrap();
         assert!(here.cpu.abs_diff(used) < Duration::from_secs(1), "{here:?} {used:?}");
         assert_eq!(working_folder(own), linux::working_folder(own));
-        assert!(processes().unwrap().iter().any(|entry| entry.pid == own));
+        let mut table = Vec::new();
+        read_processes(&mut table).unwrap();
+        assert!(table.iter().any(|entry| entry.pid == own && entry.nature == ProcessNature::Program));
         assert!(command_line(own).is_some_and(|words| !words.is_empty()));
     }
 

@@ -7,6 +7,15 @@ pub(crate) enum Power {
     Battery,
 }
 
+impl Power {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Power::Mains => "mains",
+            Power::Battery => "battery",
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
 pub(crate) fn power() -> Result<Power, String> {
     use super::text;

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use model::Length;
 
-use super::{Driver, HostLoad, LOCAL_HOST, LoadGenerator, LoadShape, LoadSpec, Loaded, MachineShare, interval_ns};
+use super::{Driver, HostLoad, LOCAL_HOST, LoadGenerator, LoadShape, LoadSpec, Loaded, interval_ns};
 use crate::beside::Beside;
 use crate::error::{Failure, FailureKind};
 use crate::gate::Gate;
 use crate::observer::{Observer, Tick};
 use crate::recorder::{Exchange, RecordedInterval};
 use crate::series::{Collector, Gauge};
+use crate::surroundings::Surroundings;
 use crate::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext};
 
 /// From the last worker's readiness to the common start.
@@ -241,9 +242,7 @@ impl<'a> Local<'a> {
 
 impl LoadGenerator for Local<'_> {
     fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
-        let before = host::cpu::CpuSample::take();
         let ran = self.run_workers(spec, observer)?;
-        let machine = host::cpu::CpuSample::between(&before, &host::cpu::CpuSample::take());
         if ran.interrupted {
             return Ok(Loaded::Interrupted(ran.counts.tasks));
         }
@@ -255,7 +254,7 @@ impl LoadGenerator for Local<'_> {
             counts: ran.counts,
             latencies: ran.collector.into_latencies(&self.host, window_ns, never_begun),
             workers: ran.workers,
-            machine: machine.map(|cpu| MachineShare { busy: cpu.busy_share, steal: cpu.steal_share }),
+            surroundings: Surroundings::default(),
             start_skew_ns: self.segment.as_ref().map(|_| ran.late_ns),
             start_time_ns: None,
         }]))

@@ -1,5 +1,6 @@
 use model::{DurabilityTier, Metric, RunState};
 
+use super::disturbance;
 use super::judging::{Index, RowCases, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::options::Pairing;
@@ -179,6 +180,7 @@ impl<'a> Builder<'a> {
             warnings.extend(self.dropped(cases, letter));
             warnings.extend(marks(self.evidence, cases, Some(letter)));
         }
+        warnings.extend(disturbance::warnings(self.evidence, a, b));
         warnings
     }
 

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role, RunState};
+use model::{Absence, Case, Length, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role, RunState};
 use stats::{RunValue, Sample, Verdict};
 
 use super::matching::{Matched, MatchedCases, matched};
@@ -496,11 +496,12 @@ pub fn voiding_mark(evidence: &Evidence, cases: &[u32]) -> Option<NoVerdict> {
     Some(NoVerdict::Voided { what: (*what).to_owned(), runs: with_it.len() })
 }
 
-/// One warning per kind.
+/// One warning per kind. What disturbed the machine is told of all runs at once, and here only if one side had more of it.
 pub fn marks(evidence: &Evidence, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = measured_runs(evidence, cases);
     let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
-    for (id, mark) in evidence.marks.iter().filter(|(id, _)| runs.contains(id)) {
+    let of_run = |(id, mark): &&(i64, Mark)| runs.contains(id) && !mark.kind.is_disturbance();
+    for (id, mark) in evidence.marks.iter().filter(of_run) {
         // Each note text is a warning of its own.
         let same =
             |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);

@@ -6,6 +6,7 @@ mod clients;
 mod compared;
 mod curves;
 mod disk;
+mod disturbance;
 mod failures;
 mod families;
 mod figures;
@@ -22,6 +23,7 @@ mod survivors;
 mod warning;
 
 pub use curves::{CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
+pub use disturbance::{Amount, Disturbance, Means, Unequal, clause};
 pub(crate) use failures::SHARE_MARGIN;
 pub use families::{Families, Family};
 pub use figures::Figure;

@@ -2,6 +2,7 @@
 
 use model::facts::{PUBLICATION, UNTRIED};
 
+use super::disturbance::{Disturbance, unknown_load};
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use super::warning::Warning;
@@ -12,7 +13,13 @@ use crate::words;
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
 
-pub fn notes(evidence: &Evidence, tables: &[Table], one_sided: &[OneSided], rules: &Rules) -> Vec<Note> {
+pub fn notes(
+    evidence: &Evidence,
+    tables: &[Table],
+    one_sided: &[OneSided],
+    disturbances: &[Disturbance],
+    rules: &Rules,
+) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
     if ![RELEASE, IMPORTED].contains(&evidence.header.build.as_str()) {
@@ -32,6 +39,12 @@ pub fn notes(evidence: &Evidence, tables: &[Table], one_sided: &[OneSided], rule
     }
     if let Some(found) = rules.unfinished {
         add(NoteKind::Unfinished, words::unfinished(&found));
+    }
+    for disturbance in disturbances {
+        add(NoteKind::Disturbed, disturbance.text());
+    }
+    if let Some(reason) = unknown_load(evidence) {
+        add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));
     }
     for table in tables {
         if let Some(text) = same_server(table) {

@@ -11,6 +11,7 @@ use super::clients;
 use super::compared;
 use super::curves::CurveGroup;
 use super::disk;
+use super::disturbance::{Disturbance, disturbances};
 use super::failures;
 use super::families::{self, Families};
 use super::figures::{Figure, figures};
@@ -161,6 +162,10 @@ pub enum NoteKind {
     Untried,
     /// Of a virtual machine.
     VirtualDisk,
+    /// Something went on beside the runs.
+    Disturbed,
+    /// What other programs did is not known.
+    LoadUnknown,
 }
 
 impl NoteKind {
@@ -176,6 +181,8 @@ impl NoteKind {
             NoteKind::Publication => "publication",
             NoteKind::Untried => "untried",
             NoteKind::VirtualDisk => "virtual-disk",
+            NoteKind::Disturbed => "disturbed",
+            NoteKind::LoadUnknown => "load-unknown",
         }
     }
 }
@@ -215,6 +222,8 @@ pub struct ComparisonSet {
     /// Of all systems.
     pub cases: usize,
     pub dropped: Vec<DroppedRun>,
+    /// What went on beside the runs on their machines.
+    pub disturbances: Vec<Disturbance>,
     pub notes: Vec<Note>,
 }
 
@@ -280,7 +289,8 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let asked = others.iter().filter(|b| is_asked(b));
     let one_sided: Vec<OneSided> = asked.flat_map(|b| builder.one_sided(&baseline, b)).collect();
-    let notes = notes(evidence, &tables, &one_sided, &rules);
+    let disturbances = disturbances(evidence, &tables);
+    let notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];
@@ -308,6 +318,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         rounds: plan.schedule.rounds,
         cases: evidence.cases.len(),
         dropped,
+        disturbances,
         notes,
     };
     set.compared = compared::lines(evidence, &set);

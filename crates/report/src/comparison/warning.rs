@@ -3,6 +3,7 @@
 use model::MarkKind;
 use stats::Steadiness;
 
+use super::disturbance::Means;
 use super::row::SideLetter;
 use crate::number::{RowUnit, Script, count, p_value, percent};
 
@@ -35,6 +36,8 @@ pub enum Warning {
         /// Evidence of the first.
         detail: String,
     },
+    /// One side had more of what disturbed its machine.
+    UnequallyDisturbed { kind: MarkKind, means: Means },
     /// Rounds of one side only take no part in the ratio.
     Unpaired { a: usize, b: usize },
     /// Incomplete cases and rounds take no part in a pooled ratio.
@@ -87,6 +90,7 @@ impl Warning {
             Warning::Bimodal { .. } => "bimodal",
             Warning::QuantisedClock { .. } => "quantised-clock",
             Warning::Marked { kind, .. } => kind.as_str(),
+            Warning::UnequallyDisturbed { .. } => "unequally-disturbed",
             Warning::Unpaired { .. } => "unpaired",
             Warning::LeftOut { .. } => "left-out",
             Warning::FarApart { .. } => "far-apart",
@@ -154,6 +158,9 @@ impl Warning {
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
                 format!("{what} in {runs} of {}{of_side}{evidence}", count(*of, "run"))
+            }
+            Warning::UnequallyDisturbed { kind, means } => {
+                format!("{}, unequal, which biases the comparison: {}", mark_name(*kind), means.words(*kind, "A", "B"))
             }
             Warning::Unpaired { a, b } => unpaired(*a, *b),
             Warning::LeftOut { cases, rounds } => left_out(*cases, *rounds),
@@ -224,6 +231,12 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::NotCounted => "not counted at the server",
+        MarkKind::MachineBusy => "busy machine",
+        MarkKind::MachineSteal => "time kept by the hypervisor",
+        MarkKind::MachineThrottled => "throttled processors",
+        MarkKind::MachinePower => "power",
+        MarkKind::MachineMemory => "scarce memory",
+        MarkKind::MachineJobs => "scanner, backup or update at work",
         MarkKind::Note => "note",
     }
 }

@@ -9,6 +9,7 @@ mod browser;
 mod chromium;
 mod comparison;
 mod disk;
+mod disturbance;
 mod evidence;
 mod failures;
 mod gate;

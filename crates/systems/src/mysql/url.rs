@@ -12,6 +12,7 @@ use super::tls::{self, TlsOptions, truth};
 use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
 use crate::server::{LOOPBACK, is_this_host};
 use families::permits::Permits;
+use host::watch::Listener;
 use load::error::Failure;
 
 /// Default.
@@ -119,6 +120,13 @@ impl url::Address for Address {
         match &self.place {
             Place::Socket(socket) => permits.connect_socket(socket),
             Place::Tcp { host, port } => permits.connect(host, *port),
+        }
+    }
+
+    fn listener(&self) -> Listener {
+        match &self.place {
+            Place::Socket(socket) => Listener::Socket(socket.clone()),
+            Place::Tcp { host, port } => Listener::Tcp { host: host.clone(), port: *port },
         }
     }
 

@@ -15,6 +15,7 @@ use crate::server::tls::TlsMode;
 use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
 use crate::server::{LOOPBACK, VIGILANCE};
 use families::permits::Permits;
+use host::watch::Listener;
 use load::error::Failure;
 
 /// If the URL names none.
@@ -178,11 +179,19 @@ impl url::Address for Address {
 
     /// It connects to `hostaddr`, but chooses the password by the name.
     fn permit(&self, permits: &Permits) -> Result<(), Failure> {
-        if self.is_socket() {
-            return permits.connect_socket(&Path::new(&self.host).join(format!(".s.PGSQL.{}", self.port)));
+        if let Listener::Socket(socket) = self.listener() {
+            return permits.connect_socket(&socket);
         }
         let numeric = self.hostaddr.map(|address| address.to_string());
         numeric.iter().chain([&self.host]).try_for_each(|host| permits.connect(host, self.port))
+    }
+
+    fn listener(&self) -> Listener {
+        if self.is_socket() {
+            return Listener::Socket(Path::new(&self.host).join(format!(".s.PGSQL.{}", self.port)));
+        }
+        let host = self.hostaddr.map_or_else(|| self.host.clone(), |address| address.to_string());
+        Listener::Tcp { host, port: self.port }
     }
 
     fn shown(&self) -> String {

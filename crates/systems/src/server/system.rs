@@ -19,7 +19,7 @@ use families::pages::dialect::PagesDialect;
 use families::permits::Permits;
 use families::session::{Session, SessionKind};
 use families::spatial::dialect::SpatialDialect;
-use families::system::{Consent, CpuHold, OpenRequest, OsIo, Part, System};
+use families::system::{Consent, CpuHold, OpenRequest, OsIo, Part, Presence, System};
 use families::transactions::Program;
 use families::work::Load;
 use load::clock::RealClock;
@@ -347,6 +347,13 @@ impl<S: Server> System for ServerSystem<S> {
         let tried = format!("run `{sql}`");
         let answer = self.ask(|client| client.one(sql).map_err(|error| failure(&*tried, &error)))?;
         super::whole_number(&answer, &tried)
+    }
+
+    fn presence(&self) -> Presence {
+        match self.private {
+            Some(_) => Presence::Own,
+            None => Presence::Server(self.endpoint.address().listener()),
+        }
     }
 
     fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use families::permits::Permits;
+use host::watch::Listener;
 use load::error::{Failure, FailureKind};
 
 /// A parameter, so that tests need not change the process's.
@@ -51,6 +52,8 @@ pub(crate) trait Address: Sized {
 
     /// Whether a plan may connect there.
     fn permit(&self, permits: &Permits) -> Result<(), Failure>;
+
+    fn listener(&self) -> Listener;
 
     /// Without the password.
     fn shown(&self) -> String;

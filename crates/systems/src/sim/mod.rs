@@ -10,7 +10,7 @@ use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan};
 
 use crate::sim::lane::{Dies, Model, SimLane, VirtualClock};
 use families::dataset::{Dataset, Dialect};
-use families::system::{Engine, OpenRequest, System};
+use families::system::{Engine, OpenRequest, Presence, System};
 use families::work::Load;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
@@ -130,6 +130,10 @@ impl System for SimSystem {
 
     fn placement(&self) -> Placement {
         Placement::Server
+    }
+
+    fn presence(&self) -> Presence {
+        Presence::Simulated
     }
 
     fn prepare(&self, _data: &Dataset) -> Result<(), Failure> {

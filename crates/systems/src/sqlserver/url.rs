@@ -9,6 +9,7 @@ use crate::server::is_this_host;
 use crate::server::tls::Roots;
 use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority};
 use families::permits::Permits;
+use host::watch::Listener;
 use load::error::Failure;
 
 /// If the URL names none.
@@ -127,6 +128,10 @@ impl url::Address for Address {
 
     fn permit(&self, permits: &Permits) -> Result<(), Failure> {
         permits.connect(&self.host, self.port)
+    }
+
+    fn listener(&self) -> Listener {
+        Listener::Tcp { host: self.host.clone(), port: self.port }
     }
 
     fn shown(&self) -> String {

@@ -1,0 +1,332 @@
+//! What may change while a run goes on: judged by `etalon doctor` over a second, and beside each run over all of it.
+
+use model::MarkKind;
+use model::disturbance::{AT_WORK_CORES, Limits, OTHER_LOAD, STEAL, SWAPPED_BYTES_PER_S};
+
+use super::{Check, Status, machine};
+use crate::facts::services::Kind;
+use crate::system::text::size;
+use crate::watch::{State, Watched};
+
+pub(super) struct Finding {
+    pub(super) kind: MarkKind,
+    pub(super) check: Check,
+    /// Something happened beside the run; a property of the machine, such as a quota that was not reached, does not count.
+    pub(super) disturbs: bool,
+}
+
+impl Finding {
+    /// It disturbs as soon as it warns.
+    fn of_status(kind: MarkKind, check: Check) -> Finding {
+        let disturbs = matches!(check.status, Status::Warn | Status::Bad);
+        Finding { kind, check, disturbs }
+    }
+}
+
+pub(super) fn findings(watched: &Watched) -> Vec<Finding> {
+    let (before, after) = (&watched.before, &watched.after);
+    vec![
+        other_load(watched),
+        at_work(watched),
+        steal(watched),
+        throttling(before, after),
+        heat(before, after),
+        governor(before, after),
+        power(before, after),
+        memory(before, after),
+        swap(watched),
+    ]
+}
+
+fn other_load(watched: &Watched) -> Finding {
+    let cores = watched.cores().unwrap_or_else(|| crate::cpu::available_cores() as f64);
+    let check = Check::of(
+        "other load",
+        watched.others.as_ref().map_err(Clone::clone),
+        "programs that are neither étalon nor its servers take time from both",
+        |load| {
+            let status = match judge(OTHER_LOAD, load.mean_cores / cores) {
+                // A short one disturbs a part of the run.
+                Status::Good if load.peak_cores / cores >= OTHER_LOAD.bad => Status::Warn,
+                status => status,
+            };
+            let peak = match load.peak_cores >= load.mean_cores + PEAK_CORES {
+                true => format!(", at most {:.1}", load.peak_cores),
+                false => String::new(),
+            };
+            let named = load.programs.iter().filter(|program| program.cores >= NAMED_CORES);
+            let named: Vec<String> = named.map(|program| format!("{} {:.1}", program.name, program.cores)).collect();
+            let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+            (status, format!("{:.1} of {cores:.0} cores used by others{peak}{named}", load.mean_cores))
+        },
+    );
+    let mend = "find what runs (`top`, Task Manager), and stop it for the time of the benchmark";
+    Finding::of_status(MarkKind::MachineBusy, check.mend(mend))
+}
+
+/// A peak is told if it is so much above the mean.
+const PEAK_CORES: f64 = 0.15;
+/// Less is shown as 0.0.
+const NAMED_CORES: f64 = 0.05;
+
+fn judge(limits: Limits, share: f64) -> Status {
+    if share >= limits.bad {
+        Status::Bad
+    } else if share >= limits.warn {
+        Status::Warn
+    } else {
+        Status::Good
+    }
+}
+
+fn at_work(watched: &Watched) -> Finding {
+    const KINDS: [(Kind, &str); 3] =
+        [(Kind::Antivirus, "scanner"), (Kind::Backups, "backup"), (Kind::Updates, "update")];
+    let check = Check::of(
+        "scanners, backups and updates",
+        watched.others.as_ref().map_err(Clone::clone),
+        "they read and write whole disks, and push the server's pages out of memory",
+        |load| {
+            let what = |name: &str| KINDS.iter().find(|(kind, _)| kind.has(name)).map(|(_, what)| *what);
+            let busy = load.used.iter().filter(|(_, cores)| *cores >= AT_WORK_CORES);
+            let found: Vec<String> = busy
+                .filter_map(|(name, cores)| Some(format!("{} at work: {} {cores:.2} cores", what(name)?, &**name)))
+                .collect();
+            match found.is_empty() {
+                true => (Status::Good, "none at work".to_owned()),
+                false => (Status::Warn, found.join(", ")),
+            }
+        },
+    );
+    Finding::of_status(MarkKind::MachineJobs, check.mend("wait for it, or stop it for the time of the benchmark"))
+}
+
+fn steal(watched: &Watched) -> Finding {
+    let check = Check::of(
+        "steal",
+        watched.cpu.as_ref().map(|cpu| cpu.steal_share).map_err(Clone::clone),
+        "the hypervisor gives this machine's time to others; a pause of the machine looks like a slow server",
+        |share| (judge(STEAL, share), format!("the hypervisor kept {:.1} % of the processors' time", share * 100.0)),
+    );
+    let mend = "measure on a host of its own, or with reserved processors";
+    Finding::of_status(MarkKind::MachineSteal, check.mend(mend))
+}
+
+fn both<T: Clone>(before: &Result<T, String>, after: &Result<T, String>) -> Result<(T, T), String> {
+    Ok((before.clone()?, after.clone()?))
+}
+
+fn throttling(before: &State, after: &State) -> Finding {
+    let mut disturbs = false;
+    let check = Check::of(
+        "cpu throttling",
+        both(&before.throttled, &after.throttled),
+        "a CPU quota stops all threads until its next period, some 100 ms: the tail of the latencies is the quota's",
+        |(before, after)| {
+            let quota = after.quota_cores.map_or("no quota".to_owned(), |cores| format!("a quota of {cores:.2} cores"));
+            let times = after.times.saturating_sub(before.times);
+            if times > 0 {
+                disturbs = true;
+                let ms = after.time_us.saturating_sub(before.time_us) / 1000;
+                return (Status::Bad, format!("{quota} held everything back {times} times, for {ms} ms"));
+            }
+            let is_possible = after.times > 0 || after.quota_cores.is_some();
+            let status = if is_possible { Status::Warn } else { Status::Good };
+            (status, format!("{quota}, held back {} times before", after.times))
+        },
+    );
+    let mend = "give the container or service no CPU quota (cpu.max), or bind it to whole cores (cpuset)";
+    Finding { kind: MarkKind::MachineThrottled, check: check.mend(mend), disturbs }
+}
+
+fn heat(before: &State, after: &State) -> Finding {
+    let check = Check::of(
+        "heat",
+        both(&before.heat, &after.heat),
+        "hot processors slow down, so that what is measured later looks slower",
+        |(before, after)| match after.saturating_sub(before) {
+            0 => (Status::Good, "no processor was slowed down for heat".to_owned()),
+            times => (Status::Bad, format!("processors were slowed down for heat {times} times")),
+        },
+    );
+    let mend = "cool it, or let it rest between runs; a longer warm-up shows the speed that it can hold";
+    Finding::of_status(MarkKind::MachineThrottled, check.mend(mend))
+}
+
+fn governor(before: &State, after: &State) -> Finding {
+    let mut disturbs = false;
+    let check = Check::of(
+        "cpu governor",
+        both(&before.governor, &after.governor),
+        "any policy but `performance` lowers clock speeds between requests, so that a quiet server looks slow",
+        |(before, after)| {
+            if before != after {
+                disturbs = true;
+                return (Status::Bad, format!("the governor of clock speeds went from {before} to {after}"));
+            }
+            (if after == "performance" { Status::Good } else { Status::Warn }, after)
+        },
+    );
+    Finding { kind: MarkKind::MachinePower, check: check.mend("cpupower frequency-set -g performance"), disturbs }
+}
+
+fn power(before: &State, after: &State) -> Finding {
+    let check = match both(&before.power, &after.power) {
+        Ok((before, after)) if before != after => {
+            let check = machine::on_power(Ok(before));
+            let found = format!("the power source went from {} to {}", before.as_str(), after.as_str());
+            Check { status: Status::Bad, found, ..check }.mend("leave it plugged in")
+        }
+        both => machine::on_power(both.map(|(_, after)| after)),
+    };
+    Finding::of_status(MarkKind::MachinePower, check)
+}
+
+/// The scarcer reading. A server may well use most of the memory, so that only what is bad disturbs.
+fn memory(before: &State, after: &State) -> Finding {
+    let scarcer = both(&before.memory, &after.memory)
+        .map(|(before, after)| if before.available_bytes < after.available_bytes { before } else { after });
+    let check = machine::memory(scarcer);
+    Finding { kind: MarkKind::MachineMemory, disturbs: check.status == Status::Bad, check }
+}
+
+fn swap(watched: &Watched) -> Finding {
+    let (before, after) = (&watched.before, &watched.after);
+    // A kernel that counts no swapping may still tell what is in use.
+    let moved_bytes = both(&before.swapped_bytes, &after.swapped_bytes).map(|(then, now)| now.saturating_sub(then));
+    let least_bytes = SWAPPED_BYTES_PER_S * watched.elapsed.as_secs_f64();
+    let mut disturbs = false;
+    let check =
+        Check::of("swap", after.memory.clone(), "what was swapped out comes back in the middle of a run", |memory| {
+            match moved_bytes {
+                Ok(bytes) if bytes > 0 && bytes as f64 >= least_bytes => {
+                    disturbs = true;
+                    (Status::Bad, format!("{} were swapped out or in", size(bytes)))
+                }
+                _ => {
+                    // Some unused pages are swapped on any machine that has run for weeks.
+                    let is_much = memory.swap_used_bytes > memory.total_bytes / 100;
+                    let status = if is_much { Status::Warn } else { Status::Good };
+                    (status, format!("{} of {} in use", size(memory.swap_used_bytes), size(memory.swap_bytes)))
+                }
+            }
+        });
+    let check = check.mend("swapoff -a && swapon -a, once there is memory for it");
+    Finding { kind: MarkKind::MachineMemory, check, disturbs }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::cpu::MachineCpu;
+    use crate::doctor::disturbances;
+    use crate::memory::Memory;
+    use crate::system::{Power, ProcessName};
+    use crate::watch::{OtherLoad, Program, Throttled};
+
+    fn quiet_state() -> State {
+        State {
+            throttled: Ok(Throttled { quota_cores: None, times: 0, time_us: 0 }),
+            heat: Ok(7),
+            governor: Ok("performance".to_owned()),
+            power: Ok(Power::Mains),
+            memory: Ok(Memory {
+                total_bytes: 16 << 30,
+                available_bytes: 8 << 30,
+                limit_bytes: None,
+                swap_bytes: 1 << 30,
+                swap_used_bytes: 1 << 20,
+            }),
+            swapped_bytes: Ok(5 << 20),
+        }
+    }
+
+    /// Ten seconds of a machine with two processors.
+    fn quiet() -> Watched {
+        Watched {
+            elapsed: Duration::from_secs(10),
+            others: Ok(OtherLoad { mean_cores: 0.04, peak_cores: 0.2, ..OtherLoad::default() }),
+            cpu: Ok(MachineCpu { busy_share: 0.9, foreign_share: 0.02, steal_share: 0.001, of_core_seconds: 20.0 }),
+            before: quiet_state(),
+            after: quiet_state(),
+            cost: Ok(Duration::from_millis(2)),
+            looks: 11,
+        }
+    }
+
+    fn words(watched: &Watched) -> Vec<(MarkKind, String)> {
+        disturbances(watched).into_iter().map(|mark| (mark.kind, mark.detail)).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_disturbs_nothing_whatever_its_settings() {
+        assert_eq!(words(&quiet()), []);
+        let mut limited = quiet();
+        for state in [&mut limited.before, &mut limited.after] {
+            state.governor = Ok("powersave".to_owned());
+            state.throttled = Ok(Throttled { quota_cores: Some(1.5), times: 4, time_us: 9 });
+            state.heat = Err("a virtual machine".to_owned());
+        }
+        assert_eq!(words(&limited), [], "settings are facts, and no events");
+        let warns = findings(&limited).iter().filter(|finding| finding.check.status == Status::Warn).count();
+        assert_eq!(warns, 2, "doctor says them");
+    }
+
+    #[test]
+    fn other_programs_are_told_in_cores_and_by_name() {
+        let mut busy = quiet();
+        let program = |name: &str, cores| Program { name: name.to_owned(), cores };
+        let programs = vec![program("rsync", 1.2), program("cc1", 0.21), program("cron", 0.01)];
+        let used = [("rsync", 1.2), ("clamd", 0.004)].map(|(name, cores)| (ProcessName::new(name), cores));
+        busy.others = Ok(OtherLoad { mean_cores: 1.42, peak_cores: 1.9, programs, used: used.to_vec() });
+        assert_eq!(
+            words(&busy),
+            [
+                (MarkKind::MachineBusy, "1.4 of 2 cores used by others, at most 1.9: rsync 1.2, cc1 0.2".to_owned()),
+                (MarkKind::MachineJobs, "backup at work: rsync 1.20 cores".to_owned()),
+            ]
+        );
+        busy.others = Ok(OtherLoad { mean_cores: 0.09, peak_cores: 0.41, ..OtherLoad::default() });
+        assert_eq!(words(&busy)[0].1, "0.1 of 2 cores used by others, at most 0.4", "a short one");
+        busy.others = Err("only some processes are visible".to_owned());
+        assert_eq!(words(&busy), []);
+        assert_eq!(findings(&busy)[0].check.status, Status::Unknown);
+    }
+
+    #[test]
+    fn the_hypervisor_quotas_and_heat_are_told() {
+        let mut held = quiet();
+        held.cpu = Ok(MachineCpu { busy_share: 0.9, foreign_share: 0.0, steal_share: 0.073, of_core_seconds: 20.0 });
+        held.after.throttled = Ok(Throttled { quota_cores: Some(1.5), times: 12, time_us: 340_000 });
+        held.after.heat = Ok(9);
+        let said = words(&held);
+        assert_eq!(said[0], (MarkKind::MachineSteal, "the hypervisor kept 7.3 % of the processors' time".to_owned()));
+        assert_eq!(said[1].1, "a quota of 1.50 cores held everything back 12 times, for 340 ms");
+        assert_eq!(said[2], (MarkKind::MachineThrottled, "processors were slowed down for heat 2 times".to_owned()));
+    }
+
+    #[test]
+    fn power_memory_and_swapping_are_told() {
+        let mut moved = quiet();
+        moved.after.power = Ok(Power::Battery);
+        moved.after.governor = Ok("powersave".to_owned());
+        moved.before.memory = moved.before.memory.map(|memory| Memory { available_bytes: 1 << 30, ..memory });
+        moved.after.swapped_bytes = Ok(55 << 20);
+        let said: Vec<String> = words(&moved).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(
+            said,
+            [
+                "the governor of clock speeds went from performance to powersave",
+                "the power source went from mains to battery",
+                "1.0 GiB of 16.0 GiB available",
+                "50.0 MiB were swapped out or in",
+            ]
+        );
+        moved.before.power = Ok(Power::Battery);
+        assert!(words(&moved).contains(&(MarkKind::MachinePower, "battery".to_owned())));
+        moved.after.swapped_bytes = Ok(6 << 20);
+        assert_eq!(words(&moved).len(), 3, "a tenth of a MiB a second is no swapping");
+    }
+}

@@ -1,0 +1,219 @@
+//! Which processes of this machine listen at an address.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _, UdpSocket};
+use std::path::PathBuf;
+
+/// Where a server that étalon did not start is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listener {
+    Tcp { host: String, port: u16 },
+    Socket(PathBuf),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Whereabouts {
+    Elsewhere,
+    /// Their process numbers: with all their descendants they are the server.
+    Here(Vec<u32>),
+    /// It is on this machine, for the reason.
+    Unknown(String),
+}
+
+pub(super) fn find(listener: &Listener) -> Whereabouts {
+    let addresses = match listener {
+        Listener::Socket(_) => Vec::new(),
+        Listener::Tcp { host, port } => match (host.as_str(), *port).to_socket_addrs() {
+            Ok(found) => found.filter(|address| is_own(address.ip())).collect(),
+            Err(cause) => return Whereabouts::Unknown(format!("the address of {host} is not known: {cause}")),
+        },
+    };
+    if addresses.is_empty() && matches!(listener, Listener::Tcp { .. }) {
+        return Whereabouts::Elsewhere;
+    }
+    match os::owners(listener, &addresses) {
+        Ok(pids) => Whereabouts::Here(pids),
+        Err(reason) => Whereabouts::Unknown(reason),
+    }
+}
+
+/// A socket can be bound to a machine's own addresses only.
+fn is_own(address: IpAddr) -> bool {
+    address.is_loopback() || UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+mod os {
+    use super::{Listener, SocketAddr};
+
+    pub(super) fn owners(_: &Listener, _: &[SocketAddr]) -> Result<Vec<u32>, String> {
+        Err("which process listens is found out on Linux only".to_owned())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod os {
+    use super::{Listener, SocketAddr, listening_at, listening_in};
+    use crate::system::text;
+
+    /// They hand connections on to a server that is not among their children.
+    const FORWARDERS: [&str; 13] = [
+        "docker-proxy",
+        "rootlessport",
+        "slirp4netns",
+        "pasta",
+        "haproxy",
+        "socat",
+        "ssh",
+        "envoy",
+        "nginx",
+        "pgbouncer",
+        "pgcat",
+        "proxysql",
+        "maxscale",
+    ];
+
+    pub(super) fn owners(listener: &Listener, addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
+        let sockets: Vec<u64> = match listener {
+            Listener::Socket(path) => listening_in(&text::read("/proc/net/unix")?, path),
+            Listener::Tcp { .. } => {
+                let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| text::read(table).unwrap_or_default());
+                tables.iter().flat_map(|table| listening_at(table, addresses)).collect()
+            }
+        };
+        if sockets.is_empty() {
+            return Err("no process of this network namespace listens there".to_owned());
+        }
+        // A service manager that made the socket holds it, too.
+        let pids: Vec<u32> = holders(&sockets)?.into_iter().filter(|&pid| pid != 1).collect();
+        if pids.is_empty() {
+            return Err("the process that listens there belongs to another user, or to another container".to_owned());
+        }
+        let names = pids.iter().filter_map(|&pid| Some(crate::system::os::process(pid).ok()?.name));
+        match names.into_iter().find(|name| FORWARDERS.contains(&&**name)) {
+            Some(forwarder) => Err(format!("{} hands the connections on", &*forwarder)),
+            None => Ok(pids),
+        }
+    }
+
+    fn holders(sockets: &[u64]) -> Result<Vec<u32>, String> {
+        let wanted: Vec<String> = sockets.iter().map(|inode| format!("socket:[{inode}]")).collect();
+        let holds = |pid: u32| {
+            let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+            let mut links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+            links.any(|link| link.to_str().is_some_and(|link| wanted.iter().any(|one| one == link))).then_some(pid)
+        };
+        Ok(crate::system::os::processes()?.into_iter().filter_map(|entry| holds(entry.pid)).collect())
+    }
+}
+
+/// Inodes in `/proc/net/tcp` or `tcp6` that listen at one of the addresses, or at all.
+#[cfg(any(target_os = "linux", test))]
+fn listening_at(table: &str, addresses: &[SocketAddr]) -> Vec<u64> {
+    /// TCP_LISTEN in the kernel's tcp_states.h.
+    const LISTEN: &str = "0A";
+    let inode = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let (local, state) = (fields.get(1)?, fields.get(3)?);
+        let (ip, port) = local.split_once(':')?;
+        let (ip, port) = (ip_of(ip)?, u16::from_str_radix(port, 16).ok()?);
+        let is_there = |address: &SocketAddr| {
+            port == address.port() && (ip.is_unspecified() || ip.to_canonical() == address.ip().to_canonical())
+        };
+        (*state == LISTEN && addresses.iter().any(is_there)).then(|| fields.get(9)?.parse().ok())?
+    };
+    table.lines().skip(1).filter_map(inode).collect()
+}
+
+/// Words of four bytes in the machine's own order.
+#[cfg(any(target_os = "linux", test))]
+fn ip_of(hex: &str) -> Option<IpAddr> {
+    let word = |place: usize| Some(u32::from_str_radix(hex.get(place * 8..place * 8 + 8)?, 16).ok()?.to_ne_bytes());
+    match hex.len() {
+        8 => Some(IpAddr::from(word(0)?)),
+        32 => {
+            let words = [word(0)?, word(1)?, word(2)?, word(3)?];
+            Some(IpAddr::from(<[u8; 16]>::try_from(words.concat()).ok()?))
+        }
+        _ => None,
+    }
+}
+
+/// Inodes in `/proc/net/unix` that listen in this file.
+#[cfg(any(target_os = "linux", test))]
+fn listening_in(table: &str, path: &std::path::Path) -> Vec<u64> {
+    /// __SO_ACCEPTCON in the kernel's net.h.
+    const ACCEPTS: &str = "00010000";
+    let inode = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_there =
+            fields.get(3) == Some(&ACCEPTS) && fields.get(7).is_some_and(|file| path == std::path::Path::new(file));
+        is_there.then(|| fields.get(6)?.parse().ok())?
+    };
+    table.lines().skip(1).filter_map(inode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
+       0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 777 1 0 100 0 0 10 0\n\
+       1: 00000000:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 888 1 0 100 0 0 10 0\n\
+       2: 0100007F:1538 0100007F:9999 01 00000000:00000000 00:00000000 00000000     0        0 999 1 0 100 0 0 10 0\n";
+
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn listeners_are_found_by_address() {
+        let at = |text: &str| vec![text.parse::<SocketAddr>().unwrap()];
+        assert_eq!(listening_at(TCP, &at("127.0.0.1:5432")), [777]);
+        assert_eq!(listening_at(TCP, &at("10.1.1.1:3306")), [888], "at all addresses");
+        assert!(listening_at(TCP, &at("10.1.1.1:5432")).is_empty(), "at the loopback only");
+        assert_eq!(ip_of("00000000000000000000000001000000"), Some("::1".parse().unwrap()));
+        assert_eq!(ip_of("7F"), None);
+    }
+
+    #[test]
+    fn sockets_are_found_by_file() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+                     0000: 00000002 00000000 00010000 0001 01 4711 /run/x/.s.PGSQL.5432\n\
+                     0000: 00000003 00000000 00000000 0001 03 4712 /run/x/.s.PGSQL.5432\n\
+                     0000: 00000003 00000000 00000000 0001 03 4713\n";
+        assert_eq!(listening_in(table, std::path::Path::new("/run/x/.s.PGSQL.5432")), [4711]);
+        assert!(listening_in(table, std::path::Path::new("/run/y")).is_empty());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_is_found_by_its_own_listener() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let at = |host: &str, port| find(&Listener::Tcp { host: host.to_owned(), port });
+        assert_eq!(at("localhost", port), Whereabouts::Here(vec![std::process::id()]));
+        // For documentation only: nobody has it (RFC 5737).
+        assert_eq!(at("192.0.2.7", port), Whereabouts::Elsewhere);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let _bound = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(find(&Listener::Socket(path)), Whereabouts::Here(vec![std::process::id()]));
+        drop(listener);
+        assert!(matches!(at("127.0.0.1", 1), Whereabouts::Unknown(reason) if reason.contains("no process")));
+    }
+
+    /// A container's port is held by a program that hands connections on.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_forwarder_is_not_taken_for_the_server() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::empty()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let forwarder = folder.path().join("docker-proxy");
+        std::os::unix::fs::symlink("/bin/sh", &forwarder).unwrap();
+        let mut child = std::process::Command::new(forwarder).args(["-c", "sleep 5; true"]).spawn().unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let found = find(&Listener::Tcp { host: "127.0.0.1".to_owned(), port });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, Whereabouts::Unknown("docker-proxy hands the connections on".to_owned()));
+    }
+}

@@ -1,0 +1,264 @@
+//! What goes on beside a run: the load of other programs, time that the hypervisor keeps, throttling, power, memory.
+//!
+//! A thread of its own looks once a second, so that the threads which make the load do nothing for it. It looks less
+//! often where a look is dear: [`COST_SHARE`] of one core is what it may use. The first look is taken before the run
+//! and the last one after it. What was seen is judged by [`crate::doctor`].
+
+mod listener;
+mod others;
+mod state;
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::cpu::{CpuSample, MachineCpu, thread_cpu};
+
+pub use listener::Listener;
+use listener::Whereabouts;
+use others::Tally;
+pub use others::{OtherLoad, Program};
+pub(crate) use state::State;
+#[cfg(test)]
+pub(crate) use state::Throttled;
+
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Of one core: looks that take longer come less often.
+pub const COST_SHARE: f64 = 0.001;
+/// The kernel counts a process's time in ticks of 10 ms, so a shorter time shows no peak.
+const SHORTEST: Duration = Duration::from_millis(900);
+
+/// What belongs to the measurement on this machine, beside étalon and everything that it started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Of a server that étalon did not start.
+    pub listener: Option<Listener>,
+    /// Process numbers of other étalons that take part.
+    pub mates: Vec<u32>,
+}
+
+/// A machine that is being looked at. Dropping it ends that.
+#[derive(Debug)]
+pub struct Watch {
+    running: Result<Running, String>,
+}
+
+#[derive(Debug)]
+struct Running {
+    stop: Sender<()>,
+    thread: JoinHandle<Watched>,
+}
+
+/// From the first look to the last.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    pub elapsed: Duration,
+    /// Programs that are neither étalon nor what it measures. The kernel's own threads do not count: they work for
+    /// whoever asked.
+    pub others: Result<OtherLoad, String>,
+    pub cpu: Result<MachineCpu, String>,
+    pub(crate) before: State,
+    pub(crate) after: State,
+    /// The CPU time of all looks.
+    pub cost: Result<Duration, String>,
+    pub looks: u32,
+}
+
+impl Watch {
+    /// Takes the first look, then goes on beside the caller.
+    pub fn start(measured: &Measured) -> Watch {
+        let looker = Looker::new(measured);
+        let (stop, stopped) = channel();
+        let look = move || looker.look_until(|pause| stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout));
+        let thread = thread::Builder::new().name("etalon-watch".to_owned()).spawn(look);
+        let failed = |cause| format!("cannot start the thread that looks at the machine: {cause}");
+        Watch { running: thread.map(|thread| Running { stop, thread }).map_err(failed) }
+    }
+
+    /// Takes the last look.
+    pub fn stop(self) -> Watched {
+        let ended = self.running.and_then(|Running { stop, thread }| {
+            drop(stop);
+            thread.join().map_err(|_| "the thread that looked at the machine panicked".to_owned())
+        });
+        ended.unwrap_or_else(Watched::unknown)
+    }
+}
+
+impl Watched {
+    fn unknown(reason: String) -> Watched {
+        Watched {
+            elapsed: Duration::ZERO,
+            others: Err(reason.clone()),
+            cpu: Err(reason.clone()),
+            before: State::unknown(&reason),
+            after: State::unknown(&reason),
+            cost: Err(reason),
+            looks: 0,
+        }
+    }
+
+    /// The machine's logical processors.
+    pub fn cores(&self) -> Option<f64> {
+        let seconds = self.elapsed.as_secs_f64();
+        self.cpu.as_ref().ok().filter(|_| seconds > 0.0).map(|cpu| (cpu.of_core_seconds / seconds).round().max(1.0))
+    }
+}
+
+struct Looker {
+    began: Instant,
+    /// Of the caller, who looked first.
+    cost_so_far: Result<Duration, String>,
+    cpu: CpuSample,
+    before: State,
+    tally: Result<Tally, String>,
+}
+
+impl Looker {
+    fn new(measured: &Measured) -> Looker {
+        let cost = thread_cpu();
+        let before = State::now();
+        let tally = servers(measured).and_then(|servers| {
+            let roots = [std::process::id()].into_iter().chain(servers).chain(measured.mates.iter().copied());
+            Tally::begin(roots.collect())
+        });
+        let cost_so_far = cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
+        Looker { began: Instant::now(), cost_so_far, cpu: CpuSample::take(), before, tally }
+    }
+
+    /// Until `goes_on`, which waits for as long as it is told, says no.
+    fn look_until(self, goes_on: impl Fn(Duration) -> bool) -> Watched {
+        let Looker { began, cost_so_far, cpu, before, mut tally } = self;
+        let own = thread_cpu();
+        let (mut peak_cores, mut seen, mut looks) = (0.0_f64, Instant::now(), 1);
+        let mut pause = INTERVAL;
+        loop {
+            let is_last = !goes_on(pause);
+            let cost = thread_cpu();
+            if let Ok(found) = &mut tally {
+                match found.look() {
+                    Ok(used) => {
+                        let since = seen.elapsed();
+                        if since >= SHORTEST {
+                            peak_cores = peak_cores.max(used.as_secs_f64() / since.as_secs_f64());
+                        }
+                        seen = Instant::now();
+                    }
+                    Err(reason) => tally = Err(reason),
+                }
+            }
+            looks += 1;
+            if is_last {
+                break;
+            }
+            pause = pause_after(cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before))));
+        }
+        let elapsed = began.elapsed();
+        let after = State::now();
+        let cpu = CpuSample::between(&cpu, &CpuSample::take());
+        let own = own.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
+        let cost = cost_so_far.and_then(|first| Ok(first + own?));
+        let others = tally.map(|tally| tally.other_load(elapsed, peak_cores));
+        Watched { elapsed, others, cpu, before, after, cost, looks }
+    }
+}
+
+/// So that the looks take no more than their share of a core.
+fn pause_after(cost: Result<Duration, String>) -> Duration {
+    cost.map_or(INTERVAL, |cost| cost.div_f64(COST_SHARE).max(INTERVAL))
+}
+
+/// The processes of a server that étalon did not start. None if it is on another machine.
+fn servers(measured: &Measured) -> Result<Vec<u32>, String> {
+    match measured.listener.as_ref().map(listener::find) {
+        None | Some(Whereabouts::Elsewhere) => Ok(Vec::new()),
+        Some(Whereabouts::Here(pids)) => Ok(pids),
+        Some(Whereabouts::Unknown(reason)) => {
+            Err(format!("the load of other programs is not told apart from the server's: {reason}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dear_looks_come_less_often() {
+        assert_eq!(pause_after(Ok(Duration::from_micros(300))), INTERVAL);
+        assert_eq!(pause_after(Ok(Duration::from_millis(5))), Duration::from_secs(5));
+        assert_eq!(pause_after(Err("no clock".to_owned())), INTERVAL);
+    }
+
+    #[test]
+    fn a_machine_is_looked_at_before_and_after_however_short_the_run() {
+        let watched = Watch::start(&Measured::default()).stop();
+        assert_eq!(watched.looks, 2);
+        drop(Watch::start(&Measured::default()));
+    }
+
+    /// Whatever the machine does, each second costs little.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn looking_costs_next_to_nothing() {
+        let watch = Watch::start(&Measured::default());
+        thread::sleep(Duration::from_millis(3_300));
+        let watched = watch.stop();
+        let share = watched.cost.clone().unwrap().as_secs_f64() / watched.elapsed.as_secs_f64();
+        println!("{} looks took {:.4} % of a core", watched.looks, share * 100.0);
+        // The first and the last look read more, and three seconds are short for them; a debug build is slower as well.
+        assert!((2..=5).contains(&watched.looks) && share < 0.01, "{watched:?}");
+        assert_eq!(watched.cores(), Some(crate::cpu::available_cores() as f64));
+    }
+
+    #[cfg(target_os = "linux")]
+    mod on_linux {
+        use std::path::Path;
+        use std::process::{Child, Command, Stdio};
+
+        use super::*;
+        use crate::process::StopSignal;
+
+        /// It ends by itself, whatever becomes of the test.
+        const BURN: &str = "i=0; while [ $i -lt 20000000 ]; do i=$((i+1)); done";
+
+        /// A shell by another name, which is that of its process.
+        fn named(folder: &Path, name: &str) -> String {
+            let link = folder.join(name);
+            std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
+            link.to_str().unwrap().to_owned()
+        }
+
+        fn cores_of(watched: &Watched, name: &str) -> f64 {
+            let used = &watched.others.as_ref().unwrap().used;
+            used.iter().find(|(found, _)| &**found == name).map_or(0.0, |(_, cores)| *cores)
+        }
+
+        #[test]
+        fn a_strangers_load_is_seen_and_ones_own_is_not() {
+            let folder = tempfile::tempdir().unwrap();
+            let (strange, own) = (format!("other-{}", std::process::id()), format!("own-{}", std::process::id()));
+            let begin = format!("'{}' -c '{BURN}' >/dev/null 2>&1 & echo $!", named(folder.path(), &strange));
+            let mut burner: Child = Command::new(named(folder.path(), &own)).args(["-c", BURN]).spawn().unwrap();
+            // Its parent has ended, so it is nobody's.
+            let started = crate::process::shell(&begin).stdin(Stdio::null()).output().unwrap();
+            let pid: u32 = String::from_utf8(started.stdout).unwrap().trim().parse().unwrap();
+            let watch = Watch::start(&Measured::default());
+            thread::sleep(Duration::from_millis(1_500));
+            let watched = watch.stop();
+            let mated = Watch::start(&Measured { mates: vec![pid], ..Measured::default() });
+            thread::sleep(Duration::from_millis(300));
+            let mated = mated.stop();
+            // It may have ended by itself.
+            let _ = crate::process::send(pid, StopSignal::Kill);
+            burner.kill().unwrap();
+            burner.wait().unwrap();
+            // A machine that others use as well gives it a part of a core only.
+            assert!(cores_of(&watched, &strange) > 0.05, "{watched:?}");
+            assert_eq!((cores_of(&watched, &own), cores_of(&mated, &strange)), (0.0, 0.0));
+            let others = watched.others.unwrap();
+            assert!(others.peak_cores >= others.mean_cores && others.mean_cores <= 1_024.0, "{others:?}");
+        }
+    }
+}

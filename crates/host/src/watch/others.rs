@@ -1,0 +1,239 @@
+//! The CPU time of programs that have nothing to do with a measurement, told from two readings of the process table.
+
+use std::time::Duration;
+
+use crate::system::{ProcessEntry, ProcessName, ProcessNature, os};
+
+/// Named; the rest is in the sum.
+const MOST_NAMES: usize = 3;
+
+/// CPU time that other programs used, in cores: 1 is one processor all the time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OtherLoad {
+    /// Over the whole time.
+    pub mean_cores: f64,
+    /// In the worst time between two looks, of a second or more.
+    pub peak_cores: f64,
+    /// Those that used most, at most three.
+    pub programs: Vec<Program>,
+    /// Among all: scanners, backups and updates.
+    pub(crate) used: Vec<(ProcessName, f64)>,
+}
+
+/// By its name only: arguments may hold secrets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    pub name: String,
+    /// On average.
+    pub cores: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Unknown,
+    Measured,
+    Kernel,
+    Other,
+}
+
+/// Two readings of the process table, and what other programs have used since the first one ever. The memory is used again:
+/// a look allocates nothing once the tables have grown.
+#[derive(Debug)]
+pub(super) struct Tally {
+    /// With all their descendants they are what is measured.
+    roots: Vec<u32>,
+    before: Vec<ProcessEntry>,
+    now: Vec<ProcessEntry>,
+    sides: Vec<Side>,
+    /// By place in `now`: what ended descendants had used when they were seen last, which is in their ancestor's time since.
+    inherited: Vec<Duration>,
+    used: Vec<(ProcessName, Duration)>,
+}
+
+impl Tally {
+    /// # Errors
+    /// The process table cannot be read, or shows only a part of the machine.
+    pub(super) fn begin(roots: Vec<u32>) -> Result<Tally, String> {
+        let (mut now, many) = (os::processes()?, 256);
+        let is_whole = !cfg!(target_os = "linux") || now.iter().any(|entry| entry.nature == ProcessNature::Kernel);
+        if !is_whole {
+            let cause = "only some of the machine's processes are visible here, as in a container or where /proc is mounted \
+                         with hidepid, so the load of other programs is not known";
+            return Err(cause.to_owned());
+        }
+        now.sort_unstable_by_key(|entry| entry.pid);
+        let room = now.len() + many;
+        Ok(Tally {
+            roots,
+            before: Vec::with_capacity(room),
+            now,
+            sides: Vec::with_capacity(room),
+            inherited: Vec::with_capacity(room),
+            used: Vec::with_capacity(many),
+        })
+    }
+
+    /// CPU time of other programs since the last look.
+    pub(super) fn look(&mut self) -> Result<Duration, String> {
+        std::mem::swap(&mut self.before, &mut self.now);
+        os::read_processes(&mut self.now)?;
+        self.now.sort_unstable_by_key(|entry| entry.pid);
+        Ok(self.add())
+    }
+
+    fn add(&mut self) -> Duration {
+        self.tell_sides();
+        self.tell_inherited();
+        let mut sum = Duration::ZERO;
+        for ((entry, side), inherited) in self.now.iter().zip(&self.sides).zip(&self.inherited) {
+            if *side != Side::Other {
+                continue;
+            }
+            let before = same(&self.before, entry).map_or(Duration::ZERO, |before| before.cpu);
+            let used = entry.cpu.saturating_sub(before).saturating_sub(*inherited);
+            if used.is_zero() {
+                continue;
+            }
+            sum += used;
+            match self.used.iter_mut().find(|(name, _)| *name == entry.name) {
+                Some((_, all)) => *all += used,
+                None => self.used.push((entry.name, used)),
+            }
+        }
+        sum
+    }
+
+    fn tell_sides(&mut self) {
+        self.sides.clear();
+        self.sides.resize(self.now.len(), Side::Unknown);
+        for place in 0..self.now.len() {
+            let side = self.side_of(place);
+            if let Some(slot) = self.sides.get_mut(place) {
+                *slot = side;
+            }
+        }
+    }
+
+    /// By the nearest ancestor that tells.
+    fn side_of(&self, place: usize) -> Side {
+        let mut at = Some(place);
+        // A parent's number may have been given to a descendant (Windows): no longer than the table.
+        for _ in 0..self.now.len() {
+            let Some(entry) = at.and_then(|at| self.now.get(at)) else { return Side::Other };
+            if self.roots.contains(&entry.pid) {
+                return Side::Measured;
+            }
+            if entry.nature == ProcessNature::Kernel {
+                return Side::Kernel;
+            }
+            match at.and_then(|at| self.sides.get(at)) {
+                Some(Side::Unknown) | None => at = place_of(&self.now, entry.parent),
+                Some(known) => return *known,
+            }
+        }
+        Side::Other
+    }
+
+    fn tell_inherited(&mut self) {
+        self.inherited.clear();
+        self.inherited.resize(self.now.len(), Duration::ZERO);
+        for gone in self.before.iter().filter(|entry| same(&self.now, entry).is_none()) {
+            let mut parent = gone.parent;
+            for _ in 0..self.before.len() {
+                let Some(ancestor) = place_of(&self.before, parent).and_then(|place| self.before.get(place)) else {
+                    break;
+                };
+                let heir = place_of(&self.now, ancestor.pid)
+                    .filter(|&place| self.now.get(place).is_some_and(|now| now.started == ancestor.started));
+                match heir.and_then(|place| self.inherited.get_mut(place)) {
+                    Some(inherited) => {
+                        *inherited += gone.cpu;
+                        break;
+                    }
+                    None => parent = ancestor.parent,
+                }
+            }
+        }
+    }
+
+    pub(super) fn other_load(self, elapsed: Duration, peak_cores: f64) -> OtherLoad {
+        let seconds = elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        let mut used: Vec<(ProcessName, f64)> =
+            self.used.into_iter().map(|(name, cpu)| (name, cpu.as_secs_f64() / seconds)).collect();
+        used.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mean_cores = used.iter().map(|(_, cores)| cores).sum();
+        let program = |(name, cores): &(ProcessName, f64)| Program { name: name.to_string(), cores: *cores };
+        let programs = used.iter().take(MOST_NAMES).map(program).collect();
+        OtherLoad { mean_cores, peak_cores: f64::max(peak_cores, mean_cores), programs, used }
+    }
+}
+
+fn place_of(table: &[ProcessEntry], pid: u32) -> Option<usize> {
+    table.binary_search_by_key(&pid, |entry| entry.pid).ok()
+}
+
+/// The same process in another table. One that has ended and is still listed has its time where it was.
+fn same<'t>(table: &'t [ProcessEntry], entry: &ProcessEntry) -> Option<&'t ProcessEntry> {
+    table.get(place_of(table, entry.pid)?).filter(|found| found.started == entry.started)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::Life;
+
+    fn entry(pid: u32, parent: u32, name: &str, cpu_ms: u64) -> ProcessEntry {
+        let nature = if pid == 2 || parent == 2 { ProcessNature::Kernel } else { ProcessNature::Program };
+        let name = ProcessName::new(name);
+        ProcessEntry { pid, parent, name, started: 1, cpu: Duration::from_millis(cpu_ms), life: Life::Running, nature }
+    }
+
+    fn tally(before: &[ProcessEntry], now: &[ProcessEntry]) -> (Duration, OtherLoad) {
+        let sides = (Vec::new(), Vec::new(), Vec::new());
+        let (before, now) = (before.to_vec(), now.to_vec());
+        let mut tally = Tally { roots: vec![50], before, now, sides: sides.0, inherited: sides.1, used: sides.2 };
+        let sum = tally.add();
+        (sum, tally.other_load(Duration::from_secs(2), 0.0))
+    }
+
+    #[test]
+    fn what_is_measured_and_the_kernel_are_no_others() {
+        let at = |cpu| {
+            [
+                entry(1, 0, "init", 100),
+                entry(2, 0, "kthreadd", cpu),
+                entry(30, 2, "kworker/0:1", cpu),
+                entry(40, 1, "rsync", cpu),
+                entry(41, 40, "ssh", cpu / 2),
+                entry(50, 1, "etalon", cpu),
+                entry(60, 50, "server", cpu),
+                entry(61, 60, "backend", cpu),
+            ]
+        };
+        let (sum, load) = tally(&at(0), &at(1_000));
+        assert_eq!(sum, Duration::from_millis(1_500));
+        assert_eq!((load.mean_cores, load.peak_cores), (0.75, 0.75));
+        let names: Vec<&str> = load.programs.iter().map(|program| &*program.name).collect();
+        assert_eq!(names, ["rsync", "ssh"]);
+    }
+
+    #[test]
+    fn a_child_that_ended_is_not_counted_again_in_its_parent() {
+        let before =
+            [entry(1, 0, "init", 0), entry(40, 1, "make", 500), entry(41, 40, "sh", 0), entry(42, 41, "cc1", 3_000)];
+        // The compiler used 200 ms more, and the shell is gone, too.
+        let now = [entry(1, 0, "init", 0), entry(40, 1, "make", 3_700)];
+        let (sum, load) = tally(&before, &now);
+        assert_eq!(sum, Duration::from_millis(200));
+        assert_eq!(load.programs[0].name, "make");
+    }
+
+    #[test]
+    fn a_number_that_is_given_again_is_another_process() {
+        let before = [entry(40, 1, "old", 9_000)];
+        let now = [ProcessEntry { started: 2, ..entry(40, 1, "new", 400) }];
+        assert_eq!(tally(&before, &now).0, Duration::from_millis(400));
+        let circle = [entry(40, 41, "a", 0), entry(41, 40, "b", 0)];
+        assert_eq!(tally(&circle, &circle).0, Duration::ZERO);
+    }
+}

@@ -1,0 +1,281 @@
+//! What went on beside the runs, on the machines that they ran on: said of all of them at once, and of a row if one of its
+//! sides had more of it.
+
+use std::collections::BTreeMap;
+
+use model::disturbance::Limits;
+use model::{Mark, MarkKind, Reading, RunState};
+
+use super::judging::measured_runs;
+use super::set::Table;
+use super::warning::{Warning, mark_name};
+use crate::evidence::Evidence;
+use crate::number::{Script, count, percent};
+
+/// Each of these measurements is of the only machine, or of an agent's if `_on_` and its name follow.
+const OTHER_LOAD: &str = "other_load";
+const CORES: &str = "machine_cores";
+const STEAL: &str = "machine_steal_share";
+/// Of an agent's machine.
+const ON: &str = "_on_";
+
+/// One kind of disturbance, over all measured runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disturbance {
+    pub kind: MarkKind,
+    /// Of the run that had most of it, as its mark tells it.
+    pub worst: String,
+    pub amount: Amount,
+    /// Runs that carry the mark.
+    pub runs: usize,
+    /// Measured runs.
+    pub of: usize,
+    /// Agents on whose machines it was; empty if étalon's own is the only one.
+    pub hosts: Vec<String>,
+    /// Pairs of sides of which one had more of it.
+    pub unequal: Vec<Unequal>,
+}
+
+/// How much the worst run had of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    Cores {
+        used: f64,
+        of: f64,
+    },
+    /// Of all processors' time, from 0 to 1.
+    Share(f64),
+    /// It was there.
+    Some,
+}
+
+/// One side of a comparison had more of it, which biases the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unequal {
+    /// A and B, by name.
+    pub sides: [String; 2],
+    pub means: Means,
+}
+
+/// Of a kind of disturbance over each side's runs: shares of all processors' time, or of the runs that carry the mark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Means {
+    pub a: f64,
+    pub b: f64,
+}
+
+/// What other programs used in a run: the machine of which they used most.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    used: f64,
+    of: f64,
+}
+
+/// By run.
+struct Readings {
+    loads: BTreeMap<i64, Load>,
+    steal: BTreeMap<i64, f64>,
+    hosts: Vec<String>,
+}
+
+impl Readings {
+    fn of(evidence: &Evidence) -> Readings {
+        let mut cores: BTreeMap<(i64, &str), f64> = BTreeMap::new();
+        let mut used: Vec<(i64, &str, f64)> = Vec::new();
+        let mut readings = Readings { loads: BTreeMap::new(), steal: BTreeMap::new(), hosts: Vec::new() };
+        for row in &evidence.measurements {
+            let (id, host) = row.measurement.metric.id.split_once(ON).unwrap_or((&row.measurement.metric.id, ""));
+            if ![OTHER_LOAD, CORES, STEAL].contains(&id) {
+                continue;
+            }
+            if !host.is_empty() && !readings.hosts.iter().any(|known| known == host) {
+                readings.hosts.push(host.to_owned());
+            }
+            let Reading::Value(value) = row.measurement.reading else { continue };
+            match id {
+                OTHER_LOAD => used.push((row.run_id, host, value)),
+                CORES => drop(cores.insert((row.run_id, host), value)),
+                _ => {
+                    let most = readings.steal.entry(row.run_id).or_insert(value);
+                    *most = most.max(value);
+                }
+            }
+        }
+        for (run, host, used) in used {
+            let Some(&of) = cores.get(&(run, host)) else { continue };
+            let load = readings.loads.entry(run).or_insert(Load { used, of });
+            if used / of > load.used / load.of {
+                *load = Load { used, of };
+            }
+        }
+        readings
+    }
+
+    /// How much a run had of it.
+    fn level(&self, evidence: &Evidence, run: i64, kind: MarkKind) -> Option<f64> {
+        match kind {
+            MarkKind::MachineBusy => self.loads.get(&run).map(|load| load.used / load.of),
+            MarkKind::MachineSteal => self.steal.get(&run).copied(),
+            _ => Some(f64::from(u8::from(evidence.marks_of(run).any(|mark| mark.kind == kind)))),
+        }
+    }
+
+    fn mean(&self, evidence: &Evidence, runs: &[i64], kind: MarkKind) -> Option<f64> {
+        let levels: Vec<f64> = runs.iter().filter_map(|run| self.level(evidence, *run, kind)).collect();
+        (!levels.is_empty()).then(|| levels.iter().sum::<f64>() / levels.len() as f64)
+    }
+
+    /// `None` if both sides had about as much.
+    fn unequal(&self, evidence: &Evidence, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
+        let is_marked = |run: &i64| evidence.marks_of(*run).any(|mark| mark.kind == kind);
+        if !a.iter().chain(b).any(is_marked) {
+            return None;
+        }
+        let means = Means { a: self.mean(evidence, a, kind)?, b: self.mean(evidence, b, kind)? };
+        ((means.a - means.b).abs() >= Limits::of_unequal(kind)).then_some(means)
+    }
+
+    fn amount(&self, run: i64, kind: MarkKind) -> Amount {
+        match kind {
+            MarkKind::MachineBusy => {
+                self.loads.get(&run).map_or(Amount::Some, |load| Amount::Cores { used: load.used, of: load.of })
+            }
+            MarkKind::MachineSteal => self.steal.get(&run).map_or(Amount::Some, |share| Amount::Share(*share)),
+            _ => Amount::Some,
+        }
+    }
+}
+
+/// Of all measured runs, in the order of [`MarkKind::DISTURBANCES`].
+pub(super) fn disturbances(evidence: &Evidence, tables: &[Table]) -> Vec<Disturbance> {
+    let readings = Readings::of(evidence);
+    let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.id);
+    let measured: Vec<i64> = measured.collect();
+    let of_kind = |kind: MarkKind| {
+        let of_run = |(run, mark): &&(i64, Mark)| mark.kind == kind && measured.contains(run);
+        let marks: Vec<&(i64, Mark)> = evidence.marks.iter().filter(of_run).collect();
+        let level = |run: i64| readings.level(evidence, run, kind).unwrap_or_default();
+        // The first of those that are alike.
+        let (worst, mark) = marks.iter().rev().max_by(|x, y| level(x.0).total_cmp(&level(y.0)))?;
+        let mut runs: Vec<i64> = marks.iter().map(|(run, _)| *run).collect();
+        runs.sort_unstable();
+        runs.dedup();
+        let is_on = |host: &&String| marks.iter().any(|(_, mark)| mark.detail.starts_with(&format!("{host}: ")));
+        Some(Disturbance {
+            kind,
+            worst: mark.detail.clone(),
+            amount: readings.amount(*worst, kind),
+            runs: runs.len(),
+            of: measured.len(),
+            hosts: readings.hosts.iter().filter(is_on).cloned().collect(),
+            unequal: unequal_pairs(evidence, &readings, tables, kind),
+        })
+    };
+    MarkKind::DISTURBANCES.into_iter().filter_map(of_kind).collect()
+}
+
+/// Each pair of sides once, over all of its tables.
+fn unequal_pairs(evidence: &Evidence, readings: &Readings, tables: &[Table], kind: MarkKind) -> Vec<Unequal> {
+    let mut pairs: Vec<Unequal> = Vec::new();
+    for table in tables {
+        let sides = [table.a.clone(), table.b.clone()];
+        if pairs.iter().any(|known| known.sides == sides) {
+            continue;
+        }
+        let of_pair = tables.iter().filter(|other| [&other.a, &other.b] == [&sides[0], &sides[1]]);
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for row in of_pair.flat_map(|table| &table.rows) {
+            a.extend(row.a.runs.iter().map(|run| run.run));
+            b.extend(row.b.runs.iter().map(|run| run.run));
+        }
+        for runs in [&mut a, &mut b] {
+            runs.sort_unstable();
+            runs.dedup();
+        }
+        pairs.extend(readings.unequal(evidence, &a, &b, kind).map(|means| Unequal { sides, means }));
+    }
+    pairs
+}
+
+/// Of the rows of these cases.
+pub(super) fn warnings(evidence: &Evidence, a: &[u32], b: &[u32]) -> Vec<Warning> {
+    if !evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()) {
+        return Vec::new();
+    }
+    let readings = Readings::of(evidence);
+    let (a, b) = (measured_runs(evidence, a), measured_runs(evidence, b));
+    let unequal = |kind| Some(Warning::UnequallyDisturbed { kind, means: readings.unequal(evidence, &a, &b, kind)? });
+    MarkKind::DISTURBANCES.into_iter().filter_map(unequal).collect()
+}
+
+/// Why the load of other programs is not known of any run; `None` if it is of some, or nobody looked.
+pub(super) fn unknown_load(evidence: &Evidence) -> Option<String> {
+    let of_load = evidence.measurements.iter().map(|row| &row.measurement);
+    let of_load = of_load.filter(|one| one.metric.id.split(ON).next() == Some(OTHER_LOAD));
+    let mut reasons = of_load.map(|one| match &one.reading {
+        Reading::Unavailable(reason) => Some(reason.to_string()),
+        Reading::Value(_) => None,
+    });
+    let first = reasons.next()??;
+    reasons.all(|reason| reason.is_some()).then_some(first)
+}
+
+impl Means {
+    /// `38 % of the processors in A's runs, 12 % in B's`.
+    pub fn words(&self, kind: MarkKind, a: &str, b: &str) -> String {
+        let (of_a, of_b) = (percent(self.a, Script::Plain), percent(self.b, Script::Plain));
+        let of_what = match kind {
+            MarkKind::MachineBusy | MarkKind::MachineSteal => "of the processors' time",
+            _ => "of the runs",
+        };
+        format!("{of_a} {of_what} with {a}, {of_b} with {b}")
+    }
+}
+
+impl Disturbance {
+    /// Without a full stop, for a list of notes.
+    pub fn text(&self) -> String {
+        let runs = format!("{} of {}", self.runs, count(self.of, "run"));
+        let unequal = self.unequal.iter().map(|pair| {
+            let [a, b] = &pair.sides;
+            format!("; unequal, which biases the comparison: {}", pair.means.words(self.kind, a, b))
+        });
+        format!("{} in {runs}; the most: {}{}", mark_name(self.kind), self.worst, unequal.collect::<String>())
+    }
+
+    /// Without a full stop; begins a sentence.
+    fn clause(&self) -> String {
+        let machine = match &self.hosts[..] {
+            [] => "The machine".to_owned(),
+            [host] => format!("The machine {host}"),
+            hosts => format!("One of the machines {}", hosts.join(", ")),
+        };
+        match (self.kind, self.amount) {
+            (MarkKind::MachineBusy, Amount::Cores { used, of }) => {
+                format!("{machine} was busy during the test: others used {used:.1} of its {of:.0} cores")
+            }
+            (MarkKind::MachineBusy, _) => format!("{machine} was busy during the test"),
+            (MarkKind::MachineSteal, Amount::Share(share)) => {
+                format!("{machine}'s hypervisor kept {} of the processors' time", percent(share, Script::Plain))
+            }
+            (MarkKind::MachineSteal, _) => format!("{machine}'s hypervisor kept processor time"),
+            (MarkKind::MachineThrottled, _) => format!("{machine}'s processors were throttled during the test"),
+            (MarkKind::MachinePower, _) => format!("{machine}'s power was not steady during the test"),
+            (MarkKind::MachineMemory, _) => format!("{machine} was short of memory during the test"),
+            _ => format!("{machine} ran a scanner, a backup or an update during the test"),
+        }
+    }
+}
+
+/// For the first sentence: what disturbed the test, as a sentence of its own. `None` if nothing did.
+pub fn clause(disturbances: &[Disturbance]) -> Option<String> {
+    let (first, others) = disturbances.split_first()?;
+    let more = first.unequal.first().map(|pair| {
+        let [a, b] = &pair.sides;
+        let side = if pair.means.a > pair.means.b { a } else { b };
+        format!(", more with {side}")
+    });
+    let others: Vec<&str> = others.iter().map(|other| mark_name(other.kind)).collect();
+    let others = if others.is_empty() { String::new() } else { format!("; also: {}", others.join(", ")) };
+    Some(format!("{}{}{others}.", first.clause(), more.unwrap_or_default()))
+}
