@@ -24,8 +24,8 @@ impl Surroundings {
             ("machine_busy_share", "", Direction::Neither, reading(cpu.map(|cpu| cpu.busy_share))),
             ("machine_steal_share", "", Direction::Neither, reading(cpu.map(|cpu| cpu.steal_share))),
         ];
-        let measurement = |(id, unit, direction, reading)| {
-            let id = host.map_or_else(|| format!("{id}"), |host| format!("{id}_on_{host}"));
+        let measurement = |(id, unit, direction, reading): (&str, &str, Direction, Reading)| {
+            let id = host.map_or_else(|| id.to_string(), |host| format!("{id}_on_{host}"));
             Measurement::new(&id, unit, direction, Role::Diagnostic, reading)
         };
         let on_host = |mark: Mark| match host {
