@@ -142,7 +142,7 @@ pub struct PlanSource {
     #[arg(long, value_name = "DIR")]
     pub target: Option<PathBuf>,
     /// Run the plan's quick form, one round of short runs if it has none: to see it work, not for a verdict
-    #[arg(long)]
+    #[arg(long, conflicts_with = "time")]
     pub quick: bool,
     /// Override any key of the plan, as in `--set schedule.rounds=6`
     #[arg(long, value_name = "KEY=VALUE")]

@@ -202,8 +202,14 @@ fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
             let (systems, values): (Vec<&String>, Vec<&String>) = others.iter().partition(is_system);
             let systems: Vec<String> = systems.into_iter().chain(&question.system).cloned().collect();
             let values: Vec<String> = values.into_iter().cloned().collect();
-            let smack::Wrapped { text, path, called } = smack::wrap(named, &values, &systems)?;
-            Ok(Text { called: Some(Called::Smack(called)), ..Text::plain(text, COMMAND_LINE, path, &systems) })
+            match smack::wrap(named, &values, &systems) {
+                // It asks for values and got none: étalon sets clients and length, as for other scripts.
+                Err(_) if values.is_empty() && !systems.is_empty() => asked(source, registry),
+                Err(error) => Err(error),
+                Ok(smack::Wrapped { text, path, called }) => {
+                    Ok(Text { called: Some(Called::Smack(called)), ..Text::plain(text, COMMAND_LINE, path, &systems) })
+                }
+            }
         }
         Word::Script(_) | Word::System(_) => asked(source, registry),
         Word::Plan | Word::Batch if !others.is_empty() || is_timed => Err(beside_a_plan(source)),
@@ -243,7 +249,7 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             .hint(hint)
     };
     if let Some(other) = question.what.get(1) {
-        let other = model::plan::redact_url(other);
+        let other = words::shown(other);
         return refuse(
             format!("`{other}`"),
             "`--system NAME=URL` runs it on a system of yours; only a `.smack` file takes values behind it".to_owned(),

@@ -30,6 +30,8 @@ pub struct Bench {
 
 pub struct Asked {
     pub benchmarks: Vec<Bench>,
+    /// Names of benchmarks.
+    pub on_tables_of_the_user: Vec<String>,
     pub notes: Vec<String>,
 }
 
@@ -90,7 +92,7 @@ fn transactions(scripts: &[String], clients: Vec<u32>, catalog: &Catalog) -> Res
         [] => usual.into(),
         scripts => scripts.iter().map(|script| (script.as_str(), clients_or(&[1, busy]))).collect(),
     };
-    let mut asked = Asked { benchmarks: Vec::new(), notes: Vec::new() };
+    let mut asked = Asked { benchmarks: Vec::new(), on_tables_of_the_user: Vec::new(), notes: Vec::new() };
     let mut names: Vec<String> = Vec::new();
     for (script, clients) in scripts {
         let script = checked(script, catalog)?;
@@ -98,6 +100,9 @@ fn transactions(scripts: &[String], clients: Vec<u32>, catalog: &Catalog) -> Res
         let numbered = (2..).map(|number| format!("{stem}-{number}"));
         let name = std::iter::once(stem.clone()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default();
         asked.notes.extend(script.note(&name));
+        if script.tables == TablesOf::User {
+            asked.on_tables_of_the_user.push(name.clone());
+        }
         asked.benchmarks.push(Bench { keys: script.keys(&name, &clients) });
         names.push(name);
     }
@@ -280,5 +285,5 @@ fn blocks(depths: Vec<u32>) -> Asked {
         bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", vec![depth(&depths)]),
         bench("write-log", "write", "What a commit waits for.", log),
     ];
-    Asked { benchmarks, notes: Vec::new() }
+    Asked { benchmarks, on_tables_of_the_user: Vec::new(), notes: Vec::new() }
 }

@@ -18,7 +18,7 @@ pub struct Fitted {
 }
 
 /// Of an experiment for which no time is named.
-const USUAL_TIME: Duration = Duration::from_secs(45);
+const USUAL_TIME: Duration = Duration::from_secs(40);
 const FEWEST_ROUNDS: u32 = stats::MIN_ROUNDS;
 /// Longer runs rather than more rounds, beyond which the interval shrinks slowly.
 const USUAL_ROUNDS: u32 = 10;

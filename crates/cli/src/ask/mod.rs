@@ -89,8 +89,9 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
     let fitted = fit::fit(&parsed, time, registry)?;
     let mut notes = draft.asked.notes.clone();
+    notes.extend(draft.note_of_empty_servers());
     if let Some(time) = time {
-        let (length, warmup) = (duration::format(fitted.duration), duration::format(fitted.warmup));
+        let (length, warmup) = (short_length(fitted.duration), short_length(fitted.warmup));
         notes.push(format!(
             "`--for {}`: {} rounds, each run {length} after a warm-up of {warmup}",
             duration::format(time),
@@ -137,7 +138,7 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<(Vec<SystemWord>, Vec
     }
     for argument in &question.system {
         let system = words::system(argument, catalog)?.ok_or_else(|| {
-            let shown = model::plan::redact_url(argument);
+            let shown = words::shown(argument);
             CliError::user(format!(
                 "`--system {shown}` is neither a URL nor the name of a server that étalon can start"
             ))
@@ -243,6 +244,15 @@ fn time_of(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| wrong(error.to_string()))
 }
 
+/// `500ms`, `2.1s`: in one unit, as people write it.
+fn short_length(length: Duration) -> String {
+    match length.as_millis() {
+        ms @ 0..1_000 => format!("{ms}ms"),
+        ms if ms % 1_000 == 0 => duration::format(length),
+        ms => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
+    }
+}
+
 /// Of a plan of many systems.
 fn short(name: &str) -> String {
     name.chars().take(60).collect()
@@ -293,10 +303,22 @@ impl Draft<'_> {
              # The measured part of each run.\n\
              duration = \"{}\"\n",
             stats::MIN_ROUNDS,
-            duration::format(warmup),
-            duration::format(length),
+            short_length(warmup),
+            short_length(length),
         );
         text
+    }
+
+    /// A server that étalon makes has no tables of the user's.
+    fn note_of_empty_servers(&self) -> Option<String> {
+        let is_made = |(_, system): &&(String, SystemWord)| self.catalog.own_system(&system.place).is_some();
+        let made: Vec<&str> = self.systems.iter().filter(is_made).map(|(name, _)| name.as_str()).collect();
+        let script = self.asked.on_tables_of_the_user.first().filter(|_| !made.is_empty())?;
+        Some(format!(
+            "{script} works on tables that are there, and {} has none: étalon makes it empty; name a server that has them by its \
+             URL",
+            made.join(", ")
+        ))
     }
 
     fn place(&self, system: &SystemWord, passwords: Passwords) -> String {

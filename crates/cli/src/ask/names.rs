@@ -139,6 +139,10 @@ fn word_of(url: &str, catalog: &Catalog) -> String {
 
 fn of_url(url: &str, catalog: &Catalog) -> Parts {
     let what = word_of(url, catalog);
+    // What is no URL may hold a password anywhere.
+    if catalog.engine_of_url(url).is_none() || (url.contains('@') && !url.contains("://")) {
+        return Parts { what, ..Parts::default() };
+    }
     let url = without_password(url);
     let rest = url.split_once(':').map_or("", |(_, rest)| rest);
     let Some(rest) = rest.strip_prefix("//") else { return Parts { path: path(rest), what, ..Parts::default() } };
@@ -197,6 +201,12 @@ mod tests {
     use super::super::words;
     use super::*;
 
+    /// Also of what is no system.
+    fn assigned(places: &[&str]) -> Vec<String> {
+        let word = |place: &&str| SystemWord { label: None, place: (*place).to_owned() };
+        assign(&places.iter().map(word).collect::<Vec<_>>(), &Registry::built_in().catalog(), |_, _| None)
+    }
+
     fn names(arguments: &[&str]) -> Vec<String> {
         let catalog = Registry::built_in().catalog();
         let systems: Vec<SystemWord> =
@@ -235,6 +245,8 @@ mod tests {
 
     #[test]
     fn no_password_is_in_a_name() {
+        assert_eq!(assigned(&["me:hunter2@h", "me:hunter2@i"]), ["system-1", "system-2"]);
+        assert_eq!(assigned(&["mysql:me:hunter2@h/d", "mysql:me:hunter2@i/d"]), ["mysql-1", "mysql-2"]);
         let hosts = ["me:hunter2@h", "me:hunter2/x@h", "me:x?hunter2@h", "hunter2:hunter2@h"];
         for host in hosts {
             for other in hosts {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use model::catalog::{OwnSystem, Visibility};
 use model::near::did_you_mean;
-use model::plan::redact_url;
+use model::plan::{MASK, redact_url};
 use model::{Catalog, KeyKind, nearest};
 
 use crate::error::CliError;
@@ -138,6 +138,17 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
     Ok(if is_plan { Word::Plan } else { Word::Script(ScriptKind::Sql) })
 }
 
+/// An argument for a message: without what may be a password, as of a URL that lacks its scheme.
+pub fn shown(argument: &str) -> String {
+    let open = match (argument.find(':'), argument.rfind('@')) {
+        (Some(colon), Some(at)) if colon < at && !argument.contains("://") => {
+            format!("{}:{MASK}{}", &argument[..colon], &argument[at..])
+        }
+        _ => redact_url(argument),
+    };
+    open.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
 fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
     let public = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
     let known: Vec<&str> = public.flat_map(|engine| engine.schemes.iter().copied()).collect();
@@ -150,8 +161,7 @@ fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
 }
 
 fn unknown(argument: &str, catalog: &Catalog) -> CliError {
-    let shown: String = redact_url(argument).chars().filter(|c| !c.is_control()).take(100).collect();
-    let message = format!("`{shown}` is neither a plan, a script, a system's URL, nor the name of one");
+    let message = format!("`{}` is neither a plan, a script, a system's URL, nor the name of one", shown(argument));
     let plans = BUILT_IN.iter().map(|plan| plan.name);
     let kinds = [ScriptKind::Sql, ScriptKind::Smack];
     let scripts = kinds.into_iter().flat_map(|kind| built_in_scripts(kind, catalog).iter().copied());
@@ -218,6 +228,8 @@ mod tests {
         assert!(said("tpcb").contains("did you mean `tpcb-like`?"));
         assert!(said("mssql").contains("mssql://"));
         assert!(said("./nothing").contains("no such file") && said("xyzzy").contains("etalon list"));
-        assert!(!said("host:u:hunter2@h").contains("hunter2"));
+        for secret in ["host:u:hunter2@h", "me:hunter2@h/d", "old=me:hunter2@h", "me:hunter2@h:5432/d?x=y"] {
+            assert!(!said(secret).contains("hunter2"), "{}", said(secret));
+        }
     }
 }

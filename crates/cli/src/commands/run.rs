@@ -47,6 +47,9 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     announce(&loaded.plan, &path, registry, printer);
+    if args.yes {
+        printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
+    }
     let options = options(args.yes, &args.loading, printer);
     let result = conduct(registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
     finish(result, store, loaded, &path, args.format, printer)

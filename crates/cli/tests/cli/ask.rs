@@ -173,7 +173,10 @@ fn what_is_wrong_is_said_once_with_what_to_type() {
     says(&["quickstart", "--for", "4m"], &["--set schedule.rounds=6"]);
     says(&["sim:", "--name", " "], &["`--name` is empty"]);
     says(&["./nothing"], &["there is no such file"]);
+    says(&["me:hunter2@h/d", "sim:"], &["`me:***@h/d` is neither"]);
+    says(&["sim:", "--quick", "--for", "2m"], &["'--quick'", "'--for <TIME>'"]);
     says(&["mssql"], &["mssql://user@host:port/"]);
+    scene.etalon(&["plan", "notes", "sqlite"]).says(0, &["notes works on tables that are there, and sqlite has none"]);
     for verb in ["run", "plan"] {
         let ran = scene.etalon(&[verb, "postgres:999", "sim:"]);
         ran.says(3, &["PostgreSQL 999", "installed here is", "apt install postgresql-999", "bin_dir"]);
@@ -281,4 +284,8 @@ fn scripts_of_both_languages_are_asked_in_one_experiment() {
     assert_eq!(asked, [("select-key", "super-smack"), ("select-only-select-update", "transactions")]);
     let ran = scene.etalon(&["run", "sqlite:a.db", "--script", "select-key", "--quick", "--clients", "2"]);
     ran.says(0, &[]);
+    // In a plan's place, without the values of its arguments.
+    let plan = planned(&scene, &["select-key", "--system", "a=sqlite:a.db", "b=sqlite:b.db", "--clients", "2"]);
+    assert_eq!((names(&plan), plan["benchmarks"].as_array().unwrap().len()), (vec!["b", "a"], 1));
+    assert_eq!(names(&planned(&scene, &["select-key", "a=sqlite:a.db"])), ["a"]);
 }
