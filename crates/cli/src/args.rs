@@ -147,6 +147,9 @@ pub struct PlanSource {
     /// Override any key of the plan, as in `--set schedule.rounds=6`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// What is compared although it differs
+    #[command(flatten)]
+    pub allowing: Allowing,
     /// Run one system as both sides: the first of the plan, or the one named
     #[arg(long, value_name = "SYSTEM", num_args = 0..=1, default_missing_value = "")]
     pub aa: Option<String>,
@@ -288,6 +291,20 @@ pub struct Comparing {
     /// Keys that tell tables apart
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub by: Vec<String>,
+    /// What is compared although it differs
+    #[command(flatten)]
+    pub allowing: Allowing,
+}
+
+/// Verdicts that are refused otherwise.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Allowing {
+    /// Give verdicts although the systems promise different things at commit; the output says so
+    #[arg(long)]
+    pub allow_unequal_durability: bool,
+    /// Give verdicts although one side ran after the other; the output says so
+    #[arg(long)]
+    pub allow_sequential_order: bool,
 }
 
 /// `etalon compare`.

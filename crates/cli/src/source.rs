@@ -105,7 +105,7 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
     let catalog = registry.catalog();
     let Text { text, name, path, called, mut notes, systems, origin } = text;
     let named = source.question.label()?.map(|name| ("name".to_owned(), serde_json::Value::from(name).to_string()));
-    let set = source.set.iter().map(|pair| split_override(pair)).chain(named.map(Ok));
+    let set = source.set.iter().map(|pair| split_override(pair)).chain(named.map(Ok)).chain(allowed(source));
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
         systems: ask::named_systems(&systems, registry)?,
@@ -274,6 +274,16 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
         "`--set schedule.rounds=6 --set schedule.duration=5s` says how often and how long each of its cases is run"
             .to_owned(),
     )
+}
+
+/// The keys that the command line sets by options of their own.
+fn allowed(source: &PlanSource) -> impl Iterator<Item = Result<(String, String), CliError>> {
+    let allowing = &source.allowing;
+    let keys = [
+        (allowing.allow_unequal_durability, "allow_unequal_durability"),
+        (allowing.allow_sequential_order, "allow_sequential_order"),
+    ];
+    keys.into_iter().filter(|(is_allowed, _)| *is_allowed).map(|(_, key)| Ok((key.to_owned(), "true".to_owned())))
 }
 
 fn split_override(pair: &str) -> Result<(String, String), CliError> {

@@ -156,6 +156,13 @@ impl Absence {
     }
 }
 
+impl NoValue {
+    /// How many operations a run would have needed, if there were too few: `fewer than 1000 transactions in the run`.
+    pub fn operations_needed(&self) -> Option<u64> {
+        self.reason.strip_prefix("fewer than ")?.split_once(' ')?.0.parse().ok()
+    }
+}
+
 /// As stores, tables and messages keep it: `wrong answer: pairs: expected 360, got 342`.
 impl fmt::Display for NoValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -181,6 +181,22 @@ pub struct Mark {
     pub detail: String,
 }
 
+impl Mark {
+    /// `what` has a rate that changed its level after so many of the run's intervals.
+    pub fn warm_up_too_short(what: &str, end: usize, intervals: usize) -> Mark {
+        let detail = format!("{what} changed its level after {end} of {intervals} intervals");
+        Mark { kind: MarkKind::WarmUpTooShort, detail }
+    }
+
+    /// Of a warm-up that was too short: the share of the run before the change.
+    pub fn change_point(&self) -> Option<f64> {
+        let (_, found) = self.detail.rsplit_once(" after ").filter(|_| self.kind == MarkKind::WarmUpTooShort)?;
+        let (end, all) = found.strip_suffix(" intervals")?.split_once(" of ")?;
+        let (end, all): (f64, f64) = (end.parse().ok()?, all.parse().ok()?);
+        (end > 0.0 && end <= all).then(|| end / all)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesKind {

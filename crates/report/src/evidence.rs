@@ -1,6 +1,7 @@
 //! What a report is made of, read from the store at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use model::{Case, Facts, Mark, Order, PlannedRun, RunRecord, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
@@ -25,6 +26,8 @@ pub struct Evidence {
     pub marks: Vec<(i64, Mark)>,
     /// By subject: [`CLIENT`] or a system's name.
     pub facts: BTreeMap<String, Facts>,
+    /// Where it is kept, if it is.
+    pub store: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +91,7 @@ impl Evidence {
             superseded: store.superseded()?,
             marks: store.marks()?,
             facts: store.facts()?,
+            store: Some(store.path().to_owned()),
         };
         Ok(found.completed(store))
     }
@@ -97,7 +101,8 @@ impl Evidence {
         runs.sort_by_key(|(planned, _)| planned.position);
         let cases = header.plan.cases();
         let (runs_of, measurements, marks) = (Vec::with_capacity(runs.len()), Vec::new(), Vec::new());
-        let mut found = Evidence { header, cases, runs: runs_of, measurements, superseded: Vec::new(), marks, facts };
+        let superseded = Vec::new();
+        let mut found = Evidence { header, cases, runs: runs_of, measurements, superseded, marks, facts, store: None };
         let mut series = BTreeMap::new();
         for (id, (planned, record)) in (1..).zip(runs) {
             let before = found.runs.last().filter(|run| run.planned.position == planned.position);

@@ -36,8 +36,21 @@ pub struct Document {
     pub disturbances: Vec<Disturbance>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
+    /// What would help rows that have no verdict, or one that rests on less than it should.
+    pub remedies: Vec<Remedy>,
     /// The runs that are in no figure.
     pub dropped_runs: Vec<DroppedRun>,
+}
+
+/// What would help some rows.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Remedy {
+    /// Each by benchmark, case and metric.
+    pub rows: Vec<String>,
+    /// A sentence without its full stop.
+    pub text: String,
+    /// To be typed as it stands; null where there is none.
+    pub command: Option<String>,
 }
 
 /// What was run.
@@ -397,6 +410,11 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
             .notes
             .iter()
             .map(|note| Note { kind: note.kind.as_str().to_owned(), text: note.text.clone() })
+            .collect(),
+        remedies: set
+            .remedies
+            .iter()
+            .map(|line| Remedy { rows: line.rows.clone(), text: line.text.clone(), command: line.command.clone() })
             .collect(),
         dropped_runs: set.dropped.iter().map(dropped).collect(),
     }

@@ -3,7 +3,7 @@
 use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script, half, percent};
-use crate::text::clean;
+use crate::text::{clean, rows_of_remedy};
 use crate::views;
 use crate::words::{
     RowNotes, absent_of, arrow, change, exploring, metric_name, primary_family, reason_of_all, row_unit, table_title,
@@ -49,6 +49,14 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
         if !listed.is_empty() {
             out.push_str(&format!("{listed}\n"));
         }
+    }
+    for line in &set.remedies {
+        let rows = rows_of_remedy(&line.rows, set);
+        let command = line.command.as_ref().map_or_else(String::new, |command| format!(": `{}`", clean(command)));
+        out.push_str(&format!("- {}: {}{command}\n", escape(&rows), escape(&line.text)));
+    }
+    if !set.remedies.is_empty() {
+        out.push('\n');
     }
     out + &views::markdown::render(&[views::overview::tables(set), views::all(evidence, set)].concat())
 }

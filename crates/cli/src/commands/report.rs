@@ -142,6 +142,8 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
         rows: some(&args.rows),
         cols: some(&args.cols),
         by: some(&args.by),
+        allow_unequal_durability: args.allowing.allow_unequal_durability,
+        allow_sequential_order: args.allowing.allow_sequential_order,
         ..Options::default()
     };
     if let Some(name) = &args.estimator {

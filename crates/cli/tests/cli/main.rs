@@ -29,6 +29,7 @@ mod loads;
 mod names;
 mod power;
 mod published;
+mod remedies;
 mod results;
 mod scene;
 #[path = "../../../engine/tests/shared/server.rs"]

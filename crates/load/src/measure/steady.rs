@@ -19,8 +19,7 @@ impl Steady {
             return Steady::TooShort;
         }
         if let Some(end) = stats::warm_up_end(rates_per_s) {
-            let detail = format!("{what} changed its level after {end} of {} intervals", rates_per_s.len());
-            return Steady::No(Mark { kind: MarkKind::WarmUpTooShort, detail });
+            return Steady::No(Mark::warm_up_too_short(what, end, rates_per_s.len()));
         }
         let detail = match stats::classify(rates_per_s) {
             None => return Steady::TooShort,

@@ -6,7 +6,7 @@ use super::matching::{far_apart, matched_cases};
 use super::options::Pairing;
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
-use super::set::{OneSided, Rules, Table, TimeOrder};
+use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder};
 use super::survivors;
 use super::warning::Warning;
 use crate::evidence::Evidence;
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
-        if self.evidence.header.plan.comparison.allow_unequal_durability {
+        if self.rules.unequal_durability != AllowedBy::Nobody {
             return None;
         }
         let (a, b) = (weakest_tier(self.evidence, a), weakest_tier(self.evidence, b));

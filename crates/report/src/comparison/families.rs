@@ -9,6 +9,7 @@ use model::Role;
 use stats::PairedRatio;
 
 use super::failures::SHARE_MARGIN;
+use super::remedy::MOST_ROUNDS;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
@@ -130,7 +131,9 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
         Scale::Points => SHARE_MARGIN,
     };
     let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), margin, rules.min_rounds);
-    row.rounds_needed = judged.rounds_needed;
+    // Beyond that an estimate from these few rounds means nothing.
+    let is_meaningful = |missing: &u32| estimate.rounds.saturating_add(*missing) <= MOST_ROUNDS;
+    row.rounds_needed = judged.rounds_needed.filter(is_meaningful);
     row.outcome = match (judged.verdict, judged.rounds_needed) {
         (Some(verdict), _) => Outcome::Verdict(verdict),
         (None, Some(missing)) => Outcome::None(NoVerdict::TooFewRounds { missing }),

@@ -240,7 +240,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         .or_else(|| missing_side(&side_a, &side_b))
         .or_else(|| rules.unfinished.map(NoVerdict::Unfinished))
         .or_else(|| survivors::lacking(index, cases, metric))
-        .or(refusal)
+        .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
@@ -264,6 +264,12 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         rounds_needed,
         warnings,
     }
+}
+
+/// Where more rounds alone would not help, the reason is the other one.
+fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> NoVerdict {
+    let is_of_rounds = matches!(refusal, NoVerdict::TooFewRounds { .. }) && metric.role != Role::Diagnostic;
+    cases.no_verdict.clone().filter(|_| is_of_rounds).unwrap_or(refusal)
 }
 
 /// The coarser clock's step. Each side is checked alone: they may have different clocks.

@@ -16,6 +16,7 @@ mod matching;
 mod notes;
 mod options;
 mod projection;
+mod remedy;
 mod row;
 mod set;
 mod steadiness;
@@ -31,7 +32,10 @@ pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::{Index, measured_runs};
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
+pub use remedy::{RemedyLine, remedies};
 pub use row::{ChangePoint, Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter};
-pub use set::{ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare};
+pub use set::{
+    AllowedBy, ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare,
+};
 pub(crate) use survivors::unfair;
 pub use warning::{Warning, mark_name};

@@ -31,8 +31,8 @@ pub fn notes(
             ),
         );
     }
-    if let Some(text) = sequential(rules.order) {
-        add(NoteKind::SequentialOrder, text.to_owned());
+    if let Some(text) = sequential(rules) {
+        add(NoteKind::SequentialOrder, text);
     }
     if let Some(text) = incomplete(evidence) {
         add(NoteKind::Incomplete, text);
@@ -50,7 +50,7 @@ pub fn notes(
         if let Some(text) = same_server(table) {
             add(NoteKind::SameServer, text);
         }
-        if let Some(text) = unequal_durability(evidence, table) {
+        if let Some(text) = unequal_durability(evidence, table, rules) {
             add(NoteKind::UnequalDurability, text);
         }
     }
@@ -81,22 +81,25 @@ pub fn notes(
 }
 
 /// Effect of an order that does not interleave the sides.
-fn sequential(order: TimeOrder) -> Option<&'static str> {
-    match order {
+fn sequential(rules: &Rules) -> Option<String> {
+    match rules.order {
         TimeOrder::Interleaved => None,
         TimeOrder::Unknown => Some(
             "imported: nobody tells in what order the cases ran, so what changed on the machine in the meantime may look \
-             like a difference between them",
+             like a difference between them"
+                .to_owned(),
         ),
         TimeOrder::Sequential => Some(
             "the cases ran one after the other, not interleaved, so that order and time are confounded: what changed on the \
              machine in the meantime looks like a difference between them. Figures without a verdict, unless the plan says \
-             `allow_sequential_order = true`",
+             `allow_sequential_order = true`, or the command line `--allow-sequential-order`"
+                .to_owned(),
         ),
-        TimeOrder::SequentialAllowed => Some(
+        TimeOrder::SequentialAllowed => Some(format!(
             "the cases ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
-             difference between them. Compared without pairing, because the plan allows it",
-        ),
+             difference between them. Compared without pairing, because {}",
+            rules.sequential_order.words()
+        )),
     }
 }
 
@@ -166,7 +169,7 @@ fn same_server(table: &Table) -> Option<String> {
     Some(text)
 }
 
-fn unequal_durability(evidence: &Evidence, table: &Table) -> Option<String> {
+fn unequal_durability(evidence: &Evidence, table: &Table, rules: &Rules) -> Option<String> {
     let refused = table.rows.iter().find_map(|row| match row.no_verdict() {
         Some(reason @ NoVerdict::UnequalDurability { .. }) => Some(reason.text()),
         _ => None,
@@ -174,7 +177,7 @@ fn unequal_durability(evidence: &Evidence, table: &Table) -> Option<String> {
     if let Some(reason) = refused {
         return Some(format!(
             "{} and {} promise different things at commit ({reason}): figures without a verdict, unless the plan says \
-             `allow_unequal_durability = true`",
+             `allow_unequal_durability = true`, or the command line `--allow-unequal-durability`",
             table.a, table.b
         ));
     }
@@ -182,8 +185,14 @@ fn unequal_durability(evidence: &Evidence, table: &Table) -> Option<String> {
     let (a, b) = (durability(&table.a)?, durability(&table.b)?);
     if a.tier != b.tier {
         return Some(format!(
-            "{} is {} ({}), {} is {} ({}): compared because the plan allows unequal durability",
-            table.a, a.tier, a.because, table.b, b.tier, b.because
+            "{} is {} ({}), {} is {} ({}): compared all the same, because {}",
+            table.a,
+            a.tier,
+            a.because,
+            table.b,
+            b.tier,
+            b.because,
+            rules.unequal_durability.words()
         ));
     }
     // Equal tiers with different exceptions.

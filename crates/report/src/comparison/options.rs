@@ -71,6 +71,10 @@ pub struct Options {
     pub cols: Option<Vec<String>>,
     /// Default: `benchmark`.
     pub by: Option<Vec<String>>,
+    /// Whether the command line allows verdicts where sides promise different things at commit, whatever the plan says.
+    pub allow_unequal_durability: bool,
+    /// Whether it allows them where one side ran after the other.
+    pub allow_sequential_order: bool,
 }
 
 impl Default for Options {
@@ -87,6 +91,8 @@ impl Default for Options {
             rows: None,
             cols: None,
             by: None,
+            allow_unequal_durability: false,
+            allow_sequential_order: false,
         }
     }
 }

@@ -20,6 +20,7 @@ use super::judging::Index;
 use super::notes::notes;
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
+use super::remedy::{RemedyLine, remedies};
 use super::row::{Comparison, SideLetter};
 use super::steadiness;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
@@ -36,9 +37,54 @@ pub struct Rules {
     pub min_rounds: u32,
     /// No interval and no verdict is given before the end.
     pub unfinished: Option<Unfinished>,
+    pub unequal_durability: AllowedBy,
+    pub sequential_order: AllowedBy,
+}
+
+/// Who allows verdicts that are refused otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllowedBy {
+    Nobody,
+    Plan,
+    CommandLine,
+}
+
+impl AllowedBy {
+    fn of(plan: bool, command_line: bool) -> AllowedBy {
+        match (plan, command_line) {
+            (true, _) => AllowedBy::Plan,
+            (false, true) => AllowedBy::CommandLine,
+            (false, false) => AllowedBy::Nobody,
+        }
+    }
+
+    /// After "because".
+    pub fn words(self) -> &'static str {
+        if self == AllowedBy::CommandLine { "the command line allows it" } else { "the plan allows it" }
+    }
 }
 
 impl Rules {
+    fn of(evidence: &Evidence, options: &Options) -> Rules {
+        let plan = &evidence.header.plan;
+        let allowed = &plan.comparison;
+        let sequential_order = AllowedBy::of(allowed.allow_sequential_order, options.allow_sequential_order);
+        Rules {
+            margin: options.margin.unwrap_or(plan.comparison.margin),
+            level: options.level.unwrap_or(plan.comparison.level),
+            estimator: options.estimator,
+            pairing: match plan.schedule.order {
+                Order::Interleaved => options.pairing,
+                Order::Sequential => Pairing::Unpaired,
+            },
+            order: TimeOrder::of(evidence, options.pairing, sequential_order),
+            min_rounds: options.min_rounds,
+            unfinished: evidence.unfinished(),
+            unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
+            sequential_order,
+        }
+    }
+
     /// Another comparison by these rules.
     pub fn applied(&self, to: Options) -> Options {
         Options {
@@ -50,6 +96,8 @@ impl Rules {
                 TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
             },
             min_rounds: self.min_rounds,
+            allow_unequal_durability: self.unequal_durability == AllowedBy::CommandLine,
+            allow_sequential_order: self.sequential_order == AllowedBy::CommandLine,
             ..to
         }
     }
@@ -70,12 +118,12 @@ pub enum TimeOrder {
 impl TimeOrder {
     /// A request for unpaired comparison (imports without rounds) overrides the plan's order, which then means
     /// nothing.
-    fn of(evidence: &Evidence, asked: Pairing) -> TimeOrder {
+    fn of(evidence: &Evidence, asked: Pairing, allowed: AllowedBy) -> TimeOrder {
         let plan = &evidence.header.plan;
         match (plan.schedule.order, asked) {
             (Order::Interleaved, _) => TimeOrder::Interleaved,
             (Order::Sequential, Pairing::Unpaired) if evidence.header.build == IMPORTED => TimeOrder::Unknown,
-            (Order::Sequential, _) if plan.comparison.allow_sequential_order => TimeOrder::SequentialAllowed,
+            (Order::Sequential, _) if allowed != AllowedBy::Nobody => TimeOrder::SequentialAllowed,
             (Order::Sequential, _) => TimeOrder::Sequential,
         }
     }
@@ -225,6 +273,8 @@ pub struct ComparisonSet {
     /// What went on beside the runs on their machines.
     pub disturbances: Vec<Disturbance>,
     pub notes: Vec<Note>,
+    /// What would help rows that have no verdict.
+    pub remedies: Vec<RemedyLine>,
 }
 
 impl ComparisonSet {
@@ -256,18 +306,7 @@ impl ComparisonSet {
 /// Errors if the options cannot be satisfied. An experiment without measurements is no error.
 pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
     let plan = &evidence.header.plan;
-    let rules = Rules {
-        margin: options.margin.unwrap_or(plan.comparison.margin),
-        level: options.level.unwrap_or(plan.comparison.level),
-        estimator: options.estimator,
-        pairing: match plan.schedule.order {
-            Order::Interleaved => options.pairing,
-            Order::Sequential => Pairing::Unpaired,
-        },
-        order: TimeOrder::of(evidence, options.pairing),
-        min_rounds: options.min_rounds,
-        unfinished: evidence.unfinished(),
-    };
+    let rules = Rules::of(evidence, options);
     Options::check(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
     let index = Index::new(evidence);
@@ -291,6 +330,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let one_sided: Vec<OneSided> = asked.flat_map(|b| builder.one_sided(&baseline, b)).collect();
     let disturbances = disturbances(evidence, &tables);
     let notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
+    let remedies = remedies(evidence, &tables, &rules);
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];
@@ -320,6 +360,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         dropped,
         disturbances,
         notes,
+        remedies,
     };
     set.compared = compared::lines(evidence, &set);
     set.answer = crate::answer::answer(&set, compared::place(evidence), "");

@@ -15,6 +15,7 @@ mod forest;
 mod head;
 mod load;
 mod method;
+mod remedies;
 mod responses;
 mod runs;
 mod series;
@@ -199,7 +200,10 @@ const FACTS: &str = "Read from the servers and the machine, not typed in. A mark
 const DATA: &str = "Everything above as files; they are part of this page.";
 
 fn results(set: &ComparisonSet) -> Markup {
-    if single::is_single(set) { single::table(set) } else { table::tables(set) }
+    html! {
+        @if single::is_single(set) { (single::table(set)) } @else { (table::tables(set)) }
+        (remedies::list(set))
+    }
 }
 
 /// The charts of all cases.

@@ -4,10 +4,12 @@
 
 mod figures;
 mod grid;
+mod remedies;
 mod table;
 
 pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
 pub use grid::{Style, clean, wrapped};
+pub(crate) use remedies::rows as rows_of_remedy;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -73,6 +75,7 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
         out.push_str(&above(table, set, differs, &options));
         out.push_str(&table::render(table, set, &options));
     }
+    out.push_str(&remedies::render(set, options.width));
     if !set.figures.is_empty() {
         out.push('\n');
         out.push_str(&figures::render(set, &options));

@@ -169,6 +169,7 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
         measurements: Vec::new(),
         marks: Vec::new(),
         facts,
+        store: None,
     }
 }
 
@@ -260,11 +261,15 @@ impl Made {
 
     /// Makes a metric n/a in some rounds of a system.
     pub fn lack(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>) {
+        self.lack_because(system, metric, rounds, "10 operations beyond it are needed");
+    }
+
+    pub fn lack_because(&mut self, system: &str, metric: &str, rounds: std::ops::Range<u32>, reason: &str) {
         for stored in &mut self.evidence.measurements {
             let is_it =
                 self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if is_it && rounds.contains(&stored.round) {
-                stored.measurement.reading = Reading::unavailable("10 operations beyond it are needed");
+                stored.measurement.reading = Reading::unavailable(reason);
             }
         }
     }

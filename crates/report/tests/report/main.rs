@@ -18,6 +18,7 @@ mod html;
 mod json;
 mod pages;
 mod published;
+mod remedies;
 mod survivors;
 mod text;
 mod unfinished;

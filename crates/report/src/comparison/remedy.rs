@@ -1,0 +1,461 @@
+//! What would give a row its verdict: a sentence, and where there is one a command that can be typed.
+
+mod again;
+
+use model::{Length, MarkKind, Point, Quantity};
+use stats::Verdict;
+
+use super::row::{Comparison, NoVerdict, Outcome, Side};
+use super::set::{Rules, Table};
+use super::warning::Warning;
+use crate::evidence::{Evidence, IMPORTED};
+use crate::number::{Script, whole};
+use crate::words::{metric_name, table_title};
+use again::Again;
+
+/// Beyond so many rounds in all nobody waits for them, and an estimate from few rounds means nothing.
+pub const MOST_ROUNDS: u32 = 100;
+/// Longer runs than this are no answer to a missing quantile.
+const LONGEST_RUN_S: f64 = 3_600.0;
+/// What a run is made longer than needed, since its rate varies.
+const SPARE: f64 = 1.25;
+/// Ten times the operations have steps of a tenth.
+const FINER: f64 = 10.0;
+
+/// What keeps a run's amount of work, as its key in a plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RunLength {
+    key: String,
+    value: LengthValue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum LengthValue {
+    Seconds(u64),
+    Count(u64),
+}
+
+impl RunLength {
+    fn value_text(&self) -> String {
+        match self.value {
+            LengthValue::Seconds(seconds) => format!("{seconds}s"),
+            LengthValue::Count(number) => number.to_string(),
+        }
+    }
+
+    fn words(&self) -> String {
+        let key = self.key.rsplit('.').next().unwrap_or_default();
+        match self.value {
+            LengthValue::Seconds(seconds) => format!("runs of {seconds} s"),
+            LengthValue::Count(number) => format!("{} {key} a run", whole(number, Script::Plain)),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Remedy {
+    /// So many in all.
+    MoreRounds(u32),
+    /// The plan itself instead of its quick form.
+    WholePlan,
+    /// The runs differ too much for any number of rounds within reason.
+    LessNoise,
+    /// Until enough operations lie beyond the quantile: so many are needed in a run.
+    LongerRuns {
+        needed: u64,
+        length: RunLength,
+    },
+    /// A run would take hours for that quantile.
+    OtherQuantile {
+        needed: u64,
+    },
+    /// Until a step of the clock no longer matters; nothing where longer runs have the same steps.
+    FinerSteps(Option<RunLength>),
+    LongerWarmUp {
+        seconds: u64,
+    },
+    Resume,
+    AllowUnequalDurability,
+    Interleave,
+    /// All threads that this machine has, where the plan gives the load fewer.
+    MoreThreads {
+        key: String,
+    },
+    MoreHosts,
+    /// That the systems carry, if the plan asks for one rate alone.
+    LowerRate {
+        key: Option<String>,
+        rate: u64,
+    },
+    LargerFiles,
+    /// For the first reason.
+    MendFailures {
+        reason: String,
+    },
+    MeasureAnew,
+    OtherMetric,
+    CountFailures,
+}
+
+/// What would help some rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemedyLine {
+    /// The rows, by name.
+    pub rows: Vec<String>,
+    /// Without a full stop.
+    pub text: String,
+    /// To be typed as it stands, but for a masked password.
+    pub command: Option<String>,
+}
+
+struct Context<'a> {
+    evidence: &'a Evidence,
+    rules: &'a Rules,
+}
+
+/// One line for each remedy, with all its rows.
+pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<RemedyLine> {
+    let context = Context { evidence, rules };
+    let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
+    for table in tables {
+        for row in &table.rows {
+            for remedy in context.of_row(row) {
+                let name = row_name(row, table, tables);
+                match found.iter_mut().find_map(|(known, rows)| Some((merged(known, &remedy)?, known, rows))) {
+                    Some((both, known, rows)) => {
+                        *known = both;
+                        rows.push(name);
+                    }
+                    None => found.push((remedy, vec![name])),
+                }
+            }
+        }
+    }
+    let again = Again::of(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
+    found.into_iter().map(|(remedy, rows)| context.line(&remedy, rows, &again)).collect()
+}
+
+/// Benchmark, case and metric; the sides where there are several pairs.
+fn row_name(row: &Comparison, table: &Table, tables: &[Table]) -> String {
+    let several = tables.iter().any(|other| (&other.a, &other.b) != (&table.a, &table.b));
+    let sides = several.then(|| format!("{} → {}", table.a, table.b));
+    let parts = [Some(table_title(table)), Some(row.case_label()), Some(metric_name(&row.metric.id)), sides];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// One remedy for both rows, if they are of one kind.
+fn merged(a: &Remedy, b: &Remedy) -> Option<Remedy> {
+    match (a, b) {
+        (Remedy::MoreRounds(a), Remedy::MoreRounds(b)) => Some(Remedy::MoreRounds(*a.max(b))),
+        (Remedy::LongerWarmUp { seconds: a }, Remedy::LongerWarmUp { seconds: b }) => {
+            Some(Remedy::LongerWarmUp { seconds: *a.max(b) })
+        }
+        (Remedy::LongerRuns { needed: n, length: a }, Remedy::LongerRuns { needed: m, length: b })
+            if a.key == b.key =>
+        {
+            Some(Remedy::LongerRuns { needed: *n.max(m), length: a.max(b).clone() })
+        }
+        (Remedy::FinerSteps(Some(a)), Remedy::FinerSteps(Some(b))) if a.key == b.key => {
+            Some(Remedy::FinerSteps(Some(a.max(b).clone())))
+        }
+        (Remedy::OtherQuantile { needed: a }, Remedy::OtherQuantile { needed: b }) => {
+            Some(Remedy::OtherQuantile { needed: *a.max(b) })
+        }
+        (Remedy::LowerRate { key: k, rate: a }, Remedy::LowerRate { key: l, rate: b }) if k == l => {
+            Some(Remedy::LowerRate { key: k.clone(), rate: *a.min(b) })
+        }
+        (a, b) => (a == b).then(|| a.clone()),
+    }
+}
+
+impl Context<'_> {
+    fn of_row(&self, row: &Comparison) -> Vec<Remedy> {
+        let of_outcome = match &row.outcome {
+            Outcome::Verdict(Verdict::Inconclusive) => Some(self.more_rounds(row.rounds_needed)),
+            Outcome::Verdict(_) => None,
+            Outcome::None(reason) => self.of_reason(reason, row),
+        };
+        // What is allowed still takes its rounds.
+        let rounds = row.estimate.as_ref().map_or(self.evidence.header.plan.schedule.rounds, |found| found.rounds);
+        let also = match of_outcome {
+            Some(Remedy::AllowUnequalDurability | Remedy::Interleave) if rounds < self.rules.min_rounds => {
+                Some(self.enough_rounds(self.rules.min_rounds.saturating_sub(rounds)))
+            }
+            _ => None,
+        };
+        of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).collect()
+    }
+
+    /// Nothing for what has no verdict by its nature.
+    fn of_reason(&self, reason: &NoVerdict, row: &Comparison) -> Option<Remedy> {
+        Some(match reason {
+            NoVerdict::Unfinished(_) => Remedy::Resume,
+            NoVerdict::TooFewRounds { missing } => self.enough_rounds(*missing),
+            NoVerdict::UnequalDurability { .. } => Remedy::AllowUnequalDurability,
+            NoVerdict::SequentialOrder => Remedy::Interleave,
+            NoVerdict::Voided { .. } => self.of_mark(row),
+            NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => return self.of_missing(row),
+            NoVerdict::Failures { .. } => Remedy::MendFailures { reason: failure_of(row) },
+            NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
+                Remedy::MeasureAnew
+            }
+            NoVerdict::FailuresUnknown { .. } => Remedy::CountFailures,
+            NoVerdict::NotComparable(_) => Remedy::OtherMetric,
+            NoVerdict::UnderClockStep => {
+                let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
+                Remedy::FinerSteps(self.longer(row, FINER).filter(|_| is_of_work))
+            }
+            NoVerdict::NoBetterSide | NoVerdict::Diagnostic => return None,
+        })
+    }
+
+    fn enough_rounds(&self, missing: u32) -> Remedy {
+        if again::is_quick(&self.evidence.header) { Remedy::WholePlan } else { self.more_rounds(Some(missing)) }
+    }
+
+    fn more_rounds(&self, missing: Option<u32>) -> Remedy {
+        let total = missing.map(|missing| self.evidence.header.plan.schedule.rounds.saturating_add(missing));
+        match total {
+            Some(total) if total <= MOST_ROUNDS => Remedy::MoreRounds(total.max(self.rules.min_rounds)),
+            _ => Remedy::LessNoise,
+        }
+    }
+
+    /// Too few operations, or runs that failed.
+    fn of_missing(&self, row: &Comparison) -> Option<Remedy> {
+        let missing = row.a.unavailable.iter().chain(&row.b.unavailable);
+        let needed = missing.filter_map(|(missing, _)| missing.operations_needed()).max();
+        match needed {
+            Some(_) if again::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
+            Some(needed) => Some(match self.operations(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
+                Some(factor) => match self.longer(row, factor) {
+                    Some(length) => Remedy::LongerRuns { needed, length },
+                    None => Remedy::OtherQuantile { needed },
+                },
+                None => Remedy::OtherQuantile { needed },
+            }),
+            None => {
+                let failed = |warning: &Warning| matches!(warning, Warning::Dropped { .. });
+                row.warnings.iter().any(failed).then(|| Remedy::MendFailures { reason: failure_of(row) })
+            }
+        }
+    }
+
+    /// The fewest that a run of the row's cases had: of all kinds together, so that a kind may need more.
+    fn operations(&self, row: &Comparison) -> Option<f64> {
+        let of_row = |stored: &&store::StoredMeasurement| {
+            self.evidence.case(stored.case).is_some_and(|case| {
+                case.benchmark == row.benchmark
+                    && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
+            })
+        };
+        let is_rate = |metric: &model::Metric| {
+            metric.quantity() == Quantity::Rate && metric.role != model::Role::Diagnostic && !metric.unit.contains('B')
+        };
+        let of_rate = self.evidence.measurements.iter().filter(|stored| is_rate(&stored.measurement.metric));
+        let counts = of_rate.filter(of_row).filter_map(|stored| {
+            let run = self.evidence.runs.iter().find(|run| run.id == stored.run_id)?;
+            match stored.measurement.reading {
+                model::Reading::Value(rate) if rate > 0.0 => Some(rate * run.elapsed_s),
+                _ => None,
+            }
+        });
+        counts.reduce(f64::min)
+    }
+
+    /// By the key that ends the row's runs; nothing if they would become too long.
+    fn longer(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
+        const COUNTS: [&str; 4] = ["tasks", "queries", "statements", "executions"];
+        let schedule = &self.evidence.header.plan.schedule;
+        let runs = || row.a.runs.iter().chain(&row.b.runs).map(|point| point.run);
+        let elapsed = |run| self.evidence.runs.iter().find(|stored| stored.id == run).map(|stored| stored.elapsed_s);
+        let longest_s = runs().filter_map(elapsed).fold(0.0, f64::max);
+        if longest_s * factor > LONGEST_RUN_S {
+            return None;
+        }
+        let of_case = |key: &&'static str| Some((*key, row.case.get(*key)?.as_int().filter(|value| *value > 0)?));
+        let times = |value: u64| LengthValue::Count((value as f64 * factor).ceil() as u64);
+        Some(match (COUNTS.iter().find_map(of_case), schedule.length) {
+            (Some((key, value)), _) => {
+                RunLength { key: key_of(&row.benchmark, key), value: times(value.unsigned_abs()) }
+            }
+            (None, Length::Transactions(each)) => {
+                RunLength { key: "schedule.transactions".to_owned(), value: times(each) }
+            }
+            (None, Length::Duration(length)) => {
+                let seconds = length.as_secs_f64() * factor;
+                if seconds > LONGEST_RUN_S {
+                    return None;
+                }
+                RunLength { key: "schedule.duration".to_owned(), value: LengthValue::Seconds(seconds.ceil() as u64) }
+            }
+        })
+    }
+
+    /// Until the last change of level that a run of the row has shown, and a fifth more.
+    fn longer_warm_up(&self, row: &Comparison) -> Option<Remedy> {
+        let warns = |warning: &Warning| matches!(warning, Warning::Marked { kind: MarkKind::WarmUpTooShort, .. });
+        if !row.warnings.iter().any(warns) {
+            return None;
+        }
+        let until_s = |point: &super::row::RunPoint| {
+            let run = self.evidence.runs.iter().find(|stored| stored.id == point.run)?;
+            let share = self.evidence.marks_of(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
+            Some(share * run.elapsed_s)
+        };
+        let latest_s = row.a.runs.iter().chain(&row.b.runs).filter_map(until_s).reduce(f64::max)?;
+        let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
+        Some(Remedy::LongerWarmUp { seconds: (warmup_s + latest_s * 1.2).ceil() as u64 })
+    }
+
+    fn of_mark(&self, row: &Comparison) -> Remedy {
+        let voiding = row.warnings.iter().find_map(|warning| match warning {
+            Warning::Marked { kind, .. } if kind.voids_verdict() => Some(*kind),
+            _ => None,
+        });
+        match voiding {
+            Some(MarkKind::ClientSaturated) => {
+                // Threads that ask are no threads that make a load of clients.
+                let few =
+                    row.case.contains_key("clients") && int(&row.case, "threads").is_some_and(|threads| threads > 0);
+                let key = || Remedy::MoreThreads { key: key_of(&row.benchmark, "threads") };
+                if few { key() } else { Remedy::MoreHosts }
+            }
+            Some(MarkKind::RateNotMet) => {
+                let sides: [&Side; 2] = [&row.a, &row.b];
+                let is_rate = row.metric.quantity() == Quantity::Rate;
+                let values = sides.into_iter().flat_map(|side| &side.runs).map(|point| point.value);
+                let carried = values.filter(|_| is_rate).reduce(f64::min);
+                let benchmark = self.evidence.header.plan.benchmarks.iter().find(|own| own.name == row.benchmark);
+                let is_single = benchmark
+                    .is_some_and(|own| own.points.iter().all(|point| point.get("rate") == own.points[0].get("rate")));
+                let key = is_single.then(|| key_of(&row.benchmark, "rate"));
+                let asked = row.case.get("rate").and_then(model::Value::as_float).unwrap_or_default();
+                let carried = carried.or_else(|| Some(self.operations(row)? / self.longest_s(row)));
+                let rate = carried.unwrap_or(asked / 2.0) * 0.9;
+                Remedy::LowerRate { key, rate: (rate as u64).max(1) }
+            }
+            Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
+            _ => Remedy::MendFailures { reason: failure_of(row) },
+        }
+    }
+
+    fn longest_s(&self, row: &Comparison) -> f64 {
+        let of_run = |point: &super::row::RunPoint| {
+            self.evidence.runs.iter().find(|stored| stored.id == point.run).map(|stored| stored.elapsed_s)
+        };
+        row.a.runs.iter().chain(&row.b.runs).filter_map(of_run).fold(1e-9, f64::max)
+    }
+
+    fn line(&self, remedy: &Remedy, rows: Vec<String>, again: &Again) -> RemedyLine {
+        let is_imported = self.evidence.header.build == IMPORTED;
+        let store = self.store();
+        let command = match remedy {
+            Remedy::Resume if is_imported => None,
+            Remedy::Resume => Some(format!("etalon resume {store}")),
+            Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
+            Remedy::Interleave if again.command.is_none() => {
+                Some(format!("etalon compare {store} {}", again::ALLOW_SEQUENTIAL))
+            }
+            Remedy::OtherMetric => Some(format!("etalon compare {store} --metrics all")),
+            Remedy::OtherQuantile { .. } => Some(format!("etalon compare {store} --metrics all")),
+            Remedy::LessNoise => Some("etalon doctor".to_owned()),
+            Remedy::MoreHosts | Remedy::LargerFiles | Remedy::CountFailures | Remedy::FinerSteps(None) => None,
+            Remedy::LowerRate { key: None, .. } => None,
+            _ => again.command.clone(),
+        };
+        let masked = command.as_deref().filter(|command| command.contains(model::plan::MASK));
+        let with_password =
+            masked.map_or(String::new(), |_| format!(", with the password in place of `{}`", model::plan::MASK));
+        RemedyLine { rows, text: text(remedy) + &with_password, command }
+    }
+
+    /// Quoted for a shell.
+    fn store(&self) -> String {
+        let path = self.evidence.store.as_ref().map_or_else(|| "STORE".into(), |path| path.to_string_lossy());
+        shlex::try_quote(&path).map_or_else(|_| "STORE".to_owned(), std::borrow::Cow::into_owned)
+    }
+}
+
+fn int(point: &Point, key: &str) -> Option<i64> {
+    point.get(key).and_then(model::Value::as_int)
+}
+
+/// As `--set` takes it.
+fn key_of(benchmark: &str, key: &str) -> String {
+    let is_plain = benchmark.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') && !benchmark.is_empty();
+    if is_plain { format!("benchmarks.{benchmark}.{key}") } else { format!("benchmarks.\"{benchmark}\".{key}") }
+}
+
+fn failure_of(row: &Comparison) -> String {
+    let reason = row.warnings.iter().find_map(|warning| match warning {
+        Warning::Dropped { reason, .. } => Some(reason.clone()),
+        Warning::Marked { kind: MarkKind::Errors, detail, .. } => Some(detail.clone()),
+        _ => None,
+    });
+    reason.unwrap_or_default()
+}
+
+fn text(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::MoreRounds(rounds) if *rounds <= stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
+        Remedy::MoreRounds(rounds) => format!("{rounds} rounds in all have an even chance to settle it"),
+        Remedy::WholePlan => "the quick form only shows that it works: run the plan itself".to_owned(),
+        Remedy::LessNoise => format!(
+            "not even {MOST_ROUNDS} rounds would settle it: the runs differ too much from each other. Quieten the machine, \
+             make the runs longer, or widen the margin"
+        ),
+        Remedy::LongerRuns { needed, length } => format!(
+            "more rounds do not help: a run needs {} operations for it. At the rate that was measured that takes {}",
+            whole(*needed, Script::Plain),
+            length.words()
+        ),
+        Remedy::OtherQuantile { needed } => format!(
+            "more rounds do not help: a run needs {} operations for it, and at the rate that was measured that takes too \
+             long. Judge by a lower quantile, such as p95 or p90",
+            whole(*needed, Script::Plain)
+        ),
+        Remedy::FinerSteps(Some(length)) => {
+            format!("the difference is under the resolution of the figure: {} have a tenth of it", length.words())
+        }
+        Remedy::FinerSteps(None) => {
+            "as far as this clock can tell the sides are equal: only operations that take longer would show more"
+                .to_owned()
+        }
+        Remedy::LongerWarmUp { seconds } => {
+            format!("the level changed within the measured part: a warm-up of {seconds} s ends after that")
+        }
+        Remedy::Resume => "run the rest".to_owned(),
+        Remedy::AllowUnequalDurability => {
+            "the sides promise different things at commit: set both alike, or compare them as they are".to_owned()
+        }
+        Remedy::Interleave => {
+            "what changed on the machine in the meantime looks like a difference: let each round run \
+                               every case, in random order"
+                .to_owned()
+        }
+        Remedy::MoreThreads { .. } => "the load generator was at its limit: let it use every core".to_owned(),
+        Remedy::MoreHosts => {
+            "the load generator was at its limit: let other hosts make the load (`etalon agent` there, \
+                              `clients_on` in the plan), or ask for fewer clients"
+                .to_owned()
+        }
+        Remedy::LowerRate { rate, .. } => {
+            format!("the systems did not carry the rate: ask for one that both carry, such as {rate} a second")
+        }
+        Remedy::LargerFiles => {
+            "a cache answered for the device: work on files of several times the memory (`size_mb`), or \
+                                past the caches (`cache = \"none\"`)"
+                .to_owned()
+        }
+        Remedy::MendFailures { reason } if reason.is_empty() => {
+            "fix what failed, then measure anew: longer or more runs do not help".to_owned()
+        }
+        Remedy::MendFailures { reason } => {
+            format!("fix what failed, then measure anew: longer or more runs do not help ({reason})")
+        }
+        Remedy::MeasureAnew => "measure anew: what was repeated is no fair choice".to_owned(),
+        Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
+        Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),
+    }
+}

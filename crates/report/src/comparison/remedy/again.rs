@@ -1,0 +1,132 @@
+//! The command that began an experiment, with what its rows need.
+
+use std::collections::BTreeMap;
+
+use store::Header;
+
+use super::super::set::{AllowedBy, Rules};
+use super::Remedy;
+
+/// Options that take a plan's keys.
+const SET: &str = "--set";
+const QUICK: &str = "--quick";
+pub(super) const ALLOW_UNEQUAL: &str = "--allow-unequal-durability";
+pub(super) const ALLOW_SEQUENTIAL: &str = "--allow-sequential-order";
+/// Verbs that begin an experiment.
+const VERBS: [&str; 2] = ["run", "sqlio"];
+
+pub struct Again {
+    /// None of what étalon did not run.
+    pub command: Option<String>,
+}
+
+impl Again {
+    /// One command for all remedies of an experiment: whoever runs it again wants all of them.
+    pub(super) fn of<'r>(header: &Header, rules: &Rules, remedies: impl Iterator<Item = &'r Remedy>) -> Again {
+        let mut set: BTreeMap<String, String> = BTreeMap::new();
+        let mut is_whole = false;
+        let mut allowed = Vec::new();
+        allowed.extend((rules.unequal_durability == AllowedBy::CommandLine).then_some(ALLOW_UNEQUAL));
+        allowed.extend((rules.sequential_order == AllowedBy::CommandLine).then_some(ALLOW_SEQUENTIAL));
+        for remedy in remedies {
+            match remedy {
+                Remedy::MoreRounds(rounds) => {
+                    set.insert("schedule.rounds".to_owned(), rounds.to_string());
+                }
+                Remedy::LongerRuns { length, .. } | Remedy::FinerSteps(Some(length)) => {
+                    set.insert(length.key.clone(), length.value_text());
+                }
+                Remedy::LongerWarmUp { seconds: length } => {
+                    set.insert("schedule.warmup".to_owned(), format!("{length}s"));
+                }
+                Remedy::Interleave => {
+                    set.insert("schedule.order".to_owned(), "interleaved".to_owned());
+                }
+                Remedy::MoreThreads { key } => {
+                    set.insert(key.clone(), "0".to_owned());
+                }
+                Remedy::LowerRate { key: Some(key), rate } => {
+                    set.insert(key.clone(), rate.to_string());
+                }
+                Remedy::WholePlan => is_whole = true,
+                Remedy::AllowUnequalDurability => allowed.push(ALLOW_UNEQUAL),
+                _ => {}
+            }
+        }
+        Again { command: command(&header.command, &set, &allowed, is_whole) }
+    }
+}
+
+/// Whether it was the quick form of a plan.
+pub(super) fn is_quick(header: &Header) -> bool {
+    words(&header.command).is_some_and(|(words, _)| words.iter().any(|word| word == QUICK))
+}
+
+/// With the place of the verb.
+fn words(command: &str) -> Option<(Vec<String>, usize)> {
+    let words = shlex::split(command)?;
+    let verb = words.iter().position(|word| VERBS.contains(&word.as_str()))?;
+    Some((words, verb))
+}
+
+fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
+    let (words, verb) = words(began)?;
+    let is_set = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| set.contains_key(key.trim()));
+    let mut kept: Vec<String> = Vec::with_capacity(words.len());
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next() {
+        let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set(pair));
+        if next_is_set {
+            words.next();
+        } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set(pair)) && !(is_whole && word == QUICK) {
+            kept.push(word);
+        }
+    }
+    let pairs = set.iter().flat_map(|(key, value)| [SET.to_owned(), format!("{key}={value}")]);
+    let allowed = allowed.iter().filter(|flag| !kept.iter().any(|word| word == *flag)).map(|flag| (*flag).to_owned());
+    let added: Vec<String> = pairs.chain(allowed).collect();
+    // Some verbs take whatever follows their own words for one of them.
+    match kept.get(verb).map(String::as_str) {
+        Some("run") => kept.extend(added),
+        _ => drop(kept.splice(verb + 1..verb + 1, added)),
+    }
+    kept.iter().map(|word| quoted(word)).collect::<Option<Vec<String>>>().map(|words| words.join(" "))
+}
+
+/// For a shell, where it has to be: `schedule.rounds=24` as people type it.
+fn quoted(word: &str) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/@%+".contains(c);
+    if !word.is_empty() && !word.starts_with('=') && word.chars().all(is_plain) {
+        return Some(word.to_owned());
+    }
+    shlex::try_quote(word).ok().map(std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_that_which_began_it_with_what_is_set_now() {
+        let set = BTreeMap::from([("schedule.rounds".to_owned(), "24".to_owned())]);
+        let again = |began: &str| command(began, &set, &[], false);
+        assert_eq!(again("etalon run quickstart").unwrap(), "etalon run quickstart --set schedule.rounds=24");
+        assert_eq!(
+            again("etalon run p.toml --set schedule.rounds=6 --set 'margin=1 %' -o 'my results'").unwrap(),
+            "etalon run p.toml --set 'margin=1 %' -o 'my results' --set schedule.rounds=24"
+        );
+        assert_eq!(
+            again("etalon run --set=schedule.rounds=6 p.toml").unwrap(),
+            "etalon run p.toml --set schedule.rounds=24"
+        );
+        assert_eq!(
+            again("etalon sqlio -kR -s300 a.dat").unwrap(),
+            "etalon sqlio --set schedule.rounds=24 -kR -s300 a.dat"
+        );
+        assert_eq!(again("etalon import tidy a.csv"), None);
+        assert_eq!(command("etalon run a --quick", &BTreeMap::new(), &[], true).unwrap(), "etalon run a");
+        let quoted = BTreeMap::from([("benchmarks.\"a b\".tasks".to_owned(), "9".to_owned())]);
+        let typed = command("etalon run p.toml", &quoted, &[], false).unwrap();
+        assert_eq!(shlex::split(&typed).unwrap()[4], "benchmarks.\"a b\".tasks=9");
+    }
+}

@@ -1,0 +1,35 @@
+//! What would help rows without a verdict, below the tables.
+
+use super::{clean, wrapped};
+use crate::comparison::ComparisonSet;
+
+/// Longer lists of rows are counted.
+const MOST_NAMED: usize = 2;
+
+/// A command has a line of its own, however long: it can be copied.
+pub(super) fn render(set: &ComparisonSet, width: usize) -> String {
+    if set.remedies.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("\nwhat would help:\n");
+    let lines = &set.remedies;
+    for (index, line) in lines.iter().enumerate() {
+        let text = format!("{}: {}.", rows(&line.rows, set), line.text);
+        out.push_str(&format!("  {}", wrapped(&clean(&text), width.saturating_sub(2), 4)));
+        // Remedies that take one run have one command, said behind the last of them.
+        let is_said_below = lines[index + 1..].iter().any(|later| later.command == line.command);
+        if let Some(command) = line.command.as_ref().filter(|_| !is_said_below) {
+            out.push_str(&format!("      {}\n", clean(command)));
+        }
+    }
+    out
+}
+
+/// `points, clients=4, response p99`, or how many.
+pub fn rows(names: &[String], set: &ComparisonSet) -> String {
+    match names.len() {
+        all if all > 1 && all == set.rows().count() => "all rows".to_owned(),
+        n if n <= MOST_NAMED => names.join("; "),
+        n => format!("{} and {} more rows", names[0], n - 1),
+    }
+}
