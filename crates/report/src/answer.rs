@@ -19,6 +19,8 @@ const NAME: usize = 24;
 const TIMES: f64 = 1.5;
 /// So many answers are read one by one; of more it is counted how they came out.
 const FEW: usize = 4;
+/// So many other results are named that point the other way.
+const TOLD: usize = 2;
 
 /// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
 pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
@@ -276,12 +278,28 @@ impl Question<'_> {
             Some(Verdict::Slower) => tally.slower == 0,
             _ => false,
         };
-        let mut found: Vec<&Comparison> = self.others.iter().filter(is_other).copied().collect();
-        found.dedup_by_key(|row| row.metric.id.as_str());
-        let Some(first) = found.first() else { return String::new() };
-        let word = first.verdict().map_or("", |verdict| crate::words::verdict_word(verdict, &first.metric));
-        let more = if found.len() > 1 { format!(" (and {} more)", found.len() - 1) } else { String::new() };
-        format!(", but its {} is {word} on {}{more}", metric_name(&first.metric.id), self.b)
+        let mut found: Vec<String> = Vec::new();
+        for row in self.others.iter().filter(is_other) {
+            let word = row.verdict().map_or("", |verdict| crate::words::verdict_word(verdict, &row.metric));
+            let of_metric = self.others.iter().filter(|other| other.metric.id == row.metric.id).count();
+            let alike = self
+                .others
+                .iter()
+                .filter(|other| (&other.metric.id, other.verdict()) == (&row.metric.id, row.verdict()));
+            let alike = alike.count();
+            let some = if alike < of_metric { format!(" in {alike} of {of_metric} cases") } else { String::new() };
+            let said = format!("{} is {word}{some}", metric_name(&row.metric.id));
+            if !found.contains(&said) {
+                found.push(said);
+            }
+        }
+        let more = found.len().saturating_sub(TOLD);
+        found.truncate(TOLD);
+        match found.is_empty() {
+            true => String::new(),
+            false if more > 0 => format!(", but on {} {}, and {more} more", self.b, found.join(", ")),
+            false => format!(", but on {} {}", self.b, found.join(" and ")),
+        }
     }
 
     /// What did not succeed, where the sides differ in it: the most of any row.

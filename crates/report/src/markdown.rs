@@ -7,7 +7,6 @@ use crate::text::{clean, rows_of_remedy};
 use crate::views;
 use crate::words::{
     RowNotes, absent_of, arrow, change, exploring, metric_name, primary_family, reason_of_all, row_unit, table_title,
-    verdict_words,
 };
 
 /// The comparisons, and what families tell beside them.
@@ -69,7 +68,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
             .filter(|part| !part.trim().is_empty())
             .collect::<Vec<_>>()
             .join(", ");
-    let (word, rest) = verdict_words(row, set);
+    let (word, rest) = notes.verdict(row, set);
     let separator = if row.no_verdict().is_some() { ": " } else { ", " };
     let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator);
     let mark = notes.of_row(row).map_or_else(String::new, |number| format!(" <sup>({number})</sup>"));

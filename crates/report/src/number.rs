@@ -78,6 +78,15 @@ impl<'a> RowUnit<'a> {
         RowUnit { stored, scale: scale_for(stored, values) }
     }
 
+    /// In a unit that is known by its name; as stored where that has no such unit.
+    pub fn named(stored: &'a str, name: &str) -> RowUnit<'a> {
+        let scale = family(stored).and_then(|(size, family)| {
+            let (unit, of) = family.iter().find(|(unit, _)| *unit == name)?;
+            Some(Scale { unit, divisor: of / size })
+        });
+        RowUnit { stored, scale }
+    }
+
     pub fn name(&self) -> &'a str {
         self.scale.map_or(self.stored, |scale| scale.unit)
     }

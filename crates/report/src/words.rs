@@ -5,8 +5,8 @@ use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, CurveGroup, CurvePoint, Estimate, Family, NoVerdict, Outcome, Pairing, SHARE_MARGIN,
-    Scale, Side, Table, TimeOrder, Warning,
+    Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, SHARE_MARGIN, Scale, Side,
+    Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -63,10 +63,6 @@ pub fn unfinished(found: &Unfinished) -> String {
 }
 
 /// Percent, factor, or points between two shares.
-pub fn change_of(estimate: &Estimate) -> Change {
-    change_between(estimate.scale, estimate.ratio, estimate.lo, estimate.hi)
-}
-
 fn change_between(scale: Scale, ratio: f64, lo: f64, hi: f64) -> Change {
     match scale {
         Scale::Ratio => Change::new(ratio, lo, hi),
@@ -165,6 +161,12 @@ impl RowNotes {
         let reason = reason_of_all(rows);
         let of_all = of_all.into_iter().filter(|text| Some(text) != reason.as_ref()).collect();
         RowNotes { numbered: Vec::new(), of_all, reason }
+    }
+
+    /// The word of a row and its addition, without a reason that stands above all rows.
+    pub fn verdict(&self, row: &Comparison, set: &ComparisonSet) -> (String, String) {
+        let (word, rest) = verdict_words(row, set);
+        (word, if self.reason.is_some() { String::new() } else { rest })
     }
 
     /// The number of what is to be known of a row, unless that is so of every row.

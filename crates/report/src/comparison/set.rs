@@ -363,7 +363,8 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         remedies,
     };
     set.compared = compared::lines(evidence, &set);
-    set.answer = crate::answer::answer(&set, compared::place(evidence), "");
+    let disturbed = super::disturbance::clause(&set.disturbances);
+    set.answer = crate::answer::answer(&set, compared::place(evidence), &disturbed.unwrap_or_default());
     Ok(set)
 }
 

@@ -21,6 +21,9 @@ const LONGEST_NAME: usize = 58;
 /// Axis length over the longest bar with its interval, to make room for figures.
 const FIGURES: f64 = 1.4;
 
+/// Width of a letter behind a bar, on a phone, where they are largest.
+const LETTER: f64 = 9.5;
+
 /// A longer interval than this times its bar is cut.
 const WIDEST: f64 = 1.5;
 
@@ -98,7 +101,9 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     // A wide interval must not push the figure out.
     let edge = panel.x.hi / FIGURES;
     let behind = bar.entry.interval.map_or(value, |[_, hi]| hi.clamp(value, edge.max(value)));
-    panel.extra.push_str(&text("tick", (place(behind) + 6.0, baseline), "start", &said));
+    let begin = place(behind) + 6.0;
+    let room = ((f64::from(WIDTH) - begin) / LETTER).max(1.0) as usize;
+    panel.extra.push_str(&text("tick", (begin, baseline), "start", &clipped(&said, room)));
     panel.layers.push(Layer::Bar((0.0, middle - half), (value.max(0.0), middle + half), Ink::Bar(bar.index)));
     if let Some([lo, hi]) = bar.entry.interval {
         panel.layers.push(Layer::Line(vec![(lo, middle), (hi.min(edge), middle)], Ink::Interval));

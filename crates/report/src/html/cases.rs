@@ -4,6 +4,7 @@ use model::{Case, Metric, Point, Quantity, Reading, Role};
 
 use crate::comparison::RunPoint;
 use crate::evidence::Evidence;
+use crate::number::RowUnit;
 
 /// One point of a benchmark, on every system.
 pub struct CaseView<'a> {
@@ -61,6 +62,22 @@ pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
         }
     }
     metrics
+}
+
+/// One unit for a metric in all cases of a benchmark, so that charts beside each other can be compared.
+pub fn unit<'m>(evidence: &Evidence, benchmark: &str, metric: &'m Metric) -> RowUnit<'m> {
+    let of_benchmark = |case: u32| evidence.case(case).is_some_and(|case| case.benchmark == benchmark);
+    let own = evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == metric.id);
+    let own = own.filter(|stored| of_benchmark(stored.case));
+    RowUnit::new(&metric.unit, own.filter_map(|stored| stored.measurement.reading.value()))
+}
+
+/// The unit of response times in nanoseconds, as that of a benchmark's medians.
+pub fn response_unit(evidence: &Evidence, benchmark: &str) -> Option<RowUnit<'static>> {
+    let is_median = |metric: &&Metric| metric.id == "response_p50";
+    let all = evidence.measurements.iter().map(|stored| &stored.measurement.metric);
+    let median = all.filter(is_median).next()?;
+    Some(RowUnit::named("ns", unit(evidence, benchmark, median).name()))
 }
 
 /// In run order.

@@ -22,10 +22,14 @@ pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let names: BTreeSet<&str> =
         systems.iter().filter_map(|(_, facts)| *facts).flat_map(|f| f.entries.keys()).map(String::as_str).collect();
     let (differing, same): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(&systems, name));
+    let (differing, own): (Vec<&str>, Vec<&str>) = differing.into_iter().partition(|name| !is_of_some(&systems, name));
     html! {
         @if differing.is_empty() && same.is_empty() { p.notice { "No facts of the systems were stored." } }
         @else if differing.is_empty() && systems.len() > 1 { p { "The systems differ in nothing that was read from them." } }
         @else if !differing.is_empty() { (side_by_side(&systems, &differing)) }
+        @if !own.is_empty() {
+            details { summary { "Settings that only some of the systems have (" (own.len()) ")" } (side_by_side(&systems, &own)) }
+        }
         @if !same.is_empty() {
             details { summary { (if systems.len() > 1 { "What is the same, or only happened to be so" } else { "All facts" }) " (" (same.len()) ")" } (side_by_side(&systems, &same)) }
         }
@@ -47,6 +51,12 @@ fn differs(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
     let passing = all.iter().flatten().any(|fact| fact.nature == Nature::Passing);
     let value = |fact: &Option<model::Fact>| fact.as_ref().and_then(|fact| fact.reading.clone().ok());
     !passing && all.iter().any(|fact| value(fact) != value(&all[0]))
+}
+
+/// Whether a setting is unknown to a system, as those of another product are.
+fn is_of_some(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
+    let has = |facts: &Option<&Facts>| facts.is_some_and(|facts| facts.entries.contains_key(name));
+    name.starts_with("setting.") && !systems.iter().all(|(_, facts)| has(facts))
 }
 
 fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {

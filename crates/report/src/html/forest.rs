@@ -41,6 +41,8 @@ const TOP: i32 = 4;
 /// Letters of a label that find room beside the figures, and of a heading.
 const LABEL: usize = 30;
 const LONGEST_HEAD: usize = 58;
+/// The zero line's part above an interval, over that below.
+const ZERO_ABOVE: f64 = 0.7;
 /// Letters of a reason that find room at the right.
 const GIST: usize = 24;
 
@@ -130,7 +132,6 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
     panel.x_caption = caption(rows);
     let (low, high) = stats::margin_bounds(set.rules.margin);
     panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
-    panel.layers.push(Layer::Line(vec![(0.0, y.lo), (0.0, y.hi)], Ink::Zero));
     for item in &items {
         match item {
             Item::Head(name, offset) => {
@@ -140,6 +141,9 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
             Item::Row((table, row), offset) => {
                 panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + layout.label), layout));
                 let place = y.hi - f64::from(offset + layout.interval);
+                // Beside the interval alone: names that stand above it are not crossed out.
+                let half = f64::from((layout.row - layout.interval).min(layout.interval));
+                panel.layers.push(Layer::Line(vec![(0.0, place - half), (0.0, place + half * ZERO_ABOVE)], Ink::Zero));
                 if let Some(estimate) = row.ratio() {
                     let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
                     panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Interval));
@@ -233,7 +237,7 @@ fn short(text: &str, most: usize) -> String {
 fn label(set: &ComparisonSet, table: &Table, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
     let said = match (row.no_verdict(), crate::words::change(row)) {
-        (Some(NoVerdict::NotAvailable { side, missing }), _) => format!("n/a: {} {}", side.as_str(), gist(missing)),
+        (Some(NoVerdict::NotAvailable { side, missing }), _) => format!("n/a ({}): {}", side.as_str(), gist(missing)),
         (Some(_), Some(change)) => format!("{} no verdict", change.point(Script::Typographic)),
         (Some(_), None) => "n/a no verdict".to_owned(),
         (None, Some(change)) if row.failures.is_some() => {

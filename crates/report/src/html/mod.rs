@@ -108,6 +108,7 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     let part = Part::new;
     let mut parts = Vec::new();
     parts.extend(stands_for(evidence).map(|list| part("published", "Published", "What it repeats", STANDS_FOR, list)));
+    parts.push(part("results", "Results", "Results", "", results(set)));
     let figures = forest::figures(set);
     if !figures.is_empty() {
         parts.push(part("forest", "Changes", "Changes", FOREST, html! { div.grid { @for f in &figures { (f) } } }));
@@ -120,7 +121,6 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
         let title = "Throughput by number of clients";
         parts.push(part("clients", "Clients", title, &clients_lead(set), views::render(&curves::clients(set))));
     }
-    parts.push(part("results", "Results", "Results", "", results(set)));
     if !set.hosts.is_empty() {
         parts.push(part("hosts", "Hosts", "Each client host", HOSTS, views::render(&hosts::tables(set))));
     }
@@ -230,8 +230,9 @@ fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, Repo
             .map(|system| Ok((system, load::case(evidence, source, system.case)?)))
             .collect::<Result<series::Loaded<'_>, ReportError>>()?;
         has_responses |= loaded.iter().any(|(_, latency)| latency.whole.is_some());
-        curves.push((view.title.clone(), vec![series::latency(view, &loaded, &format!("latency-{number}"))]));
-        over_time.push((view.title.clone(), series::seconds(view, &loaded, &format!("seconds-{number}"))));
+        let unit = cases::response_unit(evidence, view.benchmark);
+        curves.push((view.title.clone(), vec![series::latency(view, &loaded, unit, &format!("latency-{number}"))]));
+        over_time.push((view.title.clone(), series::seconds(view, &loaded, unit, &format!("seconds-{number}"))));
     }
     let responses = has_responses.then(|| (folded(curves), folded(over_time)));
     Ok(Charts { runs: folded(dots), responses })

@@ -26,7 +26,7 @@ pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str)
     if values().next().is_none() {
         return nothing(&title, "no run has a value");
     }
-    let unit = RowUnit::new(&metric.unit, values());
+    let unit = super::cases::unit(evidence, view.benchmark, metric);
     let (x, bands) = run_order(evidence);
     let y = Axis::linear(values().map(|value| unit.of(value)), 5);
     let mut panel = Panel::new(WIDTH, HEIGHT, x, y.clone());

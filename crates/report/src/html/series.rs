@@ -30,7 +30,8 @@ fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
+/// In the unit of other cases of the benchmark, if that is known.
+pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Markup {
     let merged: Vec<(&SystemCase<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
     let curves: Vec<(&SystemCase<'_>, Vec<(f64, f64)>)> =
@@ -40,11 +41,12 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, id: &str) -> Markup {
     }
     let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
     // Unit of the median: a fast start must not inflate the numbers.
-    let unit = RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5)));
+    let own = || RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5)));
+    let unit = known.unwrap_or_else(own);
     let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
     let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
     let y = Axis::log10(values().map(|ns| unit.of(ns)));
-    let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.02, ticks }, y);
+    let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.07, ticks }, y);
     // Stalls reach millions of microseconds.
     panel.left = 72;
     panel.title = format!("Response times by percentile, {}", view.title);
@@ -118,14 +120,14 @@ fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) ->
     }
 }
 
-pub fn seconds(view: &CaseView<'_>, loaded: &Loaded<'_>, id: &str) -> Vec<Markup> {
+pub fn seconds(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Vec<Markup> {
     let loaded: Vec<(&SystemCase<'_>, &CaseLatency)> =
         loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
     if loaded.is_empty() {
         return vec![super::figure::nothing(&view.title, "no run stored more than one interval")];
     }
     let mut all = vec![throughput(view, &loaded, &format!("{id}-rate"))];
-    all.extend(tail(view, &loaded, &format!("{id}-tail")));
+    all.extend(tail(view, &loaded, known, &format!("{id}-tail")));
     all
 }
 
@@ -179,7 +181,12 @@ fn over_time(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
 }
 
 /// The highest percentile with samples in most intervals.
-fn tail(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &str) -> Option<Markup> {
+fn tail(
+    view: &CaseView<'_>,
+    loaded: &[(&SystemCase<'_>, &CaseLatency)],
+    known: Option<RowUnit<'_>>,
+    id: &str,
+) -> Option<Markup> {
     let shown = |q: f64| {
         let slots = || loaded.iter().flat_map(|(_, latency)| &latency.slots);
         let with = slots().filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile(q).is_some())).count();
@@ -194,7 +201,7 @@ fn tail(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &st
         })
         .collect();
     let values = || curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns));
-    let unit = RowUnit::new("ns", values());
+    let unit = known.unwrap_or_else(|| RowUnit::new("ns", values()));
     let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
     let name = format!("p{:.0}", q * 100.0);
     panel.title = format!("Response time {name} over the measured part, {}", view.title);

@@ -9,7 +9,7 @@ use crate::comparison::{Comparison, ComparisonSet, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
     RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, metric_name, primary_family,
-    reason_of_all, row_unit, table_title, verdict_words,
+    reason_of_all, row_unit, table_title,
 };
 
 pub fn tables(set: &ComparisonSet) -> Markup {
@@ -68,7 +68,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
     let unit = row_unit(row);
     let mark = notes.of_row(row);
     let change = change(row);
-    let (word, rest) = verdict_words(row, set);
+    let (word, rest) = notes.verdict(row, set);
     let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
     let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
     let level = percent(set.rules.level, Script::Typographic);

@@ -185,7 +185,7 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
     let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
     let text = format!(
         "A, B: {}; B vs A: what they give, {ratio}{of}. ↑ higher is better, ↓ lower. Equivalent: the whole interval lies \
-         within ±{margin}. Inconclusive: it neither fits there nor excludes 0 %.{adjusted}",
+         within ±{margin}. Inconclusive: neither that nor a difference is sure.{adjusted}",
         estimator_words(set)
     );
     wrapped(&text, width, 0)

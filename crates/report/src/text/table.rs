@@ -8,7 +8,7 @@ use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
 use super::{Runs, TextOptions};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
 use crate::number::{RowUnit, Script, half, percent};
-use crate::words::{RowNotes, absent_of, arrow, change, metric_name, reason_of_all, row_unit, verdict_words};
+use crate::words::{RowNotes, absent_of, arrow, change, metric_name, row_unit};
 
 /// Letters of a side's name over its column, where there is room for names.
 const LONGEST_SIDE: usize = 22;
@@ -28,7 +28,7 @@ enum Heads {
 pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     let mut notes = RowNotes::of_rows(&table.rows);
     let marks: Vec<String> = table.rows.iter().map(|row| mark(notes.of_row(row))).collect();
-    let laid_out = |heads| grid(table, set, &marks, heads, options);
+    let laid_out = |heads| grid(table, set, (&notes, &marks), heads, options);
     let named = laid_out(Heads::Named);
     let grid = if named.width() <= options.width { named } else { laid_out(Heads::Letters) };
     let mut text = grid.render(options.style);
@@ -63,11 +63,16 @@ pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     out
 }
 
-fn grid(table: &Table, set: &ComparisonSet, marks: &[String], heads: Heads, options: &TextOptions) -> Grid {
+fn grid(
+    table: &Table,
+    set: &ComparisonSet,
+    (notes, marks): (&RowNotes, &[String]),
+    heads: Heads,
+    options: &TextOptions,
+) -> Grid {
     use Align::{Left, Right};
     let mut grid = Grid::new(vec![Left, Right, Right, Right, Left, Left]);
     grid.push(GridLine::Cells(head(table, set, heads)));
-    let is_said_above = reason_of_all(&table.rows).is_some();
     let cells: Vec<[String; 5]> = table.rows.iter().map(cells).collect();
     let columns = |column: usize| cells.iter().map(|row| row[column].width()).max().unwrap_or(0);
     // What is left for the verdict on a row's first line.
@@ -79,8 +84,8 @@ fn grid(table: &Table, set: &ComparisonSet, marks: &[String], heads: Heads, opti
             grid.push(GridLine::Across(clean(&clipped(&label, options.width))));
             case = label;
         }
-        let (word, rest) = verdict_words(row, set);
-        let rest = if is_said_above { String::new() } else { clean(&rest) };
+        let (word, rest) = notes.verdict(row, set);
+        let rest = clean(&rest);
         let verdict = said(row, &word, &rest, marks);
         let is_short = verdict.width() <= room || rest.is_empty();
         let verdict = if is_short { verdict } else { format!("{word} {marks}").trim_end().to_owned() };

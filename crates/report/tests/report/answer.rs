@@ -119,7 +119,7 @@ fn what_points_the_other_way_is_said_with_it() {
         }
     }
     let answer = set(&made).answer;
-    assert!(answer.contains("but its response p99 is slower on new"), "{answer}");
+    assert!(answer.contains("but on new response p99 is slower"), "{answer}");
 }
 
 #[test]

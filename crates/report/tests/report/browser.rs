@@ -71,6 +71,12 @@ fn charts_are_drawn_and_answer_the_pointer() {
     assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out of a phone");
     assert_eq!(small_texts(&mut browser), json!([]), "letters that nobody can read on a phone");
     assert_eq!(headless_cases(&mut browser), json!([]), "cases whose head a phone does not show");
+    check_labels(&mut browser, "on a phone");
+    browser.emulate(1280, 900, "light");
+    check_labels(&mut browser, "on a desk");
+    browser.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    browser.emulate(720, 1000, "light");
+    check_labels(&mut browser, "on paper");
 }
 
 /// Bars with long names, on a desk and on a phone.
@@ -84,16 +90,7 @@ fn charts_of_disks_keep_their_labels() {
         browser.open(&path);
         let wide = "document.documentElement.scrollWidth <= window.innerWidth";
         assert_eq!(browser.evaluate(wide), json!(true), "nothing sticks out at {width}");
-        let cut = "[...document.querySelectorAll('#disk .plot svg text')].filter(t => { const b = t.getBBox(), \
-                   v = t.ownerSVGElement.viewBox.baseVal; return b.x < 0 || b.y < -3 || b.x + b.width > v.width || \
-                   b.y + b.height > v.height + 3; }).map(t => t.textContent)";
-        assert_eq!(browser.evaluate(cut), json!([]), "labels that are cut at {width}");
-        let over = "[...document.querySelectorAll('#disk .plot svg')].flatMap(svg => { const all = \
-                    [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]); return \
-                    all.flatMap(([x, a], i) => all.slice(i + 1).filter(([, b]) => Math.min(a.right, b.right) - \
-                    Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([y]) \
-                    => x + ' over ' + y)); })";
-        assert_eq!(browser.evaluate(over), json!([]), "labels that lie on each other at {width}");
+        check_labels(&mut browser, &format!("disk at {width}"));
         assert_eq!(small_texts(&mut browser), json!([]));
         assert_eq!(headless_cases(&mut browser), json!([]));
         let narrow = "[...document.querySelectorAll('caption')].filter(c => c.textContent.trim() && c.offsetParent && \
@@ -104,6 +101,25 @@ fn charts_of_disks_keep_their_labels() {
     assert_eq!(browser.evaluate("document.querySelectorAll('#disk-iops .bar').length"), json!(2));
     assert_eq!(browser.evaluate("document.querySelectorAll('#depth-0 .knee').length"), json!(1));
     check_quiet(&browser, &path);
+}
+
+/// Labels of charts that are cut off, and texts that lie on each other.
+const CUT: &str = "[...document.querySelectorAll('.plot svg text')].filter(t => { const b = t.getBBox(), \
+                   v = t.ownerSVGElement.viewBox.baseVal; return t.checkVisibility() && b.width > 0 && (b.x < 0 || b.y < -3 || b.x + b.width > \
+                   v.width || b.y + b.height > v.height + 3); }).map(t => t.textContent)";
+const OVERLAPPING: &str = "(() => { const shown = e => e.checkVisibility(); const boxes = root => \
+     [...root.querySelectorAll('svg text')].filter(shown).map(t => [t.textContent, t.getBoundingClientRect()]); \
+     const over = all => all.flatMap(([x, a], i) => all.slice(i + 1).filter(([, b]) => Math.min(a.right, b.right) - \
+     Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4).map(([y]) => x + ' over ' + \
+     y)); const words = root => [...root.querySelectorAll('th, td, h1, h2, h3, p, li, dt, dd, figcaption')].filter(e => \
+     shown(e) && !e.querySelector('p, li, td, th, svg, details, table')).map(e => [e.textContent.trim().slice(0, 40), \
+     e.getBoundingClientRect()]).filter(([t]) => t); const blocks = [...document.querySelectorAll('header, section')]; return \
+     [...[...document.querySelectorAll('.plot')].filter(shown).flatMap(p => over(boxes(p))), \
+     ...blocks.flatMap(b => over(words(b)))].slice(0, 5); })()";
+
+fn check_labels(browser: &mut Browser, what: &str) {
+    assert_eq!(browser.evaluate(CUT), json!([]), "labels that are cut: {what}");
+    assert_eq!(browser.evaluate(OVERLAPPING), json!([]), "texts that lie on each other: {what}");
 }
 
 /// Table cases that a narrow page shows without a heading.

@@ -184,7 +184,7 @@ fn the_parts_of_a_suite_stand_in_one_picture_with_the_wrong_answers() {
     made.evidence.measurements = suite;
     let page = page(&made);
     assert_eq!(page.matches("Change in elapsed").count(), 1, "one picture for the family");
-    for said in ["S4-inside", "S11-within", "n/a: B wrong answer", "pairs: expected 364, got 341"] {
+    for said in ["S4-inside", "S11-within", "n/a (B): wrong answer", "pairs: expected 364, got 341"] {
         assert!(page.contains(said), "{said} is missing");
     }
     let options = Options { metrics: report::MetricFilter::Named(vec!["elapsed".to_owned()]), ..Options::default() };
