@@ -75,8 +75,7 @@ pub fn unit<'m>(evidence: &Evidence, benchmark: &str, metric: &'m Metric) -> Row
 /// The unit of response times in nanoseconds, as that of a benchmark's medians.
 pub fn response_unit(evidence: &Evidence, benchmark: &str) -> Option<RowUnit<'static>> {
     let is_median = |metric: &&Metric| metric.id == "response_p50";
-    let all = evidence.measurements.iter().map(|stored| &stored.measurement.metric);
-    let median = all.filter(is_median).next()?;
+    let median = evidence.measurements.iter().map(|stored| &stored.measurement.metric).find(is_median)?;
     Some(RowUnit::named("ns", unit(evidence, benchmark, median).name()))
 }
 
