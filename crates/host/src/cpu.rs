@@ -1,4 +1,4 @@
-//! CPU time: of the calling thread, of this process, and of everything else on the machine.
+//! CPU time: of the calling thread, of this process, and of the whole machine.
 
 use std::time::Duration;
 
@@ -47,10 +47,9 @@ pub fn available_cores() -> usize {
 
 /// The machine's CPU counters at one instant.
 #[derive(Clone, Debug)]
-pub struct CpuSample {
+pub(crate) struct CpuSample {
     at_ns: u64,
     machine: Result<MachineTimes, String>,
-    own: Result<Duration, String>,
 }
 
 /// Between two samples, as shares (0 to 1) of all logical processors' time.
@@ -58,8 +57,6 @@ pub struct CpuSample {
 pub struct MachineCpu {
     /// Everything except waiting for disks; with interrupts.
     pub busy_share: f64,
-    /// Of all but étalon and the process trees given to the samples, without interrupts: the load that disturbs a run.
-    pub foreign_share: f64,
     /// Taken by the hypervisor while this machine wanted to run.
     pub steal_share: f64,
     /// The logical processors' time that the shares refer to.
@@ -68,53 +65,37 @@ pub struct MachineCpu {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct MachineTimes {
+    /// With interrupts.
     busy: Duration,
-    interrupts: Duration,
     idle: Duration,
     steal: Duration,
 }
 
 impl CpuSample {
-    /// With étalon itself as "own".
-    pub fn take() -> CpuSample {
-        CpuSample::take_with(&[])
-    }
-
-    /// With étalon and the process trees under `servers` as "own".
-    pub fn take_with(servers: &[u32]) -> CpuSample {
-        let trees = servers.iter().map(|&pid| crate::process::tree_cpu(pid)).sum::<Result<Duration, String>>();
-        let own = trees.and_then(|servers| Ok(process_cpu()? + servers));
-        CpuSample { at_ns: clock::now_ns(), machine: machine_times(), own }
+    pub(crate) fn take() -> CpuSample {
+        CpuSample { at_ns: clock::now_ns(), machine: machine_times() }
     }
 
     /// From `a` to `b`. The kernel counts the machine's time in ticks (10 ms on Linux, 15.6 ms on Windows), so shares
     /// over less than a second are rough.
-    pub fn between(a: &CpuSample, b: &CpuSample) -> Result<MachineCpu, String> {
+    pub(crate) fn between(a: &CpuSample, b: &CpuSample) -> Result<MachineCpu, String> {
         let (before, after) = (a.machine.clone()?, b.machine.clone()?);
-        let own = b.own.clone()?.saturating_sub(a.own.clone()?);
-        shares(&before, &after, own).ok_or_else(|| {
+        shares(&before, &after).ok_or_else(|| {
             let apart_us = b.at_ns.saturating_sub(a.at_ns) / 1000;
             format!("the machine's CPU counters did not move in the {apart_us} µs between the samples")
         })
     }
 }
 
-fn shares(before: &MachineTimes, after: &MachineTimes, own: Duration) -> Option<MachineCpu> {
+fn shares(before: &MachineTimes, after: &MachineTimes) -> Option<MachineCpu> {
     let busy = after.busy.saturating_sub(before.busy);
     let steal = after.steal.saturating_sub(before.steal);
-    let interrupts = after.interrupts.saturating_sub(before.interrupts);
     let all = busy + steal + after.idle.saturating_sub(before.idle);
     if all.is_zero() {
         return None;
     }
     let share = |part: Duration| part.as_secs_f64() / all.as_secs_f64();
-    Some(MachineCpu {
-        busy_share: share(busy),
-        // Own time is exact and the machine's in ticks: the difference may fall below zero.
-        foreign_share: share(busy.saturating_sub(interrupts).saturating_sub(own)),
-        steal_share: share(steal),
-        of_core_seconds: all.as_secs_f64(),
-    })
+    Some(MachineCpu { busy_share: share(busy), steal_share: share(steal), of_core_seconds: all.as_secs_f64() })
 }
 
 #[cfg(target_os = "linux")]
@@ -147,7 +128,6 @@ fn parse_proc_stat(stat: &str, ticks_per_second: u64) -> Option<MachineTimes> {
     let interrupts = later(1) + later(2);
     Some(MachineTimes {
         busy: time(user + nice + system + interrupts),
-        interrupts: time(interrupts),
         idle: time(idle + later(0)),
         steal: time(later(3)),
     })
@@ -164,18 +144,11 @@ mod tests {
     fn shares_are_of_all_processors() {
         let (before, after) = (parse_proc_stat(BEFORE, 100).unwrap(), parse_proc_stat(AFTER, 100).unwrap());
         // 60 user, 20 system, 10 in interrupts, 100 idle, 10 stolen: 200 ticks, 2 s.
-        let cpu = shares(&before, &after, Duration::from_millis(500)).unwrap();
+        let cpu = shares(&before, &after).unwrap();
         assert!((cpu.of_core_seconds - 2.0).abs() < 1e-9);
         assert!((cpu.busy_share - 0.45).abs() < 1e-9);
-        assert!((cpu.foreign_share - 0.15).abs() < 1e-9);
         assert!((cpu.steal_share - 0.05).abs() < 1e-9);
-        assert_eq!(shares(&before, &before, Duration::ZERO), None);
-    }
-
-    #[test]
-    fn own_time_beyond_the_ticks_is_no_negative_load() {
-        let (before, after) = (parse_proc_stat(BEFORE, 100).unwrap(), parse_proc_stat(AFTER, 100).unwrap());
-        assert_eq!(shares(&before, &after, Duration::from_secs(2)).unwrap().foreign_share, 0.0);
+        assert_eq!(shares(&before, &before), None);
     }
 
     #[test]
@@ -201,7 +174,7 @@ mod tests {
     fn the_machine_can_be_sampled() {
         let a = CpuSample::take();
         std::thread::sleep(Duration::from_millis(200));
-        let b = CpuSample::take_with(&[]);
+        let b = CpuSample::take();
         let cpu = CpuSample::between(&a, &b).unwrap();
         assert!((0.0..=1.0).contains(&cpu.busy_share), "{cpu:?}");
         assert!(cpu.of_core_seconds > 0.05);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use host::cpu::CpuSample;
+use host::watch::{Measured, Watch};
 use wait4::Wait4 as _;
 
 /// Where programs are looked for.
@@ -67,17 +67,17 @@ pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took>
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
     let file = |name: &str| File::create(folder.join(name)).with_context(|| format!("making {name}"));
     command.stdin(Stdio::null()).stdout(file("stdout")?).stderr(file("stderr")?);
-    let before = CpuSample::take_with(servers);
+    let watch = Watch::start(&Measured { listener: None, mates: servers.to_vec() });
     let usage = command.spawn().and_then(|child| child.wait4()).with_context(|| format!("running {name}"))?;
-    let after = CpuSample::take_with(servers);
+    let watched = watch.stop();
     if !usage.status.success() {
         let said = ["stderr", "stdout"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap_or_default());
         let words: Vec<&str> = said.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()).collect();
         bail!("{name}: {}: {}", usage.status, words[words.len().saturating_sub(8)..].join("; "));
     }
     let cpu_s = (usage.rusage.utime + usage.rusage.stime).as_secs_f64();
-    let foreign_share = CpuSample::between(&before, &after)
-        .map(|machine| (machine.foreign_share - cpu_s / machine.of_core_seconds.max(f64::EPSILON)).max(0.0));
+    let cores = watched.cores().unwrap_or_else(|| host::cpu::available_cores() as f64);
+    let foreign_share = watched.others.map(|load| load.mean_cores / cores);
     Ok(Took { cpu_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
 }
 

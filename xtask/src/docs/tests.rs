@@ -27,6 +27,17 @@ fn a_true_transcript_passes_and_state_carries_over() {
 }
 
 #[test]
+fn what_disturbed_the_machine_of_the_moment_is_no_difference() {
+    let said = "round 1\nwarning: before the first run, load: 7 on 2 cores\nnote: beside the runs: busy machine in\n      4 of 4 \
+                runs\nnote: beside the runs: power in 1 of 4 runs\n\ntable\n      indented\n";
+    assert_eq!(on_a_quiet_machine(said), "round 1\ntable\n      indented\n");
+    let noted = "note: a debug build\n      of étalon\nnote: beside the runs: x\n\ntable\n";
+    assert_eq!(on_a_quiet_machine(noted), "note: a debug build\n      of étalon\n\ntable\n");
+    let quiet = "note: a\n\n\ntable\n\nend\n";
+    assert_eq!(on_a_quiet_machine(quiet), quiet);
+}
+
+#[test]
 fn wildcards_match_lines_and_parts_of_lines() {
     let text = "```console\n$ etalon -c 'echo took 12 ms; echo a; echo b; echo end; pwd'\n\
                 took [..] ms\n...\nend\n[CWD]\n```\n";

@@ -4,10 +4,11 @@
 
 use std::process::Command;
 
-use host::cpu::CpuSample;
+use host::watch::{Measured, Watch};
 use stats::{PairedRatio, Rng, RunValue, Sample, paired, paired_ratio, within_margin};
 
 use crate::experiment::conduct;
+use crate::latency::disturbance;
 use crate::server::{ROLE, Server, programs};
 use crate::slow::is_slow;
 
@@ -88,7 +89,7 @@ fn ratio(rounds: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> PairedRatio {
 
 /// Runs both in random order in each round. Also gives the share of the machine that others took.
 fn attempt(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, f64) {
-    let before = CpuSample::take_with(&[server.pid()]);
+    let watch = Watch::start(&Measured::default());
     let rounds = (0..ROUNDS).map(|_| {
         if rng.below(2) == 0 {
             let first = by_pgbench(server, file);
@@ -99,10 +100,7 @@ fn attempt(server: &Server, file: &str, rng: &mut Rng) -> (Vec<(Shown, Shown)>, 
         }
     });
     let rounds: Vec<(Shown, Shown)> = rounds.collect();
-    let after = CpuSample::take_with(&[server.pid()]);
-    // pgbench's own time counts as foreign here; it pauses for most of the time.
-    let foreign = CpuSample::between(&before, &after).map_or(0.0, |cpu| cpu.foreign_share + cpu.steal_share);
-    (rounds, foreign)
+    (rounds, disturbance(&watch.stop()))
 }
 
 #[test]

@@ -17,7 +17,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use host::cpu::CpuSample;
+use host::watch::Watched;
 use model::SeriesKind;
 
 use crate::experiment::{Outcome, conduct};
@@ -97,7 +97,7 @@ impl Case {
             self.rate,
             self.length_ms
         );
-        relay.watch(server.pid());
+        relay.watch();
         let witness = Witness::start();
         let outcome = conduct(&plan);
         let (lateness, answers) = (witness.ask(), relay.answers());
@@ -191,9 +191,11 @@ fn stored(outcome: &Outcome) -> Histogram<u64> {
     Deserializer::new().deserialize(&mut whole.histogram.as_slice()).unwrap()
 }
 
-/// Foreign and stolen time between two samples.
-pub fn disturbance(before: &CpuSample, after: &CpuSample) -> f64 {
-    CpuSample::between(before, after).map_or(1.0, |machine| machine.foreign_share + machine.steal_share)
+/// The share of the machine's time that others or the hypervisor took; all of it if that is not known.
+pub fn disturbance(watched: &Watched) -> f64 {
+    let others = watched.others.as_ref().ok().zip(watched.cores()).map(|(load, cores)| load.mean_cores / cores);
+    let steal = watched.cpu.as_ref().map(|cpu| cpu.steal_share);
+    others.zip(steal.ok()).map_or(1.0, |(others, steal)| others + steal)
 }
 
 /// Longer where there is time for it.

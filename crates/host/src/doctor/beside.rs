@@ -248,7 +248,7 @@ mod tests {
         Watched {
             elapsed: Duration::from_secs(10),
             others: Ok(OtherLoad { mean_cores: 0.04, peak_cores: 0.2, ..OtherLoad::default() }),
-            cpu: Ok(MachineCpu { busy_share: 0.9, foreign_share: 0.02, steal_share: 0.001, of_core_seconds: 20.0 }),
+            cpu: Ok(MachineCpu { busy_share: 0.9, steal_share: 0.001, of_core_seconds: 20.0 }),
             before: quiet_state(),
             after: quiet_state(),
             cost: Ok(Duration::from_millis(2)),
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn the_hypervisor_quotas_and_heat_are_told() {
         let mut held = quiet();
-        held.cpu = Ok(MachineCpu { busy_share: 0.9, foreign_share: 0.0, steal_share: 0.073, of_core_seconds: 20.0 });
+        held.cpu = Ok(MachineCpu { busy_share: 0.9, steal_share: 0.073, of_core_seconds: 20.0 });
         held.after.throttled = Ok(Throttled { quota_cores: Some(1.5), times: 12, time_us: 340_000 });
         held.after.heat = Ok(9);
         let said = words(&held);

@@ -41,7 +41,7 @@ pub fn notes(
         add(NoteKind::Unfinished, words::unfinished(&found));
     }
     for disturbance in disturbances {
-        add(NoteKind::Disturbed, disturbance.text());
+        add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));
     }
     if let Some(reason) = unknown_load(evidence) {
         add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use host::clock::{now_ns, sleep_until};
-use host::cpu::CpuSample;
+use host::watch::{Measured, Watch};
 
 use crate::latency::disturbance;
 
@@ -89,8 +89,7 @@ struct Notes {
     answers: Mutex<Vec<Answer>>,
     begun: Mutex<u64>,
     connections: AtomicU64,
-    /// The server's process, and a sample taken when the first request arrived.
-    cpu: Mutex<Option<(u32, Option<CpuSample>)>>,
+    watch: Mutex<Option<Watch>>,
 }
 
 pub struct Relay {
@@ -109,7 +108,7 @@ impl Relay {
             answers: Mutex::default(),
             begun: Mutex::default(),
             connections: AtomicU64::new(0),
-            cpu: Mutex::default(),
+            watch: Mutex::default(),
         });
         let shared = Arc::clone(&notes);
         thread::spawn(move || {
@@ -124,17 +123,15 @@ impl Relay {
         format!("postgres://{}@127.0.0.1:{}/postgres?sslmode=disable", crate::server::ROLE, self.port)
     }
 
-    /// Records what others than `server` do on the machine from the first request on.
-    pub fn watch(&self, server: u32) {
-        *self.notes.cpu.lock().unwrap() = Some((server, None));
+    /// Records what others than this process and its children do on the machine from now on.
+    pub fn watch(&self) {
+        *self.notes.watch.lock().unwrap() = Some(Watch::start(&Measured::default()));
     }
 
-    /// Share of the machine that others took from the first request to now.
+    /// Share of the machine that others took since then.
     pub fn disturbed(&self) -> f64 {
-        match &*self.notes.cpu.lock().unwrap() {
-            Some((server, Some(before))) => disturbance(before, &CpuSample::take_with(&[*server])),
-            _ => panic!("no request has arrived"),
-        }
+        let watch = self.notes.watch.lock().unwrap().take().expect("nobody watches");
+        disturbance(&watch.stop())
     }
 
     pub fn answers(&self) -> Vec<Answer> {
@@ -153,11 +150,6 @@ impl Notes {
             *begun += 1;
             *begun - 1
         };
-        if number == 0
-            && let Some((server, before)) = &mut *self.cpu.lock().unwrap()
-        {
-            *before = Some(CpuSample::take_with(&[*server]));
-        }
         self.delays.due_ns(number, arrived_ns, first_ns)
     }
 }
