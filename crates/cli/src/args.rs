@@ -49,11 +49,11 @@ pub enum Color {
 pub enum Command {
     /// Compare systems by their URLs or short names, with your script or a plan
     ///
-    /// Two servers, in about a minute; a server that is there and one that étalon starts:
+    /// Two servers, in about a minute; one of yours and one that étalon starts:
     ///   etalon run postgres://me@db1/bench postgres://me@db2/bench
     ///   etalon run mysql://me@db1/ mariadb
     /// Your script, so many clients, so long, under names of yours:
-    ///   etalon run old=env:OLD_URL new=env:NEW_URL --script my.sql --clients 1,8 --for 5m
+    ///   etalon run old=env:OLD new=env:NEW --script my.sql --clients 1,8 --for 5m
     /// Releases that are installed here; one system against itself; two disks:
     ///   etalon run postgres:15 postgres:18
     ///   etalon run sqlite:a.db --aa

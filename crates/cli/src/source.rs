@@ -54,7 +54,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
 ];
 
 /// In place of a file's name.
-const COMMAND_LINE: &str = "command line";
+pub const COMMAND_LINE: &str = "command line";
 
 /// What the plan was made from.
 #[derive(Clone, Debug)]

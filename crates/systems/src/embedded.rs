@@ -252,7 +252,7 @@ pub fn load<E>(
 
 /// What étalon makes: for `Engine::would_make`.
 pub fn would_make(system: &SystemPlan) -> String {
-    path_of(system).map_or_else(|failure| failure.to_string(), |path| format!("the file {}", path.display()))
+    path_of(system).map_or_else(|failure| format!("nothing: {failure}"), |path| format!("the file {}", path.display()))
 }
 
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.

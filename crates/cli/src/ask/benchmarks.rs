@@ -36,11 +36,16 @@ pub struct Asked {
 }
 
 impl Bench {
-    pub fn text(&self) -> String {
+    /// With a comment for what is not among `explained` yet.
+    pub fn text(&self, explained: &mut Vec<&'static str>) -> String {
         let mut text = String::from("[[benchmarks]]\n");
         for Key { name, value, about } in &self.keys {
+            if !explained.contains(about) {
+                explained.push(about);
+                let _ = writeln!(text, "# {about}");
+            }
             // Writing to a string does not fail.
-            let _ = writeln!(text, "# {about}\n{name} = {value}");
+            let _ = writeln!(text, "{name} = {value}");
         }
         text
     }

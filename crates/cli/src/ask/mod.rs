@@ -200,10 +200,16 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
             Some(OwnSystem::Server { engine, .. }) => catalog.engine_of_server(engine).copied(),
             Some(OwnSystem::Url(url)) => catalog.engine_of_url(url).copied(),
             Some(OwnSystem::Nothing(_)) | None => {
-                let (name, url) = (system.label.clone().unwrap_or_default(), system.place.clone());
+                let url = system.place.clone();
+                let name = system.label.clone().unwrap_or_else(|| words::shown(&url));
                 let engine = catalog.engine_of_url(&url).map(|engine| engine.name.to_owned()).unwrap_or_default();
                 let plan = SystemPlan { name, url, engine, ..SystemPlan::default() };
-                Some(registry.resolve(&plan).map_err(|failure| CliError::from(&failure))?.0.spec())
+                let resolved = registry.resolve(&plan).map_err(|failure| {
+                    let variable = plan.url_variable().unwrap_or("NAME");
+                    CliError::from(&failure)
+                        .hint(format!("`export {variable}=…` with the URL, or write the URL itself"))
+                })?;
+                Some(resolved.0.spec())
             }
         };
         workloads.extend(spec.map(|spec| (spec.name, spec.workload)));
@@ -289,8 +295,9 @@ impl Draft<'_> {
         for (name, system) in &self.systems {
             let _ = writeln!(text, "[systems.{}]\n{}", quoted_key(name), self.place(system, passwords));
         }
+        let mut explained = Vec::new();
         for benchmark in &self.asked.benchmarks {
-            let _ = writeln!(text, "{}", benchmark.text());
+            let _ = writeln!(text, "{}", benchmark.text(&mut explained));
         }
         let Fitted { rounds, warmup, duration: length } = schedule;
         let _ = write!(

@@ -4,9 +4,11 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 
 use engine::Registry;
+use model::EngineSpec;
 use serde_json::json;
 
 use crate::args::{InitArgs, Question};
+use crate::ask::words::ScriptKind;
 use crate::ask::{self, Passwords};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -14,18 +16,16 @@ use crate::printer::Printer;
 
 /// The `FILE` that is stdout.
 const STDOUT: &str = "-";
-/// The systems of a plan for which none are named: there on every machine.
-const USUAL: [&str; 2] = ["a=sqlite:a.db", "b=sqlite:b.db"];
-
 pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let names_none = args.question.what.is_empty() && args.question.system.is_empty();
-    let what = if names_none { USUAL.map(str::to_owned).to_vec() } else { args.question.what.clone() };
+    let what = if names_none { files_of_here(&registry) } else { args.question.what.clone() };
     let question = Question { what, ..args.question.clone() };
     let made = ask::plan(&question, &[], &registry, Passwords::LeftOut)?;
     made.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     if names_none {
-        printer.note("its systems are two files of SQLite: put your own URLs in their place");
+        printer
+            .note("its systems are two databases that étalon makes in this folder: put your own URLs in their place");
     }
     if args.output == STDOUT {
         printer.out(&if printer.json {
@@ -43,6 +43,14 @@ pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     printer
         .note(&format!("wrote {}: `etalon plan {file}` shows what it does, `etalon run {file}` does it", args.output));
     Ok(Exit::Done)
+}
+
+/// The systems of a plan for which none are named, there on every machine: two files of the first engine that makes its own.
+fn files_of_here(registry: &Registry) -> Vec<String> {
+    let catalog = registry.catalog();
+    let makes_files = |engine: &&EngineSpec| engine.own_url.is_some() && engine.workload == ScriptKind::Sql.workload();
+    let scheme = catalog.engines.iter().find(makes_files).and_then(|engine| engine.schemes.first());
+    scheme.map(|scheme| ["a", "b"].map(|name| format!("{name}={scheme}:{name}.db")).to_vec()).unwrap_or_default()
 }
 
 fn write(args: &InitArgs, text: &str) -> Result<(), CliError> {

@@ -175,7 +175,8 @@ pub fn finish(
 
 /// An error that ends the experiment. The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, path: &Path, printer: Printer) -> CliError {
-    let place = error.place(loaded);
+    // Of a plan that étalon made itself the user has seen no line.
+    let place = error.place(loaded).filter(|_| loaded.name != source::COMMAND_LINE);
     let error = place.into_iter().fold(CliError::from(error), CliError::at);
     match store.close_unless_untouched() {
         Ok(Kept::No) => {

@@ -56,7 +56,7 @@ impl Engine for Disk {
     fn would_make(&self, system: &SystemPlan) -> String {
         match place::named(system) {
             Ok(path) => place::would_make(&path),
-            Err(failure) => failure.to_string(),
+            Err(failure) => format!("nothing: {failure}"),
         }
     }
 
