@@ -108,6 +108,12 @@ impl Registry {
         engine.data_directory(&system)
     }
 
+    /// Without connecting, if the plan tells.
+    pub fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+        let (engine, system) = self.resolve(system).ok()?;
+        engine.promised(&system)
+    }
+
     pub fn needs(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.needs(&system)

@@ -109,6 +109,17 @@ pub trait Engine: Sync {
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None
     }
+
+    /// What a commit promises by the plan's settings, all others at their defaults; `None` where only the system itself
+    /// tells.
+    fn promised(&self, _system: &SystemPlan) -> Option<model::DurabilityTier> {
+        None
+    }
+
+    /// The program that a way to take a backup lacks on this machine.
+    fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
+        None
+    }
 }
 
 /// An engine's I/O by the operating system.

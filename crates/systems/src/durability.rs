@@ -1,6 +1,6 @@
 //! Durability by settings: a table per engine, printed in `docs/durability.md`.
 
-use model::{Durability, DurabilityTier};
+use model::{Durability, DurabilityTier, SystemPlan, Value};
 
 /// A row's condition on a setting. Case is ignored.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,19 @@ pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Opti
     const NOTHING: &DurabilityRule =
         &DurabilityRule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
     table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)
+}
+
+/// By the settings of a plan, which are `defaults` where it has none.
+pub(crate) fn planned(table: &[DurabilityRule], defaults: &[(&str, &str)], system: &SystemPlan) -> DurabilityTier {
+    let written = |name: &str| {
+        let (_, value) = system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        Some(match value {
+            Value::Bool(is_on) => if *is_on { "on" } else { "off" }.to_owned(),
+            other => other.to_string(),
+        })
+    };
+    let default = |name: &str| defaults.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    first_fit(table, |name| written(name).or_else(|| default(name))).tier
 }
 
 pub(crate) fn listed(names: &[&str], setting: impl Fn(&str) -> Option<String>) -> String {

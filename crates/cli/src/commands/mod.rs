@@ -6,6 +6,7 @@ mod barrel;
 mod compare;
 mod doctor;
 mod export;
+mod foreseen;
 mod gate;
 pub mod import;
 mod init;

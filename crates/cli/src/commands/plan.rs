@@ -8,8 +8,10 @@ use families::transactions::Shell;
 use families::workload::Grants;
 use model::{Length, Order, Plan, SystemPlan};
 use report::number::count;
+use report::text::wrapped;
 use serde_json::json;
 
+use super::foreseen::{Foreseen, foreseen};
 use crate::args::PlanArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -22,6 +24,9 @@ const PREPARATION: Duration = Duration::from_millis(200);
 /// Rough loading rate for the estimate.
 const LOAD_BYTES_PER_S: f64 = 60e6;
 
+/// Of a warning's lines.
+const WIDTH: usize = 80;
+
 /// Rough rate for filling files of blocks.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
@@ -31,10 +36,11 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     let plan = &loaded.plan;
     let work = work_of(plan, &registry)?;
+    let warnings = foreseen(plan, &registry, work.disk_bytes);
     if printer.json {
-        printer.out(&as_json(plan, &work, &registry).to_string());
+        printer.out(&as_json(plan, &work, &warnings, &registry).to_string());
     } else {
-        printer.out(&as_text(plan, &work, &registry));
+        printer.out(&as_text(plan, &work, &warnings, &registry));
     }
     Ok(Exit::Done)
 }
@@ -75,6 +81,11 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
 /// A benchmark cannot be run as its keys say.
 pub fn expected_whole(plan: &Plan, registry: &Registry) -> Result<Duration, CliError> {
     Ok(expected_time(plan) + work_of(plan, registry)?.loading)
+}
+
+/// What keeps it from its verdicts and is known before.
+pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
+    work_of(plan, registry).map_or_else(|_| Vec::new(), |work| foreseen(plan, registry, work.disk_bytes))
 }
 
 /// Without loading.
@@ -126,7 +137,7 @@ fn order_word(order: Order) -> &'static str {
     }
 }
 
-fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
+fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry) -> String {
     let mut text = String::new();
     let cases = plan.cases();
     let order = plan.order();
@@ -184,10 +195,13 @@ fn as_text(plan: &Plan, work: &Work, registry: &Registry) -> String {
              true` allows one"
         );
     }
+    for warning in warnings {
+        text.push_str(&wrapped(&format!("{}.", warning.line()), WIDTH, 4));
+    }
     text
 }
 
-fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
+fn as_json(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry) -> serde_json::Value {
     let systems: Vec<_> = plan
         .systems
         .iter()
@@ -209,5 +223,6 @@ fn as_json(plan: &Plan, work: &Work, registry: &Registry) -> serde_json::Value {
         "order": plan.order(),
         "expected_s": (expected_time(plan) + work.loading).as_secs_f64(),
         "disk_bytes": work.disk_bytes,
+        "warnings": warnings.iter().map(Foreseen::as_json).collect::<Vec<_>>(),
     })
 }

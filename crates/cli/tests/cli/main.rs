@@ -19,6 +19,7 @@ mod documents;
 mod exclusion;
 mod export;
 mod families;
+mod foreseen;
 mod import;
 mod interruption;
 mod kept;

@@ -40,6 +40,33 @@ enum Programs {
     Dump { dump: PathBuf, client: PathBuf },
 }
 
+/// The program of a method that is not on this machine.
+pub(super) fn lacking(system: &model::SystemPlan, method: &str) -> Option<Failure> {
+    let folders: Vec<PathBuf> = system.server.iter().flat_map(|server| &server.bin_dir).map(PathBuf::from).collect();
+    let (files, dump) = (|| Programs::files(&folders).err(), || Programs::dump(&folders).err());
+    match BackupMethod::NATIVE.0 == method {
+        true => files().and_then(|_| dump()),
+        false if method == FILES.0 => files(),
+        false if method == DUMP.0 => dump(),
+        false => None,
+    }
+}
+
+impl Programs {
+    fn files(folders: &[PathBuf]) -> Result<Programs, Failure> {
+        let backup = tool::find("mariadb-backup", folders, BACKUP_HINT)?;
+        Ok(Programs::Files { backup, stream: tool::find("mbstream", folders, BACKUP_HINT)? })
+    }
+
+    fn dump(folders: &[PathBuf]) -> Result<Programs, Failure> {
+        let find = |new, old| {
+            tool::find(new, folders, DUMP_HINT)
+                .or_else(|missing| tool::find(old, folders, DUMP_HINT).map_err(|_| missing))
+        };
+        Ok(Programs::Dump { dump: find("mariadb-dump", "mysqldump")?, client: find("mariadb", "mysql")? })
+    }
+}
+
 impl MySqlBackups<'_> {
     fn folders(&self) -> Vec<PathBuf> {
         self.system.private().map(|private| private.bin_dirs()).unwrap_or_default()
@@ -52,18 +79,11 @@ impl MySqlBackups<'_> {
             return Err(Failure::new(FailureKind::Unsupported, "back up by `mariadb-backup`", cause)
                 .hint("`method = \"mariadb-dump\"`"));
         }
-        let folders = self.folders();
-        let backup = tool::find("mariadb-backup", &folders, BACKUP_HINT)?;
-        Ok(Programs::Files { backup, stream: tool::find("mbstream", &folders, BACKUP_HINT)? })
+        Programs::files(&self.folders())
     }
 
     fn dump(&self) -> Result<Programs, Failure> {
-        let folders = self.folders();
-        let find = |new, old| {
-            tool::find(new, &folders, DUMP_HINT)
-                .or_else(|missing| tool::find(old, &folders, DUMP_HINT).map_err(|_| missing))
-        };
-        Ok(Programs::Dump { dump: find("mariadb-dump", "mysqldump")?, client: find("mariadb", "mysql")? })
+        Programs::dump(&self.folders())
     }
 
     /// The programs of a method; the text says why they are a fallback.

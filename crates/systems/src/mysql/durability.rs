@@ -5,6 +5,7 @@
 //! <https://github.com/MariaDB/server/pull/3091>.
 
 use model::DurabilityTier::{Delayed, Durable, Memory, Unsafe};
+use model::{DurabilityTier, SystemPlan};
 
 use crate::durability::DurabilityRule;
 use crate::durability::Is::{NoneOf, OneOf};
@@ -78,6 +79,19 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     },
     DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
+
+/// Of a private server, which has the product's defaults but for the plan's settings; `None` where products differ.
+pub(super) fn planned(system: &SystemPlan) -> Option<DurabilityTier> {
+    const DEFAULTS: &[(&str, &str)] = &[
+        ("engine", "innodb"),
+        ("innodb_flush_log_at_trx_commit", "1"),
+        ("innodb_doublewrite", "on"),
+        ("innodb_flush_method", "o_direct"),
+        ("sync_binlog", "1"),
+    ];
+    let own = |name: &str| system.settings.keys().any(|key| key.eq_ignore_ascii_case(name));
+    (!own("log_bin") && !own("default_storage_engine")).then(|| crate::durability::planned(TABLE, DEFAULTS, system))
+}
 
 #[cfg(test)]
 mod tests {

@@ -53,6 +53,22 @@ fn max_rate_kb_s(request: &BackupRequest<'_>) -> Option<u64> {
     request.max_rate_bytes_s.map(|rate| (rate / 1024).clamp(*RATES_KB_S.start(), *RATES_KB_S.end()))
 }
 
+const PROGRAM_HINT: &str = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
+
+/// The program of a method that is not on this machine.
+pub(super) fn lacking(system: &model::SystemPlan, method: &str) -> Option<Failure> {
+    let folders: Vec<PathBuf> = system.server.iter().flat_map(|server| &server.bin_dir).map(PathBuf::from).collect();
+    (method == PG_BASEBACKUP.0).then(|| find_program(&folders).err()).flatten()
+}
+
+/// A private server's package may lack it; any on this machine will do.
+fn find_program(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
+    tool::find("pg_basebackup", folders, PROGRAM_HINT).or_else(|missing| {
+        let programs = Programs::find(None, None).map_err(|_| missing.clone())?;
+        tool::find("pg_basebackup", &[programs.folder], PROGRAM_HINT).map_err(|_| missing)
+    })
+}
+
 impl PostgresBackups<'_> {
     /// Refuses a server that étalon may not copy wholly, or could not restore.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
@@ -88,13 +104,7 @@ impl PostgresBackups<'_> {
 
     fn program(&self) -> Result<PathBuf, Failure> {
         let folders = self.system.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
-        let hint = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
-        // A private server's package may lack it; any on this machine will do.
-        let found = tool::find("pg_basebackup", &folders, hint);
-        found.or_else(|missing| {
-            let programs = Programs::find(None, None).map_err(|_| missing.clone())?;
-            tool::find("pg_basebackup", &[programs.folder], hint).map_err(|_| missing)
-        })
+        find_program(&folders)
     }
 
     /// The server's compression.

@@ -3,6 +3,7 @@
 //! <https://www.postgresql.org/docs/current/sql-createtable.html#SQL-CREATETABLE-UNLOGGED>.
 
 use model::DurabilityTier::{Delayed, Durable, Unsafe};
+use model::{DurabilityTier, SystemPlan};
 
 use crate::durability::DurabilityRule;
 use crate::durability::Is::{NoneOf, OneOf};
@@ -50,6 +51,18 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     },
     DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
+
+/// Of a private server, which has PostgreSQL's defaults but for the plan's settings.
+pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
+    const DEFAULTS: &[(&str, &str)] = &[
+        ("fsync", "on"),
+        ("full_page_writes", "on"),
+        ("synchronous_commit", "on"),
+        ("unlogged tables", "none"),
+        ("system", std::env::consts::OS),
+    ];
+    crate::durability::planned(TABLE, DEFAULTS, system)
+}
 
 /// The operating system in `version()`.
 pub(super) fn system_of(version: &str) -> &'static str {

@@ -100,6 +100,15 @@ impl Engine for Postgres {
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         server::private::data_directory(system)
     }
+
+    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+        // Of a server that is there only itself tells.
+        system.server.as_ref().map(|_| durability::planned(system))
+    }
+
+    fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
+        backup::lacking(system, method)
+    }
 }
 
 type PostgresSystem = ServerSystem<PostgresServer>;

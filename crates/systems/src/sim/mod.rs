@@ -55,6 +55,12 @@ impl Engine for Sim {
         "nothing: it is simulated".to_owned()
     }
 
+    fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {
+        let query = system.url.split_once('?').map_or("", |(_, query)| query);
+        let told = query.split('&').find_map(|pair| pair.strip_prefix("durability="));
+        told.map_or(Some(DurabilityTier::Durable), |tier| tier.parse().ok())
+    }
+
     fn would_drop(&self, _system: &SystemPlan) -> String {
         "nothing: it is simulated".to_owned()
     }

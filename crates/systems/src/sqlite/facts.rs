@@ -4,7 +4,7 @@ use rusqlite::types::ValueRef;
 
 use super::cipher::{self, Cipher};
 use super::durability;
-use crate::durability::{first_fit, listed};
+use crate::durability::{first_fit, listed, planned};
 use crate::embedded::EmbeddedFile;
 use load::error::Failure;
 
@@ -93,6 +93,26 @@ fn words(pragma: &str, value: &str) -> String {
         .ok()
         .and_then(|number| names(pragma).get(number))
         .map_or(value.to_owned(), |w| (*w).to_owned())
+}
+
+/// By the plan's pragmas; the others are as this build of SQLite has them.
+pub(super) fn promised_by(system: &model::SystemPlan) -> model::DurabilityTier {
+    const DEFAULTS: &[(&str, &str)] = &[
+        ("journal_mode", "delete"),
+        ("synchronous", "full"),
+        ("locking_mode", "normal"),
+        ("fullfsync", "0"),
+        ("checkpoint_fullfsync", "0"),
+        ("system", std::env::consts::OS),
+    ];
+    // Also by number, as pragmas take them.
+    let named = system.settings.iter().map(|(name, value)| {
+        let name = name.to_ascii_lowercase();
+        let value = words(&name, &value.to_string());
+        (name, Value::Text(value))
+    });
+    let named = model::SystemPlan { settings: named.collect(), ..system.clone() };
+    planned(durability::TABLE, DEFAULTS, &named)
 }
 
 /// Whether SQLite reads back what the plan asked for.

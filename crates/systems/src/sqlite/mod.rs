@@ -113,6 +113,10 @@ impl Engine for Sqlite {
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         embedded::data_directory(system)
     }
+
+    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+        Some(facts::promised_by(system))
+    }
 }
 
 fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {

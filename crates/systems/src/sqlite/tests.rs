@@ -48,8 +48,10 @@ fn durability_is_read_back_from_the_pragmas() {
         settings.entry("synchronous").or_insert("full");
         let pragmas: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, *value)).collect();
         let url = format!("sqlite:{}", folder.path().join(format!("{number}.db")).display());
-        let facts = open(&system(url, &pragmas)).unwrap().facts().unwrap();
+        let planned = system(url, &pragmas);
+        let facts = open(&planned).unwrap().facts().unwrap();
         let found = facts.durability().unwrap();
+        assert_eq!(facts::promised_by(&planned), found.tier, "{settings:?}: what the plan alone tells");
         let except = (rule.tier == DurabilityTier::Durable && !rule.why.is_empty()).then(|| rule.why.to_owned());
         assert_eq!((found.tier, &found.except), (rule.tier, &except), "{settings:?}: {found:?}");
         assert!(found.because.contains(rule.why), "{found:?}");
