@@ -59,6 +59,7 @@ fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert!(values(&store, "throughput")[0] > 0.0);
     assert_eq!(values(&store, "prepare_time").len(), 1);
+    assert_eq!(values(&store, "other_load_on_srv").len(), 1, "it looks at its machine");
     let facts = store.facts().unwrap();
     assert_eq!(facts["there"].get("host.host.agent").or(facts["there"].get("host.agent")), Some("srv"));
     let series = store.series(store.runs().unwrap()[0].id).unwrap();

@@ -81,7 +81,18 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     assert!(store.marks().unwrap().iter().all(|(_, mark)| !mark.detail.contains("was not checked")));
     let facts = store.facts().unwrap();
     assert!(facts["my"].get("server.version").is_some(), "{facts:?}");
-    assert_eq!(values(&store, "server_cpu_per_tx").len(), 2, "the server's CPU time is read on its own host");
+    let server_us = values(&store, "server_cpu_per_tx");
+    assert_eq!(server_us.len(), 2, "the server's CPU time is read on its own host");
+    for host in ["srv", "a", "b"] {
+        let of = |metric: &str| values(&store, &format!("{metric}_on_{host}"));
+        let (other_load, busy, cores) = (of("other_load"), of("machine_busy_share"), of("machine_cores"));
+        assert_eq!(other_load.len(), 2, "{host} looks at its machine");
+        for run in 0..2 {
+            // All hosts are this one: the server is nobody's stranger.
+            let left = busy[run] * cores[run] - 0.7 * server_us[run] * both[run] / 1e6;
+            assert!(other_load[run] <= left, "{host}: {} of {left}", other_load[run]);
+        }
+    }
 }
 
 /// Whether a private server of that name can be started here.

@@ -236,4 +236,22 @@ mod tests {
         let circle = [entry(40, 41, "a", 0), entry(41, 40, "b", 0)];
         assert_eq!(tally(&circle, &circle).0, Duration::ZERO);
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_look_is_cheap_and_takes_no_new_memory() {
+        const LOOKS: u32 = 50;
+        let mut tally = Tally::begin(vec![std::process::id()]).unwrap();
+        tally.look().unwrap();
+        let room = |tally: &Tally| [tally.before.capacity() + tally.now.capacity(), tally.sides.capacity()];
+        let (before, cpu) = (room(&tally), crate::cpu::thread_cpu().unwrap());
+        for _ in 0..LOOKS {
+            tally.look().unwrap();
+        }
+        let each = (crate::cpu::thread_cpu().unwrap() - cpu) / LOOKS;
+        println!("a look at {} processes took {each:?}", tally.now.len());
+        assert_eq!(room(&tally), before);
+        // An optimised build takes a third of it, and dear looks come less often.
+        assert!(each < Duration::from_micros(200) * tally.now.len() as u32, "{each:?}");
+    }
 }
