@@ -73,7 +73,7 @@ pub enum Command {
     Resume(ResumeArgs),
     /// Check a plan; show its cases, their order, time, disk space, and what would be dropped
     Plan(PlanArgs),
-    /// Compare the systems of an experiment
+    /// Compare the systems of an experiment, or experiments of other days, hosts or versions
     Compare(CompareArgs),
     /// Carry out a command line of SQLIO's, or a batch file of them, unchanged
     Sqlio(SqlioArgs),
@@ -310,13 +310,13 @@ pub struct Allowing {
 /// `etalon compare`.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// The experiment's store
-    pub store: PathBuf,
-    /// The system to compare with
-    pub a: Option<String>,
-    /// The system to compare
-    #[arg(requires = "a")]
-    pub b: Option<String>,
+    /// The experiment's store; with a second store the older one, as STORE or STORE:SYSTEM
+    #[arg(value_name = "STORE")]
+    pub store: String,
+    /// The system to compare with and the system to compare; or stores of other days, hosts or versions, which are compared with
+    /// the first, each as STORE or STORE:SYSTEM
+    #[arg(value_name = "A B | STORE")]
+    pub others: Vec<String>,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
@@ -372,8 +372,12 @@ pub struct SqlioArgs {
 /// `etalon gate`.
 #[derive(Args, Clone, Debug)]
 pub struct GateArgs {
-    /// The experiment's store
-    pub store: PathBuf,
+    /// The experiment's store; with `--baseline` that of the candidate, as STORE or STORE:SYSTEM
+    pub store: String,
+    /// The store of an earlier experiment to hold the candidate against, as STORE or STORE:SYSTEM: what changed between the two
+    /// is in the answer
+    #[arg(long, value_name = "STORE")]
+    pub baseline: Option<String>,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,
@@ -524,9 +528,10 @@ pub enum AuditFormat {
 /// `etalon report`.
 #[derive(Args, Clone, Debug)]
 pub struct ReportArgs {
-    /// The experiment's store
-    pub store: PathBuf,
-    /// The file to write; beside the store when not given
+    /// The experiment's store; several, each as STORE or STORE:SYSTEM, are compared with the first
+    #[arg(value_name = "STORE", required = true)]
+    pub stores: Vec<String>,
+    /// The file to write; beside the last store when not given
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// How

@@ -10,6 +10,7 @@ mod exit;
 mod leftovers;
 mod printer;
 mod progress;
+mod results;
 mod smack;
 mod source;
 mod sqlio;

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
+use model::facts::TEXTS;
 use model::{
     Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Role, RunRecord, RunState, SystemPlan,
 };
@@ -20,6 +21,7 @@ use crate::seed;
 use crate::site::{Here, Places, Site, SiteJob};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest};
+use families::texts::Texts;
 use families::work::LoadKind;
 use families::work::{StreamTask, StreamWork};
 use families::workload::{Action, Grants, Task};
@@ -160,6 +162,8 @@ pub struct Conductor<'a> {
     /// Systems that did not answer last: asking them again must not block for ever.
     silent: BTreeSet<String>,
     tasks: Vec<Task>,
+    /// Of the scripts and what they name.
+    texts: Facts,
     cases: Vec<Case>,
     done: usize,
     preparing: Duration,
@@ -184,6 +188,7 @@ impl<'a> Conductor<'a> {
             sites: BTreeMap::new(),
             silent: BTreeSet::new(),
             tasks: Vec::new(),
+            texts: Facts::default(),
             cases,
             done: 0,
             preparing: Duration::ZERO,
@@ -225,9 +230,10 @@ impl<'a> Conductor<'a> {
 
     fn compile(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let mut told = BTreeSet::new();
+        let grants = Grants { texts: Texts::noting(), ..self.options.grants.clone() };
         for case in &self.cases {
             let workload = self.registry.workload(&case.workload);
-            let task = workload.and_then(|workload| workload.task(&case.point, &self.options.grants));
+            let task = workload.and_then(|workload| workload.task(&case.point, &grants));
             let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
             let benchmark = case.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
@@ -239,6 +245,7 @@ impl<'a> Conductor<'a> {
             }
             self.tasks.push(task);
         }
+        self.texts = grants.texts.facts();
         Ok(())
     }
 
@@ -326,6 +333,9 @@ impl<'a> Conductor<'a> {
         self.tell_what_is_bad(&taken, observer);
         let of_hosts = self.options.places.as_ref().map(|places| places.facts()).transpose();
         taken.extend(of_hosts.map_err(ExperimentError::Fleet)?.unwrap_or_default());
+        if !self.texts.entries.is_empty() {
+            taken.push((TEXTS.to_owned(), self.texts.clone()));
+        }
         let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
         for system in &self.plan.systems {
             let failed = |failure| system_error(&system.name, failure);

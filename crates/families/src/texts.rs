@@ -5,6 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use model::Facts;
+use sha2::{Digest as _, Sha256};
+
+/// Of a hash, so many bytes tell two versions of a script apart.
+const HASH_BYTES: usize = 8;
+
 /// Keyed by the names a task uses, which are the same on every host.
 pub type NamedTexts = BTreeMap<String, Arc<str>>;
 
@@ -44,6 +50,17 @@ impl Texts {
             Texts::Noting(noted) => lock(noted).clone(),
             Texts::Files | Texts::Sent(_) => NamedTexts::new(),
         }
+    }
+
+    /// What tells each text that was noted from another of its name.
+    pub fn facts(&self) -> Facts {
+        let mut facts = Facts::default();
+        for (name, text) in self.noted() {
+            let hash = Sha256::digest(text.as_bytes());
+            let short: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
+            facts.identity(name.replace('\n', " names "), format!("sha256 {short}"));
+        }
+        facts
     }
 
     pub fn read(&self, path: &str) -> io::Result<String> {

@@ -26,6 +26,8 @@ pub struct Facts {
     pub entries: BTreeMap<String, Fact>,
 }
 
+/// Subject of the texts that the plan's scripts are and name: each file's hash. The plan has their names alone.
+pub const TEXTS: &str = "texts";
 /// Present only where a licence restricts publishing.
 pub const PUBLICATION: &str = "licence.publication";
 /// Of a system whose results were exported of an experiment before its end: `4 of 6` rounds, in sequential order runs.

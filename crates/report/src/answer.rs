@@ -5,7 +5,9 @@
 use model::{Metric, Quantity, Role};
 use stats::Verdict;
 
-use crate::comparison::{Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Table, Warning};
+use crate::comparison::{
+    ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Table, Warning,
+};
 use crate::number::{RowUnit, Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
 use crate::words::metric_name;
@@ -37,7 +39,7 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     };
     let with_ends =
         |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).chain(trail.clone()).collect() };
-    let of_all = one_server(&questions).or_else(|| seen(&questions, set));
+    let of_all = apart(&questions, set).or_else(|| one_server(&questions)).or_else(|| seen(&questions, set));
     let told = match of_all {
         _ if set.tables.is_empty() => with_ends(figures(&set.figures)),
         Some(all) => with_ends(vec![all]),
@@ -400,6 +402,50 @@ fn no_verdict(reason: &NoVerdict) -> String {
 
 fn reason_rounds(missing: u32) -> String {
     format!("{missing} more {} needed", if missing == 1 { "round" } else { "rounds" })
+}
+
+/// Of sides that were measured apart: what their runs gave, and that this is no verdict.
+fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
+    let told = set.apart.as_ref()?;
+    let when = told.between().map_or_else(String::new, |between| format!(" ({between})"));
+    let plans = if told.confounded.values().all(Vec::is_empty) { "" } else { ", by plans that differ" };
+    let begin = format!("Measured apart{when}{plans}, so no verdict");
+    let rows: Vec<&Comparison> = questions.iter().flat_map(|question| &question.rows).copied().collect();
+    let findings: Vec<ApartFinding> = rows.iter().filter_map(|row| row.apart()).collect();
+    let first = match (questions, findings.first()) {
+        (_, None) => {
+            let why = rows.iter().find_map(|row| row.no_verdict()).map(no_verdict);
+            return Some(format!("{begin}; and nothing to compare by: {}.", why.unwrap_or_default()));
+        }
+        ([only], Some(first)) if findings.len() == rows.len() && findings.iter().all(|one| one == first) => {
+            (only, *first)
+        }
+        _ => {
+            let of = |wanted: ApartFinding| (findings.iter().filter(|one| **one == wanted).count(), wanted.as_str());
+            let all = [ApartFinding::Higher, ApartFinding::Lower, ApartFinding::Alike, ApartFinding::Open].map(of);
+            let none = (rows.len() - findings.len(), "without a figure to tell by");
+            let parts = all.into_iter().chain([none]).filter(|(rows, _)| *rows > 0);
+            let parts: Vec<String> = parts.map(|(rows, word)| format!("{rows} {word}")).collect();
+            return Some(format!("{begin}: of {}, {}.", count(rows.len(), "result"), parts.join(", ")));
+        }
+    };
+    let (question, finding) = first;
+    let subject = format!("{} of {}", metric_name(family(question.metric)), question.benchmark);
+    let (a, b) = (&question.a, &question.b);
+    let shares = || {
+        let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
+        let (low, high) = range(ratios.map(|change| change.ratio))?;
+        let ends = [(low - 1.0).abs(), (high - 1.0).abs()];
+        Some(format!("{} ", percents(if low >= 1.0 { ends } else { [ends[1], ends[0]] })))
+    };
+    let said = match finding {
+        ApartFinding::Higher | ApartFinding::Lower => {
+            format!("{subject} was {}{} on {b} than on {a}", shares().unwrap_or_default(), finding.as_str())
+        }
+        ApartFinding::Alike => format!("{subject} was alike on {b} and {a}"),
+        ApartFinding::Open => format!("{subject} shows no difference between {b} and {a}"),
+    };
+    Some(format!("{begin}: {said}."))
 }
 
 /// What runs showed that are too few for a verdict on anything.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use model::{Case, Facts, Mark, Order, PlannedRun, RunRecord, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
+use crate::apart::Apart;
 use crate::number::count;
 
 /// [`Header::build`] of imports.
@@ -28,6 +29,8 @@ pub struct Evidence {
     pub facts: BTreeMap<String, Facts>,
     /// Where it is kept, if it is.
     pub store: Option<PathBuf>,
+    /// If it is of several experiments, joined.
+    pub apart: Option<Box<Apart>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +95,7 @@ impl Evidence {
             marks: store.marks()?,
             facts: store.facts()?,
             store: Some(store.path().to_owned()),
+            apart: None,
         };
         Ok(found.completed(store))
     }
@@ -102,7 +106,8 @@ impl Evidence {
         let cases = header.plan.cases();
         let (runs_of, measurements, marks) = (Vec::with_capacity(runs.len()), Vec::new(), Vec::new());
         let superseded = Vec::new();
-        let mut found = Evidence { header, cases, runs: runs_of, measurements, superseded, marks, facts, store: None };
+        let mut found =
+            Evidence { header, cases, runs: runs_of, measurements, superseded, marks, facts, store: None, apart: None };
         let mut series = BTreeMap::new();
         for (id, (planned, record)) in (1..).zip(runs) {
             let before = found.runs.last().filter(|run| run.planned.position == planned.position);
@@ -136,6 +141,33 @@ impl Evidence {
         self.cases.get(index as usize)
     }
 
+    /// The experiment that a case is of.
+    pub fn header_of(&self, case: u32) -> &Header {
+        let experiment = || self.apart.as_ref()?.experiment_of(&self.case(case)?.system);
+        experiment().map_or(&self.header, |one| &one.header)
+    }
+
+    /// Of all experiments.
+    pub fn headers(&self) -> Vec<&Header> {
+        match &self.apart {
+            Some(apart) => apart.experiments.iter().map(|one| &one.header).collect(),
+            None => vec![&self.header],
+        }
+    }
+
+    /// Whether étalon did not measure a case itself.
+    pub fn is_imported(&self, case: u32) -> bool {
+        self.header_of(case).build == IMPORTED
+    }
+
+    /// The machines that made the load, each with what it is called.
+    pub fn load_generators(&self) -> Vec<(&str, &Facts)> {
+        let is_one = |subject: &str| subject == CLIENT || self.apart.is_some() && subject.starts_with(CLIENT);
+        let of_no_system = |subject: &str| self.header.plan.system(subject).is_none();
+        let all = self.facts.iter().map(|(subject, facts)| (subject.as_str(), facts));
+        all.filter(|(subject, _)| is_one(subject) && of_no_system(subject)).collect()
+    }
+
     /// At each place the measured attempt, else the last that failed, else the last: whoever interrupts the repetition of a
     /// run that failed has not undone it.
     pub fn last_attempts(&self) -> Vec<&StoredRun> {
@@ -157,7 +189,7 @@ impl Evidence {
     /// Whether a place's last attempt has ended for good without a result; what was aborted may still be run, unless it was
     /// imported.
     pub fn has_failed(&self, last: &StoredRun) -> bool {
-        last.state == RunState::Failed || last.state == RunState::Aborted && self.header.build == IMPORTED
+        last.state == RunState::Failed || last.state == RunState::Aborted && self.is_imported(last.planned.case)
     }
 
     /// How many runs of a case failed for good: what the others gave is no figure of the case.
@@ -169,6 +201,10 @@ impl Evidence {
     /// While a place is planned, running, or aborted and not repeated. What failed for good has ended, and so has an import
     /// unless its table tells of one that had not.
     pub fn unfinished(&self) -> Option<Unfinished> {
+        if self.apart.is_some() {
+            // Nothing else is joined.
+            return None;
+        }
         if self.header.build == IMPORTED {
             return self.unfinished_when_exported();
         }
@@ -213,7 +249,8 @@ impl Evidence {
 
     /// Imports without times have the time of import.
     pub fn began_unix_ms(&self, run: &StoredRun) -> Option<i64> {
-        let of_import = (self.header.build == IMPORTED).then_some(self.header.created_unix_ms);
+        let header = self.header_of(run.planned.case);
+        let of_import = (header.build == IMPORTED).then_some(header.created_unix_ms);
         run.started_unix_ms.filter(|instant| Some(*instant) != of_import)
     }
 

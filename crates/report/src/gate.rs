@@ -11,7 +11,8 @@ pub use format::{Format, render};
 use model::{Direction, Quantity};
 
 use crate::comparison::{
-    Comparison, ComparisonSet, NoVerdict, OneSided, SHARE_MARGIN, Scale, SideLetter, Unmeasured, Warning,
+    Comparison, ComparisonSet, NoVerdict, Note, NoteKind, OneSided, SHARE_MARGIN, Scale, SideLetter, Unmeasured,
+    Warning,
 };
 use crate::evidence::Unfinished;
 use crate::number::{Script, count};
@@ -104,6 +105,8 @@ pub struct GateOutcome {
     pub lines: Vec<GateLine>,
     /// Before the experiment's end nothing passes.
     pub unfinished: Option<Unfinished>,
+    /// To be said before the rows: that the sides were measured apart, and what is known to differ between them.
+    pub apart: Vec<String>,
 }
 
 impl GateOutcome {
@@ -132,8 +135,9 @@ impl GateOutcome {
             GateStatus::Unfinished => "not passed: experiment under way or stopped",
         };
         let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.text()));
+        let apart = if self.apart.is_empty() { "" } else { ", measured apart" };
         format!(
-            "gate {status}{unfinished}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
+            "gate {status}{unfinished}{apart}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
             self.count(RowStatus::Regressed),
             crate::number::percent(self.rules.max_regression, Script::Plain),
             self.count(RowStatus::Failed),
@@ -154,8 +158,13 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         .chain(set.unmeasured.iter().map(unmeasured))
         .chain(set.one_sided.iter().map(one_sided))
         .collect();
-    let mut outcome =
-        GateOutcome { status: GateStatus::Passed, rules: *rules, lines, unfinished: set.rules.unfinished };
+    let mut outcome = GateOutcome {
+        status: GateStatus::Passed,
+        rules: *rules,
+        lines,
+        unfinished: set.rules.unfinished,
+        apart: apart(set),
+    };
     let open = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
     outcome.status = if outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed) > 0 {
         GateStatus::Failed
@@ -173,16 +182,23 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
     outcome
 }
 
+fn apart(set: &ComparisonSet) -> Vec<String> {
+    let is_of_it = |note: &&Note| matches!(note.kind, NoteKind::Apart | NoteKind::Differs | NoteKind::OnlyIn);
+    set.notes.iter().filter(is_of_it).map(|note| note.text.clone()).collect()
+}
+
 fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let status = status(row, set, rules);
     let parts = [row.benchmark.clone(), row.case_label(), metric_name(&row.metric.id)];
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
-    let reason = row.no_verdict().map(NoVerdict::text);
+    // That the sides were measured apart stands above all rows.
+    let reason = row.no_verdict().filter(|_| row.apart().is_none()).map(NoVerdict::text);
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
     // The figures include later attempts, but not that they were needed.
     let is_said = |warning: &&Warning| match warning {
         Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
         Warning::LeftOut { .. } => true,
+        Warning::ConfoundedKeys { .. } => row.apart().is_some(),
         _ => false,
     };
     let dropped = row.warnings.iter().filter(is_said).map(Warning::text);
@@ -259,7 +275,9 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
 fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     let enough = |rounds: u32| rounds >= set.rules.min_rounds;
     let Some(estimate) = row.estimate.as_ref().filter(|e| enough(e.rounds)) else { return RowStatus::NotCompared };
-    if row.no_verdict().is_some() {
+    // Of what was measured apart the gate asks whether it is worse than it was, and not why; unless another thing was asked.
+    let is_another = row.warnings.iter().any(|warning| matches!(warning, Warning::ConfoundedKeys { .. }));
+    if row.no_verdict().is_some() && (row.apart().is_none() || is_another) {
         return RowStatus::NotCompared;
     }
     let (ratio, worst) = match row.metric.direction {

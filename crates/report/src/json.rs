@@ -3,11 +3,14 @@
 //! The schema in `docs/schema/comparison.schema.json` is made of these structs; a test keeps the two equal. Fields are
 //! only ever added within a [`SCHEMA_VERSION`].
 
+mod apart;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::apart::Apart;
 use crate::comparison::{self, ComparisonSet, Family, Table, TimeOrder};
 use crate::evidence::Evidence;
 use crate::views::{self, View};
@@ -34,6 +37,8 @@ pub struct Document {
     pub views: Vec<View>,
     /// What went on beside the runs on their machines; it withholds no verdict.
     pub disturbances: Vec<Disturbance>,
+    /// If the sides are of experiments that were not run together: which, and what differs between them; else null.
+    pub apart: Option<Apart>,
     /// What holds for all of them.
     pub notes: Vec<Note>,
     /// What would help rows that have no verdict, or one that rests on less than it should.
@@ -71,7 +76,8 @@ pub struct Experiment {
     pub command: String,
     /// Rounds of the plan: how often every case is run.
     pub rounds: u32,
-    /// `interleaved`, `sequential`, or `unknown`, as of imports whose files do not tell it.
+    /// `interleaved`, `sequential`, `unknown`, as of imports whose files do not tell it, or `apart`: the sides are of experiments
+    /// of their own.
     pub order: String,
     /// Seed of the order and of every random stream.
     pub seed: u64,
@@ -212,6 +218,9 @@ pub struct Comparison {
     pub verdict: Option<String>,
     /// Why there is no verdict.
     pub no_verdict: Option<String>,
+    /// Of sides that were measured apart: `higher`, `lower`, `alike` or `inconclusive` (of B against A, by the values), which is
+    /// no verdict on the systems; else null.
+    pub apart: Option<String>,
     /// Rounds to add: to the minimum, or until it is expected to be settled.
     pub rounds_needed: Option<u32>,
     /// What a reader should know before relying on it.
@@ -406,6 +415,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
         client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
         views: views::all(evidence, set),
         disturbances: set.disturbances.iter().map(disturbance).collect(),
+        apart: set.apart.as_ref().map(Apart::of),
         notes: set
             .notes
             .iter()
@@ -439,6 +449,7 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             TimeOrder::Interleaved => "interleaved".to_owned(),
             TimeOrder::Sequential | TimeOrder::SequentialAllowed => "sequential".to_owned(),
             TimeOrder::Unknown => "unknown".to_owned(),
+            TimeOrder::Apart => "apart".to_owned(),
         },
         seed: header.plan.schedule.seed,
         runs: Runs {
@@ -522,6 +533,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
         no_verdict: row.no_verdict().map(comparison::NoVerdict::text),
+        apart: row.apart().map(|found| found.as_str().to_owned()),
         rounds_needed: row.rounds_needed,
         warnings: row.warnings.iter().map(warning).collect(),
     }

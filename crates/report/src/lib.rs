@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+pub mod apart;
 pub mod backup;
 pub mod backup_load;
 pub mod barrel;

@@ -5,8 +5,8 @@ use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, SHARE_MARGIN, Scale, Side,
-    Table, TimeOrder, Warning,
+    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, SHARE_MARGIN,
+    Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -101,21 +101,32 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
 
 fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     match &row.outcome {
-        Outcome::Verdict(Verdict::Equivalent) => {
-            let is_share = row.estimate.is_some_and(|estimate| estimate.scale == Scale::Points);
-            let within = match is_share {
-                true => format!("within {} points", SHARE_MARGIN * 100.0),
-                false => format!("within {}", percent(set.rules.margin, Script::Plain)),
+        Outcome::Verdict(Verdict::Equivalent) => ("equivalent".to_owned(), within_margin(row, set)),
+        Outcome::Verdict(Verdict::Inconclusive) => ("inconclusive".to_owned(), rounds_to_settle(row, set)),
+        Outcome::None(NoVerdict::Apart(found)) => {
+            // No word of a verdict.
+            let rest = match found {
+                ApartFinding::Alike => within_margin(row, set),
+                ApartFinding::Open => rounds_to_settle(row, set),
+                ApartFinding::Higher | ApartFinding::Lower => "measured apart".to_owned(),
             };
-            ("equivalent".to_owned(), within)
-        }
-        Outcome::Verdict(Verdict::Inconclusive) => {
-            let more = row.rounds_needed.map(|rounds| format!("~{} more", count(rounds as usize, unit_of(set))));
-            ("inconclusive".to_owned(), more.unwrap_or_else(|| "too noisy to settle".to_owned()))
+            (found.as_str().to_owned(), rest)
         }
         Outcome::Verdict(verdict) => (verdict_word(*verdict, &row.metric).to_owned(), String::new()),
         Outcome::None(reason) => ("no verdict".to_owned(), reason.short()),
     }
+}
+
+fn within_margin(row: &Comparison, set: &ComparisonSet) -> String {
+    match row.estimate.is_some_and(|estimate| estimate.scale == Scale::Points) {
+        true => format!("within {} points", SHARE_MARGIN * 100.0),
+        false => format!("within {}", percent(set.rules.margin, Script::Plain)),
+    }
+}
+
+fn rounds_to_settle(row: &Comparison, set: &ComparisonSet) -> String {
+    let more = row.rounds_needed.map(|rounds| format!("~{} more", count(rounds as usize, unit_of(set))));
+    more.unwrap_or_else(|| "too noisy to settle".to_owned())
 }
 
 /// Notes below a table: reasons that its cell cannot hold, and warnings.
@@ -226,7 +237,8 @@ fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
 /// How primary rows are adjusted, without full stop; `None` for a single row with the whole error.
 pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     let rows = set.families.rows(Family::Primary);
-    let adjusted = || format!("Verdicts are adjusted for {} after Holm", count(rows, "primary row"));
+    let what = if set.apart.is_some() { "Findings" } else { "Verdicts" };
+    let adjusted = || format!("{what} are adjusted for {} after Holm", count(rows, "primary row"));
     match set.families.part(Family::Primary) < 1.0 {
         _ if rows == 0 => None,
         true => Some(format!("{}, at {}", adjusted(), error_of(set, Family::Primary, script))),
@@ -240,7 +252,8 @@ pub fn exploring<'r>(
     rows: impl IntoIterator<Item = &'r Comparison>,
     script: Script,
 ) -> Option<String> {
-    let explores = |row: &Comparison| Family::of(row.metric.role) == Family::Exploratory && row.verdict().is_some();
+    let is_judged = |row: &Comparison| row.verdict().is_some() || row.apart().is_some();
+    let explores = |row: &Comparison| Family::of(row.metric.role) == Family::Exploratory && is_judged(row);
     let all = set.families.rows(Family::Exploratory);
     rows.into_iter().any(explores).then(|| {
         format!(
@@ -283,6 +296,7 @@ pub fn design(set: &ComparisonSet) -> String {
         TimeOrder::Interleaved => ("round", "in random order"),
         TimeOrder::Sequential | TimeOrder::SequentialAllowed => ("round", "one case after the other"),
         TimeOrder::Unknown => ("repetition", "in an order that nobody tells"),
+        TimeOrder::Apart => ("round", "in separate experiments"),
     };
     let all = || count(set.rounds as usize, unit);
     let cases = count(set.cases, "case");

@@ -1,10 +1,8 @@
 //! `etalon gate`: pass or fail, for continuous integration.
 
 use model::share::REGRESSION;
-use report::Evidence;
 use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, gate, render};
 use serde_json::json;
-use store::Store;
 
 use super::report::{options, set_of, share};
 use super::run::resume_command;
@@ -12,9 +10,12 @@ use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::results::{Side, open};
 
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
-    let evidence = Evidence::read(&Store::open_read_only(&args.store)?)?;
+    let candidate = Side::of(&args.store);
+    let sides: Vec<Side> = args.baseline.iter().map(|text| Side::of(text)).chain([candidate.clone()]).collect();
+    let evidence = open(&sides)?.evidence;
     let set = set_of(&evidence, &options(&args.comparing)?)?;
     let max_regression = share("--max-regression", args.max_regression.as_deref(), REGRESSION)?;
     let rules = GateRules {
@@ -46,7 +47,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
             let hint = match evidence.header.build == formats::experiment::IMPORTED {
                 true => "run the rest where the table was exported, and export it again".to_owned(),
-                false => format!("run the rest with `{}`", resume_command(&args.store)),
+                false => format!("run the rest with `{}`", resume_command(&candidate.store)),
             };
             Err(CliError::user(text).hint(hint))
         }
@@ -85,6 +86,8 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         "max_regression": outcome.rules.max_regression,
         "rows_compared": outcome.rows_compared(),
         "rows_asked": outcome.rows_asked(),
+        "measured_apart": !outcome.apart.is_empty(),
+        "notes": outcome.apart,
         "rows": rows,
     })
 }

@@ -1,12 +1,12 @@
 //! `etalon report`, and the results after `run` and `resume`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::share::{ShareError, ShareRange};
 use report::barrel::Runs as Split;
 use report::text::{Runs, Style, TextOptions};
 use report::views::Family;
-use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing};
+use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing, SeriesSource};
 use store::Store;
 
 use super::barrel;
@@ -14,21 +14,32 @@ use crate::args::{Comparing, ReportArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
+use crate::results::{Side, open};
 use crate::source::Called;
 use crate::sqlio;
 
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
-    let store = Store::open_read_only(&args.store)?;
-    let evidence = Evidence::read(&store)?;
+    let sides: Vec<Side> = args.stores.iter().map(|text| Side::of(text)).collect();
+    let results = open(&sides)?;
     let options = options(&args.comparing)?;
-    let path = args.output.clone().unwrap_or_else(|| args.store.with_extension("html"));
-    write_html(&store, &evidence, &options, &path)?;
+    let path = args.output.clone().unwrap_or_else(|| beside(&sides));
+    write_html(&results, &results.evidence, &options, &path)?;
     if printer.json {
         printer.out(&serde_json::json!({ "schema_version": 1, "report": path.display().to_string() }).to_string());
     } else {
         printer.note(&format!("report: {}", path.display()));
     }
     Ok(Exit::Done)
+}
+
+/// `new.html`, or of several stores `new-against-old.html`.
+fn beside(sides: &[Side]) -> PathBuf {
+    let name = |side: &Side| side.store.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    match sides {
+        [] => PathBuf::from("report.html"),
+        [only] => only.store.with_extension("html"),
+        [first, .., last] => last.store.with_file_name(format!("{}-against-{}.html", name(last), name(first))),
+    }
 }
 
 /// Prints a finished experiment's comparison, and writes its report beside the store.
@@ -49,7 +60,7 @@ pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, prin
 /// As a published tool prints it; `None` for the comparison.
 pub fn published(
     evidence: &Evidence,
-    store: &Store,
+    store: &dyn SeriesSource,
     format: ResultFormat,
     called: Option<&Called>,
     split: Split,
@@ -121,7 +132,7 @@ pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, C
     report::compare(evidence, &options).map_err(CliError::from)
 }
 
-fn write_html(store: &Store, evidence: &Evidence, options: &Options, path: &Path) -> Result<(), CliError> {
+fn write_html(store: &dyn SeriesSource, evidence: &Evidence, options: &Options, path: &Path) -> Result<(), CliError> {
     let set = set_of(evidence, options)?;
     let html = report::html::render(evidence, &set, store)
         .map_err(|error| CliError::could_not(format!("cannot make the report: {error}")))?;

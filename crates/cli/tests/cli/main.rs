@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod apart;
 mod ask;
 mod audit;
 mod bad_input;

@@ -190,13 +190,18 @@ impl<'a> Builder<'a> {
             indices.iter().filter_map(|index| self.evidence.case(*index)).collect()
         };
         let (cases_a, cases_b) = (cases(a), cases(b));
+        let apart = self.evidence.apart.as_ref();
         let mut pooled = hidden(&cases_a, &self.unused);
         pooled.extend(hidden(&cases_b, &self.unused));
         pooled.sort();
         pooled.dedup();
         let both: Vec<&model::Case> = cases_a.into_iter().chain(cases_b).collect();
-        let confounded: Vec<String> =
-            hidden(&both, &self.unused).into_iter().filter(|key| !pooled.contains(key)).collect();
+        let of_plans = both.first().and_then(|case| apart?.confounded.get(&case.benchmark)).into_iter().flatten();
+        let confounded: Vec<String> = hidden(&both, &self.unused)
+            .into_iter()
+            .filter(|key| !pooled.contains(key))
+            .chain(of_plans.cloned())
+            .collect();
         let pooled = (!pooled.is_empty()).then_some(Warning::PooledKeys { keys: pooled });
         let confounded = (!confounded.is_empty()).then_some(Warning::ConfoundedKeys { keys: confounded });
         pooled.into_iter().chain(confounded).collect()

@@ -5,7 +5,7 @@ use model::facts::Difference;
 
 use super::projection::KEY_SYSTEM;
 use super::set::ComparisonSet;
-use crate::evidence::{CLIENT, Evidence, IMPORTED};
+use crate::evidence::{Evidence, IMPORTED};
 use crate::text::{clean, clipped};
 use crate::words::{created, design};
 
@@ -31,9 +31,11 @@ pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
             rest.iter().map(|name| clean(name)).collect::<Vec<_>>().join(", ")
         ));
     }
-    lines.extend(machine(evidence));
+    lines.extend(machines(evidence));
     let when = created(evidence);
-    lines.push(format!("{}, {} UTC", design(set), when.get(..16).unwrap_or_default()));
+    // When several experiments ran stands in a note.
+    let when = set.apart.is_none().then(|| format!(", {} UTC", when.get(..16).unwrap_or_default()));
+    lines.push(format!("{}{}", design(set), when.unwrap_or_default()));
     lines.into_iter().map(|line| clipped(&line, LINE)).collect()
 }
 
@@ -103,9 +105,21 @@ fn own<'f>(facts: &Facts, others: impl Iterator<Item = &'f Facts>) -> Vec<String
     told
 }
 
+/// Of experiments that were measured apart those of each, unless they are alike.
+fn machines(evidence: &Evidence) -> Vec<String> {
+    let all: Vec<(&str, String)> = evidence
+        .load_generators()
+        .into_iter()
+        .filter_map(|(subject, client)| Some((subject, machine(evidence, client)?)))
+        .collect();
+    match all.as_slice() {
+        [(_, first), others @ ..] if others.iter().all(|(_, other)| other == first) => vec![first.clone()],
+        several => several.iter().map(|(subject, machine)| format!("{subject}: {machine}")).collect(),
+    }
+}
+
 /// `Debian GNU/Linux 12, 2 × AMD EPYC, 23.5 GiB, ext4 on vda`: the machine that made the load.
-fn machine(evidence: &Evidence) -> Option<String> {
-    let client = evidence.facts.get(CLIENT)?;
+fn machine(evidence: &Evidence, client: &Facts) -> Option<String> {
     let get = |facts: &Facts, name: &str| facts.get(name).map(clean);
     let system =
         [get(client, "os.name"), get(client, "os.version")].into_iter().flatten().collect::<Vec<_>>().join(" ");

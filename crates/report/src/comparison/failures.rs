@@ -15,7 +15,7 @@ use super::options::MetricFilter;
 use super::row::{Comparison, Failures, NoVerdict, RunPoint, SideLetter};
 use super::set::{Rules, Table};
 use super::warning::Warning;
-use crate::evidence::{Evidence, IMPORTED};
+use crate::evidence::Evidence;
 use crate::number::is_time;
 
 /// Shares this close are equivalent: the plan's margin is one of ratios.
@@ -62,7 +62,8 @@ pub fn of(
         return Found::default();
     }
     // What another tool calls its times nobody knows: a shorter time is better, so it is a latency.
-    let is_foreign = evidence.header.build == IMPORTED && metric.direction == Direction::Lower;
+    let is_imported = cases.0.iter().chain(cases.1).any(|case| evidence.is_imported(*case));
+    let is_foreign = is_imported && metric.direction == Direction::Lower;
     let is_shortest = || metric.id.split('_').any(|word| word == "min");
     let is_other = || metric.quantity() == Quantity::Cpu || is_shortest();
     let other = (is_foreign && is_time(&metric.unit) && !is_other()).then(Tail::default);

@@ -10,7 +10,7 @@ use super::set::Rules;
 use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use super::{centre, failures};
-use crate::evidence::{Evidence, IMPORTED};
+use crate::evidence::Evidence;
 use crate::number::{count, is_time};
 
 const RESAMPLES: u32 = 1_999;
@@ -220,7 +220,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     warnings.extend(missing_values(&side_b, SideLetter::B));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
-    let rounding = rounding_step(evidence, metric, &sample_a, &sample_b);
+    let rounding = rounding_step(evidence, metric, (cases, &sample_a, &sample_b));
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules));
@@ -280,7 +280,11 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
 
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
 /// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values tell.
-fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+fn rounding_step(
+    evidence: &Evidence,
+    metric: &Metric,
+    (cases, a, b): (&RowCases<'_>, &Sample, &Sample),
+) -> Option<f64> {
     /// Three digits, as its histograms keep them: a bucket is no wider than this share of its values.
     const OWN: f64 = 1.0 / 1024.0;
     let quantity = metric.quantity();
@@ -289,7 +293,8 @@ fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -
         return None;
     }
     let both = || a.values().iter().chain(b.values()).copied();
-    if evidence.header.build == IMPORTED {
+    let of_sides = || cases.a.iter().chain(cases.b).copied();
+    if of_sides().any(|case| evidence.is_imported(case)) {
         // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
         let is_counted = matches!(quantity, Quantity::Size | Quantity::Failures);
         return stats::rounding_step(a.values(), b.values()).filter(|_| !is_counted);
@@ -298,12 +303,15 @@ fn rounding_step(evidence: &Evidence, metric: &Metric, a: &Sample, b: &Sample) -
         // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
         return stats::smallest_gap(both().chain([0.0]));
     }
-    match evidence.header.plan.schedule.length {
-        _ if is_time(&metric.unit) => Some(OWN * both().fold(0.0, f64::max)),
-        // One operation in the measured part.
+    if is_time(&metric.unit) {
+        return Some(OWN * both().fold(0.0, f64::max));
+    }
+    // One operation in the measured part.
+    let step = |case: u32| match evidence.header_of(case).plan.schedule.length {
         Length::Duration(length) if quantity == Quantity::Rate => Some(1.0 / length.as_secs_f64()),
         _ => None,
-    }
+    };
+    of_sides().filter_map(step).reduce(f64::max)
 }
 
 /// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.

@@ -6,7 +6,7 @@ use super::disturbance::{Disturbance, unknown_load};
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use super::warning::Warning;
-use crate::evidence::{CLIENT, Evidence, IMPORTED};
+use crate::evidence::{Evidence, IMPORTED};
 use crate::number::{Script, count, percent};
 use crate::words;
 
@@ -22,13 +22,16 @@ pub fn notes(
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut add = |kind, text: String| notes.push(Note { kind, text });
-    if ![RELEASE, IMPORTED].contains(&evidence.header.build.as_str()) {
+    if let Some(apart) = &evidence.apart {
+        add(NoteKind::Apart, apart.times());
+        add(NoteKind::Differs, apart.differs());
+        apart.only_in().into_iter().for_each(|text| add(NoteKind::OnlyIn, text));
+    }
+    let builds = evidence.headers().into_iter().map(|header| header.build.as_str());
+    if let Some(build) = builds.into_iter().find(|build| ![RELEASE, IMPORTED].contains(build)) {
         add(
             NoteKind::DebugBuild,
-            format!(
-                "not comparable: measured by a {} build of étalon, whose own cost is in every figure",
-                evidence.header.build
-            ),
+            format!("not comparable: measured by a {build} build of étalon, whose own cost is in every figure"),
         );
     }
     if let Some(text) = sequential(rules) {
@@ -83,7 +86,8 @@ pub fn notes(
 /// Effect of an order that does not interleave the sides.
 fn sequential(rules: &Rules) -> Option<String> {
     match rules.order {
-        TimeOrder::Interleaved => None,
+        // What was measured apart has notes of its own.
+        TimeOrder::Interleaved | TimeOrder::Apart => None,
         TimeOrder::Unknown => Some(
             "imported: nobody tells in what order the cases ran, so what changed on the machine in the meantime may look \
              like a difference between them"
@@ -105,7 +109,9 @@ fn sequential(rules: &Rules) -> Option<String> {
 
 /// A virtual machine hides its real disk.
 fn virtual_disk(evidence: &Evidence) -> Option<String> {
-    let machine = evidence.facts.get(CLIENT)?.get("virtualisation").filter(|found| *found != "none seen")?;
+    let machines = evidence.load_generators();
+    let machine =
+        machines.iter().find_map(|(_, facts)| facts.get("virtualisation").filter(|found| *found != "none seen"))?;
     let has_disks = evidence.cases.iter().any(|case| super::disk::is_disk(&case.point));
     has_disks.then(|| {
         format!(

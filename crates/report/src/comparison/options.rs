@@ -117,6 +117,9 @@ pub enum CompareError {
     /// Nothing to compare with.
     #[error("there is a single {key}, `{value}`: a comparison takes two")]
     OneValue { key: String, value: String },
+    /// Keys are compared within an experiment.
+    #[error("experiments that were measured apart are compared by their systems")]
+    Apart,
     #[error("the margin {0}")]
     BadMargin(ShareError),
     #[error("the level {0}")]
@@ -136,6 +139,7 @@ impl CompareError {
                 let longer: Vec<String> = known.iter().filter(has_it).map(|id| format!("`{id}`")).collect();
                 (!longer.is_empty()).then(|| format!("did you mean {}?", longer.join(" or ")))
             }),
+            CompareError::Apart => Some("leave out `--cols`".to_owned()),
             CompareError::BadMargin(error) | CompareError::BadLevel(error) => Some(error.hint()),
             _ => None,
         }

@@ -115,6 +115,10 @@ struct Context<'a> {
 
 /// One line for each remedy, with all its rows.
 pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<RemedyLine> {
+    if evidence.apart.is_some() {
+        // One experiment of both, which its notes say.
+        return Vec::new();
+    }
     let context = Context { evidence, rules };
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
@@ -205,7 +209,7 @@ impl Context<'_> {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
                 Remedy::FinerSteps(self.longer(row, FINER).filter(|_| is_of_work))
             }
-            NoVerdict::NoBetterSide | NoVerdict::Diagnostic => return None,
+            NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => return None,
         })
     }
 

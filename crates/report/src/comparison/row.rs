@@ -120,6 +120,30 @@ pub struct ChangePoint {
     pub rounds: u32,
 }
 
+/// What the runs of two experiments gave that were not run together, by their values alone: which way is better does not
+/// matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApartFinding {
+    /// B is, beyond what the runs within each vary by.
+    Higher,
+    Lower,
+    /// The whole interval lies within the margin.
+    Alike,
+    /// Neither.
+    Open,
+}
+
+impl ApartFinding {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ApartFinding::Higher => "higher",
+            ApartFinding::Lower => "lower",
+            ApartFinding::Alike => "alike",
+            ApartFinding::Open => "inconclusive",
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoVerdict {
     /// The plan is not at its end.
@@ -136,6 +160,8 @@ pub enum NoVerdict {
     },
     /// And the plan does not allow that.
     SequentialOrder,
+    /// The sides are of experiments of their own: what their runs gave, and no verdict on the systems.
+    Apart(ApartFinding),
     /// By a mark of runs.
     Voided {
         /// `client saturated`.
@@ -203,6 +229,15 @@ impl NoVerdict {
             NoVerdict::SequentialOrder => {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
+            NoVerdict::Apart(found) => {
+                let found = match found {
+                    ApartFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
+                    ApartFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
+                    ApartFinding::Alike => "A and B were alike within the margin",
+                    ApartFinding::Open => "so many runs do not tell A and B apart",
+                };
+                format!("measured apart: {found}, and what changed between the experiments is in that")
+            }
             NoVerdict::Voided { what, runs } => {
                 format!("{what} in {runs} {}", if *runs == 1 { "run" } else { "runs" })
             }
@@ -257,6 +292,7 @@ impl NoVerdict {
             NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
+            NoVerdict::Apart(_) => "measured apart".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
             NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
@@ -316,6 +352,29 @@ impl Comparison {
         match &self.outcome {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => Some(reason),
+        }
+    }
+
+    /// Of sides that were measured apart, what was found is no verdict on the systems.
+    pub(super) fn without_verdict(&mut self) {
+        let differs = || match self.estimate.is_some_and(|estimate| estimate.ratio > 1.0) {
+            true => ApartFinding::Higher,
+            false => ApartFinding::Lower,
+        };
+        let found = match &self.outcome {
+            Outcome::Verdict(Verdict::Faster | Verdict::Slower) | Outcome::None(NoVerdict::NoBetterSide) => differs(),
+            Outcome::Verdict(Verdict::Equivalent) => ApartFinding::Alike,
+            Outcome::Verdict(Verdict::Inconclusive) => ApartFinding::Open,
+            Outcome::None(_) => return,
+        };
+        self.outcome = Outcome::None(NoVerdict::Apart(found));
+    }
+
+    /// What sides that were measured apart gave.
+    pub fn apart(&self) -> Option<ApartFinding> {
+        match self.outcome {
+            Outcome::None(NoVerdict::Apart(found)) => Some(found),
+            _ => None,
         }
     }
 

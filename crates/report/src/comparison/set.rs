@@ -23,6 +23,7 @@ use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, remedies};
 use super::row::{Comparison, SideLetter};
 use super::steadiness;
+use crate::apart::Apart;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
 
 /// What all rows of a set were judged by.
@@ -91,7 +92,7 @@ impl Rules {
             margin: Some(self.margin),
             level: Some(self.level),
             pairing: match self.order {
-                TimeOrder::Interleaved | TimeOrder::Unknown => self.pairing,
+                TimeOrder::Interleaved | TimeOrder::Unknown | TimeOrder::Apart => self.pairing,
                 // Requested, and refused.
                 TimeOrder::Sequential | TimeOrder::SequentialAllowed => Pairing::Paired,
             },
@@ -113,6 +114,8 @@ pub enum TimeOrder {
     SequentialAllowed,
     /// As of imports.
     Unknown,
+    /// In experiments of their own: no verdict.
+    Apart,
 }
 
 impl TimeOrder {
@@ -121,6 +124,7 @@ impl TimeOrder {
     fn of(evidence: &Evidence, asked: Pairing, allowed: AllowedBy) -> TimeOrder {
         let plan = &evidence.header.plan;
         match (plan.schedule.order, asked) {
+            _ if evidence.apart.is_some() => TimeOrder::Apart,
             (Order::Interleaved, _) => TimeOrder::Interleaved,
             (Order::Sequential, Pairing::Unpaired) if evidence.header.build == IMPORTED => TimeOrder::Unknown,
             (Order::Sequential, _) if allowed != AllowedBy::Nobody => TimeOrder::SequentialAllowed,
@@ -192,6 +196,12 @@ pub struct DroppedRun {
 pub enum NoteKind {
     /// The figures are of a debug build.
     DebugBuild,
+    /// The sides are of experiments of their own.
+    Apart,
+    /// What differs between these, besides the systems' facts.
+    Differs,
+    /// What only one of them has.
+    OnlyIn,
     /// Not interleaved.
     SequentialOrder,
     /// Running, planned or dropped runs.
@@ -220,6 +230,9 @@ impl NoteKind {
     pub fn as_str(self) -> &'static str {
         match self {
             NoteKind::DebugBuild => "debug-build",
+            NoteKind::Apart => "apart",
+            NoteKind::Differs => "differs",
+            NoteKind::OnlyIn => "only-in",
             NoteKind::SequentialOrder => "sequential-order",
             NoteKind::Incomplete => "incomplete",
             NoteKind::Unfinished => "unfinished",
@@ -275,6 +288,8 @@ pub struct ComparisonSet {
     pub notes: Vec<Note>,
     /// What would help rows that have no verdict.
     pub remedies: Vec<RemedyLine>,
+    /// If the sides are of experiments of their own.
+    pub apart: Option<Apart>,
 }
 
 impl ComparisonSet {
@@ -309,12 +324,16 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let rules = Rules::of(evidence, options);
     Options::check(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
+    if evidence.apart.is_some() && projection.cols != [KEY_SYSTEM] {
+        return Err(CompareError::Apart);
+    }
     let index = Index::new(evidence);
     check_metrics(&index, &options.metrics)?;
     let dropped = dropped_runs(evidence);
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
-    let mut tables: Vec<Table> = others.iter().flat_map(|b| builder.tables(&baseline, b)).collect();
+    let pairs = pairs(evidence, &baseline, &others);
+    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables(a, b)).collect();
     if options.a.as_ref().is_some_and(|a| *a != evidence.header.plan.comparison.baseline) {
         // Who picks the first side has picked among all pairs.
         let pairs = others.iter().enumerate().flat_map(|(place, a)| others[place + 1..].iter().map(move |b| (a, b)));
@@ -322,15 +341,20 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     }
     failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
+    if rules.order == TimeOrder::Apart {
+        tables.iter_mut().flat_map(|table| &mut table.rows).for_each(Comparison::without_verdict);
+    }
     let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
-    tables.retain(|table| table.a == baseline && is_asked(&table.b));
+    tables.retain(|table| evidence.apart.is_some() || table.a == baseline && is_asked(&table.b));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
-    let asked = others.iter().filter(|b| is_asked(b));
-    let one_sided: Vec<OneSided> = asked.flat_map(|b| builder.one_sided(&baseline, b)).collect();
+    let asked = pairs.iter().filter(|(_, b)| is_asked(b));
+    let mut one_sided: Vec<OneSided> = asked.flat_map(|(a, b)| builder.one_sided(a, b)).collect();
     let disturbances = disturbances(evidence, &tables);
     let notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
     let remedies = remedies(evidence, &tables, &rules);
+    // What no other experiment has is in notes of its own, and was left out when they were joined.
+    one_sided.extend(evidence.apart.iter().flat_map(|apart| apart.lost()));
     let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
     // Unless systems are compared, all count.
     let of_systems = projection.cols == [KEY_SYSTEM];
@@ -361,11 +385,20 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         disturbances,
         notes,
         remedies,
+        apart: evidence.apart.as_deref().cloned(),
     };
     set.compared = compared::lines(evidence, &set);
     let disturbed = super::disturbance::clause(&set.disturbances);
     set.answer = crate::answer::answer(&set, compared::place(evidence), &disturbed.unwrap_or_default());
     Ok(set)
+}
+
+/// The sides of each table.
+fn pairs(evidence: &Evidence, baseline: &str, others: &[String]) -> Vec<(String, String)> {
+    match &evidence.apart {
+        Some(apart) => apart.pairs.clone(),
+        None => others.iter().map(|b| (baseline.to_owned(), b.clone())).collect(),
+    }
 }
 
 /// Hidden rows are judged, too: looking at one metric, or at one pair of sides, does not reduce the questions.

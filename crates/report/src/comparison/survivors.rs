@@ -106,10 +106,13 @@ fn rounds_of(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
 }
 
 /// Why none of some cases is the best, whatever figures that stand without a verdict say: no row of theirs would have one,
-/// since they are not at their end, or one was repeated too often.
+/// since they are not at their end, were measured apart, or one was repeated too often.
 pub fn unfair(evidence: &Evidence, index: &Index, cases: &[u32]) -> Option<String> {
     if let Some(found) = evidence.unfinished() {
         return Some(found.text());
+    }
+    if evidence.apart.is_some() {
+        return Some("measured apart".to_owned());
     }
     let ends = || cases.iter().filter_map(|case| Some((*case, index.ends.get(case)?)));
     let measured = ends().map(|(_, ends)| ends.measured).min()?;

@@ -53,7 +53,7 @@ fn described(line: &GateLine) -> String {
 }
 
 fn text(outcome: &GateOutcome) -> String {
-    let mut out = String::new();
+    let mut out: String = outcome.apart.iter().map(|text| format!("note: {}\n", clean(text))).collect();
     for line in &outcome.lines {
         let _ = writeln!(out, "{:<12}  {}", line.status.as_str(), described(line));
     }
@@ -62,7 +62,8 @@ fn text(outcome: &GateOutcome) -> String {
 }
 
 fn github(outcome: &GateOutcome) -> String {
-    let mut out = String::new();
+    let notice = |text: &String| format!("::notice title=etalon gate::{}\n", github_data(&clean(text)));
+    let mut out: String = outcome.apart.iter().map(notice).collect();
     let level = |line: &GateLine| match line.status {
         RowStatus::Regressed | RowStatus::Failed => Some("error"),
         RowStatus::Open | RowStatus::NotCompared => Some("warning"),
@@ -121,6 +122,10 @@ fn junit(outcome: &GateOutcome) -> String {
         let _ =
             writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
     }
+    if !outcome.apart.is_empty() {
+        let told = xml(&outcome.apart.join(". "));
+        let _ = writeln!(out, "  <system-out>{told}</system-out>");
+    }
     out.push_str("</testsuite>\n");
     out
 }
@@ -132,7 +137,8 @@ fn xml(text: &str) -> String {
 }
 
 fn markdown(outcome: &GateOutcome) -> String {
-    let mut out = format!("**{}**\n\n| status | row | sides | B vs A |\n|---|---|---|---|\n", outcome.summary());
+    let noted: String = outcome.apart.iter().map(|text| format!("> {}.\n\n", escape(text))).collect();
+    let mut out = format!("**{}**\n\n{noted}| status | row | sides | B vs A |\n|---|---|---|---|\n", outcome.summary());
     for line in &outcome.lines {
         let _ = writeln!(
             out,

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use model::{Facts, Nature};
 
 use crate::comparison::{ComparisonSet, Table, Warning};
-use crate::evidence::{CLIENT, Evidence};
+use crate::evidence::Evidence;
 use crate::number::count;
 use crate::words::{metric_name, table_title};
 
@@ -33,13 +33,25 @@ pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         @if !same.is_empty() {
             details { summary { (if systems.len() > 1 { "What is the same, or only happened to be so" } else { "All facts" }) " (" (same.len()) ")" } (side_by_side(&systems, &same)) }
         }
-        @if let Some(client) = evidence.facts.get(CLIENT) {
-            details { summary { "The machine that made the load (" (client.entries.len()) ")" }
-                (side_by_side(&[("load generator", Some(client))], &client.entries.keys().map(String::as_str).collect::<Vec<_>>()))
-            }
-        }
+        (load_generators(evidence))
         @if set.tables.iter().any(|table| evidence.server_of(&table.a) == evidence.server_of(&table.b)) {
             p.note { "Systems that are one server have its facts in common." }
+        }
+    }
+}
+
+/// The machine that made the load; of experiments that were measured apart, that of each.
+fn load_generators(evidence: &Evidence) -> Markup {
+    let called = |subject| if evidence.apart.is_some() { subject } else { "load generator" };
+    let all: Vec<(&str, Option<&Facts>)> =
+        evidence.load_generators().into_iter().map(|(subject, facts)| (called(subject), Some(facts))).collect();
+    let names: BTreeSet<&str> =
+        all.iter().filter_map(|(_, facts)| *facts).flat_map(|f| f.entries.keys()).map(String::as_str).collect();
+    html! {
+        @if !all.is_empty() {
+            details { summary { (if all.len() > 1 { "The machines" } else { "The machine" }) " that made the load (" (names.len()) ")" }
+                (side_by_side(&all, &names.into_iter().collect::<Vec<_>>()))
+            }
         }
     }
 }

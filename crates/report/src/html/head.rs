@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::forest::{verdict_class, verdict_shape};
 use crate::comparison::{Comparison, ComparisonSet, NoteKind};
 use crate::evidence::Evidence;
-use crate::number::{Script, percent};
+use crate::number::{Script, count, percent};
 
 /// Title, answer, what holds for all rows, and what the experiment was.
 pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -31,6 +31,19 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let header = &evidence.header;
     let counts = set.counts;
     let share = counts.measured as f64 / counts.planned.max(1) as f64;
+    if let Some(apart) = &set.apart {
+        return html! {
+            dl.identity { @for one in &apart.experiments {
+                div {
+                    dt { bdi { (one.label) } }
+                    dd {
+                        bdi { (one.header.plan.name) } ", " (one.ran()) ", " (count(one.header.plan.schedule.rounds as usize, "round"))
+                        ", étalon " (one.header.etalon_version) @if one.header.build != "release" { " (" (one.header.build) ")" }
+                    }
+                }
+            } }
+        };
+    }
     html! {
         dl.identity {
             div { dt { "Runs valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }

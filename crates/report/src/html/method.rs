@@ -13,7 +13,7 @@ pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             li { (unit(set)) }
             @if !set.tables.is_empty() {
                 li { (ratio(set)) }
-                li { (verdicts(set)) }
+                li { (if set.apart.is_some() { findings(set) } else { verdicts(set) }) }
             }
             li { (limits(set)) }
         }
@@ -40,6 +40,10 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             "All runs of a case ran, then all of the next. What changed on the machine in the meantime looks like a \
              difference between cases: this order is kept to repeat old results."
         }
+        TimeOrder::Apart => {
+            "The experiments ran each by itself. What changed between them, on the machines or in the plan, looks like a difference \
+             between systems: what is known of it stands at the top of this page."
+        }
         TimeOrder::Unknown => {
             "The results were imported, and nobody tells in what order the runs ran. What changed on the machine in the meantime \
              may look like a difference between systems."
@@ -51,7 +55,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     };
     html! {
         (count(set.rounds as usize, if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" })) " of " (count(evidence.cases.len(), "case")) ". " (order)
-        @if evidence.header.build != IMPORTED {
+        @if evidence.header.build != IMPORTED && set.apart.is_none() {
             " A run is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
         }
     }
@@ -82,6 +86,16 @@ fn ratio(set: &ComparisonSet) -> Markup {
                 " interval of Welch's test. Nothing here guards against what changed between the two."
             }
         }
+    }
+}
+
+/// Of sides that were measured apart: findings, and no verdicts.
+fn findings(set: &ComparisonSet) -> Markup {
+    html! {
+        strong { "Higher" } " or " strong { "lower" } ": beyond what the runs within each experiment vary by, with p adjusted over all \
+        rows. " strong { "Alike" } ": the whole interval lies within ±" (percent(set.rules.margin, Script::Typographic)) ". None of them is a \
+        verdict on the systems: what changed between the experiments, whether it is known or not, is in every change, and no test can \
+        take it out. Systems that take turns in one experiment can have a verdict."
     }
 }
 

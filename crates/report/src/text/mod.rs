@@ -183,9 +183,18 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
     };
     let margin = percent(rules.margin, Script::Plain);
     let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
+    let verdicts = match &set.apart {
+        None => format!(
+            "Equivalent: the whole interval lies within ±{margin}. Inconclusive: neither that nor a difference is sure."
+        ),
+        Some(apart) => format!(
+            "Higher, lower: beyond what the runs within each experiment vary by. Alike: the whole interval lies within ±{margin}. \
+             None of them is a verdict on the systems: what changed between {} is in it.",
+            clean(&apart.labels().join(" and "))
+        ),
+    };
     let text = format!(
-        "A, B: {}; B vs A: what they give, {ratio}{of}. ↑ higher is better, ↓ lower. Equivalent: the whole interval lies \
-         within ±{margin}. Inconclusive: neither that nor a difference is sure.{adjusted}",
+        "A, B: {}; B vs A: what they give, {ratio}{of}. ↑ higher is better, ↓ lower. {verdicts}{adjusted}",
         estimator_words(set)
     );
     wrapped(&text, width, 0)

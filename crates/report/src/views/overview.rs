@@ -16,6 +16,10 @@ const BEST: &str = "* the best figure of its row; whether it differs from the ot
 
 /// A table for each group of pairs with the same title; none of a single pair.
 pub fn tables(set: &ComparisonSet) -> Vec<View> {
+    if set.apart.is_some() {
+        // None of them is the best.
+        return Vec::new();
+    }
     let mut groups: Vec<Vec<&Pair>> = Vec::new();
     for pair in &set.tables {
         match groups.iter_mut().find(|group| (&group[0].title, &group[0].a) == (&pair.title, &pair.a)) {

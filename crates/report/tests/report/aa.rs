@@ -4,7 +4,8 @@
 //! 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
 
 use model::{Direction, Measurement, PlannedRun, Role, RunState};
-use report::comparison::Warning;
+use report::apart::{Source, join};
+use report::comparison::{ApartFinding, Warning};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, compare};
 use stats::{Rng, Verdict};
@@ -29,10 +30,10 @@ enum Metrics {
     Together,
 }
 
-fn experiment(rounds: u32, metrics: Metrics, rng: &mut Rng) -> Evidence {
+fn experiment(systems: &[&str], rounds: u32, metrics: Metrics, rng: &mut Rng) -> Evidence {
     let same = |_: i64| 1_000.0;
     let builder = Builder {
-        systems: vec![("a".to_owned(), same), ("b".to_owned(), same)],
+        systems: systems.iter().map(|system| ((*system).to_owned(), same as fn(i64) -> f64)).collect(),
         clients: vec![1, 4],
         rounds,
         ..Builder::default()
@@ -83,25 +84,34 @@ fn is_alarm(verdict: Option<Verdict>) -> bool {
     matches!(verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
+fn is_finding(found: Option<ApartFinding>) -> bool {
+    matches!(found, Some(ApartFinding::Higher | ApartFinding::Lower))
+}
+
 fn unsteady(set: &ComparisonSet) -> bool {
     let is_one = |warning: &Warning| matches!(warning, Warning::Drift { .. } | Warning::Bimodal { .. });
     set.rows().any(|row| row.warnings.iter().any(is_one))
 }
 
 fn alarms(rounds: u32, metrics: Metrics) -> Alarms {
-    let mut rng = Rng::new(u64::from(rounds));
+    let both = |rng: &mut Rng| experiment(&["a", "b"], rounds, metrics, rng);
+    alarms_of(both, &format!("{rounds} rounds, {metrics:?}"), u64::from(rounds))
+}
+
+fn alarms_of(mut experiment: impl FnMut(&mut Rng) -> Evidence, name: &str, seed: u64) -> Alarms {
+    let mut rng = Rng::new(seed);
     let mut alarms = Alarms::default();
     let options = Options { metrics: MetricFilter::All, margin: Some(MARGIN), ..Options::default() };
     let rules = GateRules { max_regression: MARGIN, ..GateRules::default() };
     for _ in 0..EXPERIMENTS {
-        let set = compare(&experiment(rounds, metrics, &mut rng), &options).unwrap();
+        let set = compare(&experiment(&mut rng), &options).unwrap();
         assert_eq!(set.rows().count(), 2 * METRICS);
-        alarms.verdict += u32::from(set.rows().any(|row| is_alarm(row.verdict())));
+        alarms.verdict += u32::from(set.rows().any(|row| is_alarm(row.verdict()) || is_finding(row.apart())));
         alarms.gate += u32::from(gate(&set, &rules).status == GateStatus::Failed);
         alarms.warning += u32::from(unsteady(&set));
         alarms.raw += u32::from(set.rows().any(|row| row.estimate.is_some_and(|e| e.p_t <= 0.05)));
     }
-    println!("{rounds} rounds, {metrics:?}: {alarms:?} of {EXPERIMENTS}");
+    println!("{name}: {alarms:?} of {EXPERIMENTS}");
     alarms
 }
 
@@ -114,5 +124,38 @@ fn all_metrics_of_one_system_rarely_show_any_verdict() {
         if matches!(metrics, Metrics::Independent) {
             assert!(alarms.raw > EXPERIMENTS * 3 / 4, "unadjusted, most experiments have a finding: {alarms:?}");
         }
+    }
+}
+
+/// One system in two experiments of other days, joined; on the second day everything is that much faster.
+fn apart(rounds: u32, metrics: Metrics, shift: f64, rng: &mut Rng) -> Evidence {
+    let mut day = |number: i64| {
+        let mut evidence = experiment(&["pg"], rounds, metrics, rng);
+        let later = number * 86_400_000;
+        evidence.header.created_unix_ms += later;
+        for run in &mut evidence.runs {
+            run.started_unix_ms = run.started_unix_ms.map(|at| at + later);
+        }
+        Source { file: format!("day{number}.etalon"), system: None, evidence }
+    };
+    let (first, mut second) = (day(0), day(1));
+    for stored in &mut second.evidence.measurements {
+        if let model::Reading::Value(value) = &mut stored.measurement.reading {
+            *value *= 1.0 + shift;
+        }
+    }
+    join(&[first, second]).unwrap()
+}
+
+/// Where nothing differs, not even the day, at most 5 % of the comparisons of two experiments find anything. What a day does to
+/// all of its runs is found as a difference, by nearly all of them: no test between two days can tell it from the systems.
+#[test]
+fn two_experiments_of_one_system_rarely_differ_but_by_their_days() {
+    for (rounds, metrics) in [(6, Metrics::Independent), (10, Metrics::Together)] {
+        let name = format!("apart, {rounds} rounds, {metrics:?}");
+        let same = alarms_of(|rng| apart(rounds, metrics, 0.0, rng), &name, 100 + u64::from(rounds));
+        assert!(same.verdict <= MOST && same.gate <= MOST && same.warning <= MOST, "{same:?}");
+        let days = alarms_of(|rng| apart(rounds, metrics, 0.05, rng), &format!("{name}, shifted"), u64::from(rounds));
+        assert!(days.verdict > EXPERIMENTS * 9 / 10, "{days:?}");
     }
 }

@@ -170,6 +170,7 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
         marks: Vec::new(),
         facts,
         store: None,
+        apart: None,
     }
 }
 

@@ -63,8 +63,8 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
         NoVerdict::UnderClockStep => {
             ("the difference is under the resolution", "etalon run quickstart --set schedule.duration=50s")
         }
-        // No fix would give them one.
-        NoVerdict::NoBetterSide | NoVerdict::Diagnostic => return None,
+        // No fix would give them one, or their notes name it.
+        NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => return None,
     })
 }
 

@@ -1,0 +1,172 @@
+//! What differs between experiments besides the facts of their systems.
+
+use std::collections::BTreeSet;
+
+use model::facts::TEXTS;
+use model::plan::redact_url;
+use model::{Facts, Length, Nature, Order, Reading, Schedule};
+
+use super::{ApartDifference, SEED, Source};
+use crate::evidence::{CLIENT, IMPORTED};
+use crate::number::{RowUnit, Script};
+
+/// What the load generator spends on an operation, by family.
+const COSTS: [&str; 2] = ["client_cpu_per_tx", "cpu_per_io"];
+/// The load generator's own cost differs if it does by this factor.
+const COST_RATIO: f64 = 1.1;
+
+/// Cases with their counterparts, by their place in each source's evidence, and what they are called.
+pub struct Counterparts {
+    pub name: String,
+    pub cases: Vec<Option<u32>>,
+}
+
+/// One for each source; `None` if it is not known.
+type Values = Vec<Option<String>>;
+
+#[derive(Default)]
+struct Found(Vec<ApartDifference>);
+
+impl Found {
+    /// Unless all are the same.
+    fn add(&mut self, about: &str, name: &str, values: Values) {
+        if values.iter().any(|value| *value != values[0]) {
+            self.0.push(ApartDifference { about: about.to_owned(), name: name.to_owned(), values });
+        }
+    }
+}
+
+pub fn differences(
+    sources: &[Source],
+    tracks: &[Vec<Option<String>>],
+    counterparts: &[Counterparts],
+) -> Vec<ApartDifference> {
+    let mut found = Found::default();
+    let mut add = |about: &str, name: &str, values| found.add(about, name, values);
+    let of = |value: &dyn Fn(&Source) -> String| sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>();
+    add("étalon", "version", of(&|source| source.evidence.header.etalon_version.clone()));
+    add("étalon", "build", of(&|source| source.evidence.header.build.clone()));
+    // An import knows nothing of how it was run.
+    let planned = |value: &dyn Fn(&Schedule) -> String| {
+        let of = |source: &Source| {
+            let header = &source.evidence.header;
+            (header.build != IMPORTED).then(|| value(&header.plan.schedule))
+        };
+        sources.iter().map(of).collect::<Vec<_>>()
+    };
+    add("plan", "measured part", planned(&|schedule| length(schedule.length)));
+    add("plan", "warm-up", planned(&|schedule| format!("{} s", schedule.warmup.as_secs_f64())));
+    add("plan", "rounds", of(&|source| source.evidence.header.plan.schedule.rounds.to_string()));
+    add("plan", "order", planned(&|schedule| order(schedule.order).to_owned()));
+    add("plan", SEED, planned(&|schedule| schedule.seed.to_string()));
+    for track in tracks {
+        let name = track.iter().flatten().next().map_or("", String::as_str);
+        let about = format!("plan of {name}");
+        let system = |place: usize| {
+            let name = track[place].as_ref()?;
+            sources[place].evidence.header.plan.system(name)
+        };
+        let here: Vec<usize> = (0..sources.len()).filter(|place| track[*place].is_some()).collect();
+        if here.len() < sources.len() {
+            continue;
+        }
+        let all = |value: &dyn Fn(&model::SystemPlan) -> Option<String>| {
+            here.iter().map(|place| system(*place).and_then(value)).collect::<Vec<_>>()
+        };
+        add(&about, "engine", all(&|system| Some(system.engine.clone())));
+        add(&about, "url", all(&|system| Some(redact_url(&system.url)).filter(|url| !url.is_empty())));
+        let keys: BTreeSet<String> =
+            here.iter().filter_map(|place| system(*place)).flat_map(|s| s.settings.keys().cloned()).collect();
+        for key in keys {
+            add(&about, &key, all(&|system| system.settings.get(&key).map(ToString::to_string)));
+        }
+    }
+    texts(sources, &mut found);
+    load_generators(sources, counterparts, &mut found);
+    found.0
+}
+
+/// The texts of the plans' scripts, which have only their names there. A store of an older étalon does not tell them.
+fn texts(sources: &[Source], found: &mut Found) {
+    let of = |source: &'_ Source| source.evidence.facts.get(TEXTS).cloned().unwrap_or_default();
+    let all: Vec<Facts> = sources.iter().map(of).collect();
+    let names: BTreeSet<&String> = all.iter().flat_map(|facts| facts.entries.keys()).collect();
+    for name in names {
+        found.add(
+            "plan",
+            &format!("text of {name}"),
+            all.iter().map(|facts| facts.get(name).map(str::to_owned)).collect(),
+        );
+    }
+}
+
+fn load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mut Found) {
+    const ABOUT: &str = "load generator";
+    if let Some((name, values)) = dearest(sources, counterparts) {
+        found.add(ABOUT, &name, values);
+    }
+    // Who imported a table of other tools knows nothing of its machine.
+    let hosts: Option<Vec<_>> = sources.iter().map(|source| source.evidence.facts.get(CLIENT)).collect();
+    let Some(hosts) = hosts else {
+        let is_known = |source: &Source| {
+            let is_told = source.evidence.facts.contains_key(CLIENT);
+            is_told.then(|| "told".to_owned())
+        };
+        return found.add(ABOUT, "machine", sources.iter().map(is_known).collect());
+    };
+    let names: BTreeSet<&String> = hosts.iter().flat_map(|facts| facts.entries.keys()).collect();
+    for name in names {
+        let is_identity =
+            hosts.iter().all(|facts| facts.entries.get(name).is_none_or(|f| f.nature == Nature::Identity));
+        if is_identity {
+            found.add(ABOUT, name, hosts.iter().map(|facts| facts.get(name).map(str::to_owned)).collect());
+        }
+    }
+}
+
+/// The largest difference in what the load generator itself spent on an operation: a dearer one may be the difference.
+fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String, Values)> {
+    let cost = |source: &Source, case: u32, metric: &str| {
+        let of_case = source.evidence.measurements.iter().filter(|one| one.case == case);
+        let values = of_case.filter(|one| one.measurement.metric.id == metric).filter_map(|one| {
+            let Reading::Value(value) = one.measurement.reading else { return None };
+            Some((value, one.measurement.metric.unit.clone()))
+        });
+        let mut all: Vec<(f64, String)> = values.collect();
+        all.sort_by(|x, y| x.0.total_cmp(&y.0));
+        (!all.is_empty()).then(|| all[all.len() / 2].clone())
+    };
+    let mut worst: Option<(f64, String, Values)> = None;
+    for Counterparts { name, cases } in counterparts {
+        for metric in COSTS {
+            let of = |(source, case): (&Source, &Option<u32>)| cost(source, (*case)?, metric);
+            let costs: Vec<Option<(f64, String)>> = sources.iter().zip(cases).map(of).collect();
+            let known = || costs.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0);
+            let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+            if least.is_finite() && most / least > worst.as_ref().map_or(COST_RATIO, |(ratio, ..)| *ratio) {
+                let printed = |cost: &Option<(f64, String)>| {
+                    let (value, unit) = cost.as_ref()?;
+                    let unit = RowUnit::new(unit, [*value]);
+                    Some(format!("{} {}", unit.print(*value, Script::Plain), unit.name()))
+                };
+                let name = format!("CPU time of an operation of {name}");
+                worst = Some((most / least, name, costs.iter().map(printed).collect()));
+            }
+        }
+    }
+    worst.map(|(_, name, values)| (name, values))
+}
+
+fn length(length: Length) -> String {
+    match length {
+        Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
+        Length::Transactions(n) => format!("{n} transactions of each client"),
+    }
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::Interleaved => "interleaved",
+        Order::Sequential => "sequential",
+    }
+}

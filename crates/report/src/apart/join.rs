@@ -1,0 +1,524 @@
+//! Several stores as one evidence: cases matched by benchmark and point of the sweep, systems by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::facts::TEXTS;
+use model::{Benchmark, Case, ComparisonRules, Facts, Nature, Order, Plan, Point, SystemPlan, Value};
+use store::{Header, StoredMeasurement, StoredRun};
+
+use super::differences::{Counterparts, differences};
+use super::label::{labels, ran};
+use super::{Alone, Apart, ApartDifference, ApartExperiment, Source};
+use crate::evidence::{Evidence, IMPORTED};
+use crate::number::count;
+
+/// Which reactor made the load: it changes results, and is no fact by which a resume refuses to go on.
+const REACTOR: &str = "client.reactor";
+/// Cases that a message names of each store.
+const NAMED: usize = 3;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    #[error("{file} is not at its end: {how_far}")]
+    Unfinished { file: String, how_far: String, is_imported: bool },
+    #[error("{a} and {b} hold one experiment, which cannot be compared with itself")]
+    Same { a: String, b: String },
+    #[error("no run of {file} was measured")]
+    NothingMeasured { file: String },
+    #[error("{file} has no system `{system}`: it has {}", known.join(", "))]
+    NoSystem { file: String, system: String, known: Vec<String> },
+    #[error("no system has the same name in {}", told.join(" and in "))]
+    NoCommonSystem { told: Vec<String>, example: String },
+    #[error("{} have no case in common: {}", files.join(" and "), told.join("; "))]
+    NothingInCommon { files: Vec<String>, told: Vec<String> },
+}
+
+impl JoinError {
+    /// What can be typed.
+    pub fn hint(&self) -> String {
+        match self {
+            JoinError::Unfinished { is_imported: true, .. } => {
+                "run the rest where the table was exported, and export it again".to_owned()
+            }
+            JoinError::Unfinished { file, .. } => {
+                format!("`etalon resume {file}` runs the rest; `etalon compare {file}` shows what there is")
+            }
+            JoinError::Same { a, .. } => format!("`etalon compare {a}` compares its systems with each other"),
+            JoinError::NothingMeasured { file } => format!("`etalon show {file}` says what became of its runs"),
+            JoinError::NoSystem { file, known, .. } => {
+                format!("name one of them: `{file}:{}`", known.first().map_or("SYSTEM", String::as_str))
+            }
+            JoinError::NoCommonSystem { example, .. } => format!("name one of each: `etalon compare {example}`"),
+            JoinError::NothingInCommon { .. } => {
+                "what is compared has the same benchmark and the same values of what is swept, such as clients"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// A system across the sources, where they have it.
+type Track = Vec<Option<String>>;
+
+/// Joins stores, of which the first is what the others are compared with.
+///
+/// # Errors
+/// One is not at its end or without a measured run, two are one experiment, a system that was named is missing, or they have no
+/// system or no case in common.
+pub fn join(sources: &[Source]) -> Result<Evidence, JoinError> {
+    check(sources)?;
+    let tracks = tracks(sources)?;
+    let labels = labels(sources);
+    let mut matching = Matching::new(sources, &tracks);
+    let mut differences_of_plans = matching.align();
+    matching.confound_texts();
+    let places = matching.places();
+    if places.is_empty() {
+        return Err(matching.nothing_in_common());
+    }
+    let called = |place: usize, system: &str| format!("{system} ({})", labels[place]);
+    let mut joined = Joined::new(sources, &matching, &places, &called);
+    let counterparts: Vec<Counterparts> = places.iter().map(|place| matching.counterparts(place)).collect();
+    let mut all = differences(sources, &tracks, &counterparts);
+    all.append(&mut differences_of_plans);
+    // Stable: étalon, plan, then the machines.
+    all.sort_by_key(|one| ["étalon", "plan"].iter().position(|about| one.about.starts_with(about)).unwrap_or(2));
+    let mut experiments = Vec::new();
+    for (place, source) in sources.iter().enumerate() {
+        let systems = tracks.iter().filter_map(|track| track[place].as_ref());
+        experiments.push(ApartExperiment {
+            label: labels[place].clone(),
+            file: source.file.clone(),
+            header: source.evidence.header.clone(),
+            ran_unix_ms: ran(source),
+            systems: systems.map(|system| called(place, system)).collect(),
+            run_offset: joined.run_offsets[place],
+        });
+    }
+    let pairs = tracks.iter().flat_map(|track| {
+        let others = (1..sources.len()).filter_map(|place| Some((place, track[place].as_ref()?)));
+        let first = track[0].as_ref();
+        others.filter_map(move |(place, other)| Some((called(0, first?), called(place, other))))
+    });
+    let pairs = pairs.collect();
+    let (alone, confounded) = (matching.alone(&places), matching.confounded.clone());
+    joined.evidence.apart = Some(Box::new(Apart { experiments, pairs, differences: all, alone, confounded }));
+    Ok(joined.evidence)
+}
+
+fn check(sources: &[Source]) -> Result<(), JoinError> {
+    for (place, source) in sources.iter().enumerate() {
+        let (file, header) = (source.file.clone(), &source.evidence.header);
+        if let Some(found) = source.evidence.unfinished() {
+            return Err(JoinError::Unfinished { file, how_far: found.text(), is_imported: header.build == IMPORTED });
+        }
+        if source.evidence.measurements.is_empty() {
+            return Err(JoinError::NothingMeasured { file });
+        }
+        let is_same = |other: &&Source| {
+            let other = &other.evidence.header;
+            (&other.plan_hash, other.created_unix_ms) == (&header.plan_hash, header.created_unix_ms)
+        };
+        if let Some(other) = sources[..place].iter().find(is_same) {
+            return Err(JoinError::Same { a: other.file.clone(), b: file });
+        }
+    }
+    Ok(())
+}
+
+fn names(source: &Source) -> Vec<String> {
+    source.evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect()
+}
+
+/// The system that was named of each source, else those of one name, else the single one of each.
+fn tracks(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
+    for source in sources {
+        if let Some(system) = source.system.as_ref().filter(|system| !names(source).contains(system)) {
+            let (file, known) = (source.file.clone(), names(source));
+            return Err(JoinError::NoSystem { file, system: system.clone(), known });
+        }
+    }
+    let named = sources.iter().find_map(|source| source.system.as_ref());
+    let single = |source: &Source| {
+        let all = names(source);
+        let of_that_name = named.filter(|name| all.contains(name)).cloned();
+        source.system.clone().or(of_that_name).or_else(|| all.first().filter(|_| all.len() == 1).cloned())
+    };
+    let by_name = || {
+        let first = names(&sources[0]);
+        let track = |name: String| -> Track {
+            sources.iter().map(|source| Some(name.clone()).filter(|name| names(source).contains(name))).collect()
+        };
+        first.into_iter().map(track).filter(|track| track[1..].iter().any(Option::is_some)).collect::<Vec<Track>>()
+    };
+    let found = if named.is_some() { Vec::new() } else { by_name() };
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    if let Some(track) = sources.iter().map(single).collect::<Option<Vec<String>>>() {
+        return Ok(vec![track.into_iter().map(Some).collect()]);
+    }
+    let told = sources.iter().map(|source| format!("{} ({})", source.file, names(source).join(", ")));
+    let example = sources.iter().map(|source| {
+        let system = single(source).or_else(|| names(source).first().cloned()).unwrap_or_default();
+        shell_word(&format!("{}:{system}", source.file))
+    });
+    Err(JoinError::NoCommonSystem { told: told.collect(), example: example.collect::<Vec<_>>().join(" ") })
+}
+
+/// As a shell takes it as one word.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-:+=,@".contains(c);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// What a case is, whatever store it is of: benchmark, workload, the system's track, and the keys that are compared.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    benchmark: String,
+    workload: String,
+    track: usize,
+    /// By a text that is the same for equal values only.
+    point: Vec<(String, String)>,
+}
+
+/// The cases of those systems that take part, and their points without what is not the same in all stores.
+struct Matching<'a> {
+    sources: &'a [Source],
+    tracks: &'a [Track],
+    /// By source: the case's index and track, and its point.
+    cases: Vec<Vec<(u32, usize, Point)>>,
+    /// By source, where a place stands in `cases`.
+    index: Vec<BTreeMap<Place, usize>>,
+    confounded: BTreeMap<String, Vec<String>>,
+}
+
+impl<'a> Matching<'a> {
+    fn new(sources: &'a [Source], tracks: &'a [Track]) -> Matching<'a> {
+        let of = |(place, source): (usize, &'a Source)| {
+            let track = |case: &Case| tracks.iter().position(|track| track[place].as_ref() == Some(&case.system));
+            let all = (0_u32..).zip(&source.evidence.cases);
+            all.filter_map(|(index, case)| Some((index, track(case)?, case.point.clone()))).collect()
+        };
+        let cases = sources.iter().enumerate().map(of).collect();
+        Matching { sources, tracks, cases, index: Vec::new(), confounded: BTreeMap::new() }
+    }
+
+    fn case(&self, place: usize, index: u32) -> &Case {
+        &self.sources[place].evidence.cases[index as usize]
+    }
+
+    /// The values of a key in a benchmark of a source.
+    fn values(&self, place: usize, benchmark: (&str, &str), key: &str) -> Vec<Option<&Value>> {
+        let mut values = Vec::new();
+        for (index, _, point) in &self.cases[place] {
+            let case = self.case(place, *index);
+            if (case.benchmark.as_str(), case.workload.as_str()) == benchmark && !values.contains(&point.get(key)) {
+                values.push(point.get(key));
+            }
+        }
+        values
+    }
+
+    /// Takes keys out of the points that have one value in each store, and not the same: they are said instead. Such a key
+    /// that a store of an older étalon does not know yet is no other case.
+    fn align(&mut self) -> Vec<ApartDifference> {
+        let all = || self.cases.iter().enumerate().flat_map(|(place, own)| own.iter().map(move |one| (place, one)));
+        let keys: BTreeSet<(String, String, String)> = all()
+            .flat_map(|(place, (index, _, point))| {
+                let case = self.case(place, *index);
+                point.keys().map(|key| (case.benchmark.clone(), case.workload.clone(), key.clone()))
+            })
+            .collect();
+        let mut found = Vec::new();
+        for (benchmark, workload, key) in keys {
+            let of = |place| self.values(place, (&benchmark, &workload), &key);
+            let values: Vec<Vec<Option<&Value>>> = (0..self.sources.len()).map(of).collect();
+            // Who does not have the benchmark tells nothing of its keys.
+            let told = || values.iter().filter(|own| !own.is_empty());
+            if told().any(|own| own.len() > 1) || told().all(|own| Some(own) == told().next()) {
+                continue;
+            }
+            let text = |own: &Vec<Option<&Value>>| own.first().and_then(|value| value.map(ToString::to_string));
+            let values: Vec<Option<String>> = values.iter().map(text).collect();
+            found.push((benchmark, workload, key, values));
+        }
+        for (benchmark, workload, key, values) in &found {
+            if values.iter().flatten().any(|value| values.iter().flatten().next() != Some(value)) {
+                self.confounded.entry(benchmark.clone()).or_default().push(key.clone());
+            }
+            for (source, own) in self.sources.iter().zip(&mut self.cases) {
+                for (index, _, point) in own {
+                    let case = &source.evidence.cases[*index as usize];
+                    if (&case.benchmark, &case.workload) == (benchmark, workload) {
+                        point.remove(key);
+                    }
+                }
+            }
+        }
+        let index = |(place, own): (usize, &Vec<_>)| {
+            own.iter().enumerate().map(|(at, case)| (self.place(place, case), at)).collect::<BTreeMap<Place, usize>>()
+        };
+        self.index = self.cases.iter().enumerate().map(index).collect();
+        let told = |(benchmark, _, key, values)| ApartDifference {
+            about: "plan".to_owned(),
+            name: format!("{key} of {benchmark}"),
+            values,
+        };
+        found.into_iter().map(told).collect()
+    }
+
+    /// A script whose text has changed under its name is another one.
+    fn confound_texts(&mut self) {
+        let facts: Vec<_> = self.sources.iter().filter_map(|source| source.evidence.facts.get(TEXTS)).collect();
+        let names = facts.first().into_iter().flat_map(|facts| facts.entries.keys());
+        let has_changed = |name: &&String| {
+            let told: Vec<&str> = facts.iter().filter_map(|facts| facts.get(name)).collect();
+            told.iter().any(|text| *text != told[0])
+        };
+        for name in names.filter(has_changed) {
+            let file = name.split(" names ").next().unwrap_or(name);
+            for (index, _, point) in &self.cases[0] {
+                let is_named = |value: &Value| value.as_text().is_some_and(|text| text.contains(file));
+                let benchmark = &self.sources[0].evidence.cases[*index as usize].benchmark;
+                let keys = self.confounded.entry(benchmark.clone()).or_default();
+                let key = format!("text of {name}");
+                if point.values().any(is_named) && !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+        }
+    }
+
+    fn place(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
+        let case = self.case(source, *index);
+        Place {
+            benchmark: case.benchmark.clone(),
+            workload: case.workload.clone(),
+            track: *track,
+            point: point.iter().map(|(key, value)| (key.clone(), format!("{value:?}"))).collect(),
+        }
+    }
+
+    /// The case of a source at a place.
+    fn at(&self, source: usize, place: &Place) -> Option<&(u32, usize, Point)> {
+        self.cases[source].get(*self.index[source].get(place)?)
+    }
+
+    /// Of the first source, those that another has too.
+    fn places(&self) -> Vec<Place> {
+        let of_first = self.cases[0].iter().map(|case| self.place(0, case));
+        of_first.filter(|place| (1..self.sources.len()).any(|source| self.at(source, place).is_some())).collect()
+    }
+
+    fn counterparts(&self, place: &Place) -> Counterparts {
+        let cases = (0..self.sources.len()).map(|source| self.at(source, place).map(|(index, ..)| *index));
+        let cases: Vec<Option<u32>> = cases.collect();
+        let name = cases[0].map_or_else(String::new, |index| self.label(0, index));
+        Counterparts { name, cases }
+    }
+
+    fn label(&self, source: usize, index: u32) -> String {
+        let case = self.case(source, index);
+        case.label(&self.sources[source].evidence.header.plan.varying_keys(&case.benchmark))
+    }
+
+    /// Systems, and cases of those that take part.
+    fn alone(&self, places: &[Place]) -> Vec<Alone> {
+        let (mut all, known) = (Vec::new(), places.iter().collect::<BTreeSet<&Place>>());
+        for (experiment, source) in self.sources.iter().enumerate() {
+            let takes_part = |name: &String| self.tracks.iter().any(|track| track[experiment].as_ref() == Some(name));
+            let systems = names(source).into_iter().filter(|name| !takes_part(name) && source.system.is_none());
+            all.extend(systems.map(|name| Alone { experiment, what: format!("system {name}") }));
+            let others = self.cases[experiment].iter().filter(|case| !known.contains(&self.place(experiment, case)));
+            all.extend(others.map(|(index, ..)| Alone { experiment, what: self.label(experiment, *index) }));
+        }
+        all
+    }
+
+    fn nothing_in_common(&self) -> JoinError {
+        let told = self.sources.iter().enumerate().map(|(place, source)| {
+            let all = &self.cases[place];
+            let named = all.iter().take(NAMED).map(|(index, ..)| self.label(place, *index)).collect::<Vec<_>>();
+            let more = match all.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {}", count(more, "more case")),
+            };
+            format!("{} has {}{more}", source.file, named.join("; "))
+        });
+        let files = self.sources.iter().map(|source| source.file.clone()).collect();
+        JoinError::NothingInCommon { files, told: told.collect() }
+    }
+}
+
+/// What all stores hold, under numbers of their own.
+struct Joined {
+    evidence: Evidence,
+    run_offsets: Vec<i64>,
+}
+
+impl Joined {
+    fn new(
+        sources: &[Source],
+        matching: &Matching<'_>,
+        places: &[Place],
+        called: &dyn Fn(usize, &str) -> String,
+    ) -> Joined {
+        // By source, the new index of a case.
+        let mut indices: Vec<BTreeMap<u32, u32>> = vec![BTreeMap::new(); sources.len()];
+        let mut cases = Vec::new();
+        for place in places {
+            for (source, own) in indices.iter_mut().enumerate() {
+                let Some((index, _, point)) = matching.at(source, place) else { continue };
+                own.insert(*index, cases.len() as u32);
+                let case = matching.case(source, *index);
+                let system = called(source, &case.system);
+                cases.push(Case { system, point: point.clone(), ..case.clone() });
+            }
+        }
+        let header = header(sources, &cases, matching.tracks, called);
+        let evidence = Evidence {
+            header,
+            cases,
+            runs: Vec::new(),
+            measurements: Vec::new(),
+            superseded: Vec::new(),
+            marks: Vec::new(),
+            facts: BTreeMap::new(),
+            store: None,
+            apart: None,
+        };
+        let mut joined = Joined { evidence, run_offsets: Vec::new() };
+        let mut positions = 0;
+        for (place, source) in sources.iter().enumerate() {
+            positions = joined.take(&source.evidence, &indices[place], positions);
+            joined.take_facts(place, source, matching.tracks, called);
+        }
+        joined
+    }
+
+    /// Gives the first position that is free behind them.
+    fn take(&mut self, from: &Evidence, indices: &BTreeMap<u32, u32>, positions: u32) -> u32 {
+        let into = &mut self.evidence;
+        let offset = into.runs.iter().map(|run| run.id).max().unwrap_or(0);
+        self.run_offsets.push(offset);
+        let mut last = positions;
+        for run in &from.runs {
+            let Some(case) = indices.get(&run.planned.case) else { continue };
+            let mut run: StoredRun = run.clone();
+            run.id += offset;
+            (run.planned.case, run.planned.position) = (*case, run.planned.position + positions);
+            last = last.max(run.planned.position + 1);
+            into.runs.push(run);
+        }
+        let moved = |one: &StoredMeasurement| {
+            let case = *indices.get(&one.case)?;
+            Some(StoredMeasurement {
+                run_id: one.run_id + offset,
+                case,
+                position: one.position + positions,
+                ..one.clone()
+            })
+        };
+        into.measurements.extend(from.measurements.iter().filter_map(moved));
+        into.superseded.extend(from.superseded.iter().filter_map(moved));
+        let known: BTreeSet<i64> = into.runs.iter().map(|run| run.id).collect();
+        let marks = from.marks.iter().map(|(run, mark)| (run + offset, mark.clone()));
+        into.marks.extend(marks.filter(|(run, _)| known.contains(run)));
+        last
+    }
+
+    fn take_facts(&mut self, place: usize, source: &Source, tracks: &[Track], called: &dyn Fn(usize, &str) -> String) {
+        let systems: BTreeSet<&String> = tracks.iter().filter_map(|track| track[place].as_ref()).collect();
+        for system in &systems {
+            let mut facts: Facts = source.evidence.facts_of(system).cloned().unwrap_or_default();
+            if let Some(reactor) = facts.entries.get_mut(REACTOR) {
+                reactor.nature = Nature::Identity;
+            }
+            self.evidence.facts.insert(called(place, system), facts);
+        }
+        let is_system = |subject: &str| source.evidence.header.plan.system(subject).is_some();
+        for (subject, facts) in source.evidence.facts.iter().filter(|(subject, _)| !is_system(subject)) {
+            self.evidence.facts.insert(called(place, subject), facts.clone());
+        }
+    }
+}
+
+/// Each text once.
+fn distinct(texts: impl Iterator<Item = String>, separator: &str) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found.join(separator)
+}
+
+fn header(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Header {
+    let headers = || sources.iter().map(|source| &source.evidence.header);
+    let all = |of: fn(&Header) -> &String, separator| distinct(headers().map(|header| of(header).clone()), separator);
+    let text = |(place, header): (usize, &Header)| {
+        let (file, name) = (&sources[place].file, &header.plan.name);
+        format!("# {file}: {name}\n{}\n", header.plan_text)
+    };
+    Header {
+        etalon_version: all(|header| &header.etalon_version, " and "),
+        build: all(|header| &header.build, " and "),
+        created_unix_ms: headers().map(|header| header.created_unix_ms).max().unwrap_or(0),
+        plan: plan(sources, cases, tracks, called),
+        plan_text: headers().enumerate().map(text).collect(),
+        plan_path: None,
+        plan_hash: all(|header| &header.plan_hash, " and "),
+        command: all(|header| &header.command, "\n"),
+    }
+}
+
+/// A plan that has these systems and cases: it is what reports read, and cannot be run.
+fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Plan {
+    let plans = || sources.iter().map(|source| &source.evidence.header.plan);
+    let first = &sources[0].evidence.header.plan;
+    let mut systems = Vec::new();
+    for track in tracks {
+        for (place, name) in track.iter().enumerate() {
+            let Some(system) = name.as_ref().and_then(|name| sources[place].evidence.header.plan.system(name)) else {
+                continue;
+            };
+            let takes_part = |of: &&String| tracks.iter().any(|track| track[place].as_ref() == Some(*of));
+            let alias_of = system.alias_of.as_ref().filter(takes_part).map(|of| called(place, of));
+            systems.push(SystemPlan { name: called(place, &system.name), alias_of, ..system.clone() });
+        }
+    }
+    let mut benchmarks: Vec<Benchmark> = Vec::new();
+    for case in cases {
+        match benchmarks.iter_mut().find(|known| known.name == case.benchmark) {
+            Some(known) if known.points.contains(&case.point) => {}
+            Some(known) => known.points.push(case.point.clone()),
+            None => benchmarks.push(Benchmark {
+                name: case.benchmark.clone(),
+                workload: case.workload.clone(),
+                stands_for: plans()
+                    .flat_map(|plan| &plan.benchmarks)
+                    .find(|own| own.name == case.benchmark)
+                    .and_then(|own| own.stands_for.clone()),
+                points: vec![case.point.clone()],
+            }),
+        }
+    }
+    let mut schedule = first.schedule.clone();
+    schedule.order = Order::Sequential;
+    schedule.rounds = plans().map(|plan| plan.schedule.rounds).max().unwrap_or(schedule.rounds);
+    Plan {
+        name: distinct(plans().map(|plan| plan.name.clone()), " and "),
+        comparison: ComparisonRules {
+            baseline: systems.first().map(|system| system.name.clone()).unwrap_or_default(),
+            allow_unequal_durability: plans().all(|plan| plan.comparison.allow_unequal_durability),
+            allow_sequential_order: false,
+            ..first.comparison.clone()
+        },
+        systems,
+        benchmarks,
+        schedule,
+        fleet: None,
+    }
+}

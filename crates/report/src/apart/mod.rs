@@ -1,0 +1,208 @@
+//! Experiments that were not run together: their stores joined into one [`Evidence`], so that every table, page and
+//! gate is made of it as of any other.
+//!
+//! Nothing of it is paired, and nothing gets a verdict: what changed between the experiments is in every change, and
+//! cannot be told from the systems. What is known to differ is kept, to be said before any figure.
+
+mod differences;
+mod join;
+mod label;
+
+use std::collections::BTreeMap;
+
+use model::Series;
+use store::{Header, StoreError};
+
+use crate::comparison::{OneSided, SideLetter};
+use crate::evidence::{Evidence, SeriesSource};
+use crate::number::count;
+
+pub use join::{JoinError, join};
+
+/// A store that is to be joined with others.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The file, as the reader named it.
+    pub file: String,
+    /// The system to take, if one was named.
+    pub system: Option<String>,
+    pub evidence: Evidence,
+}
+
+/// Experiments that were measured apart: the first is what the others are compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Apart {
+    pub experiments: Vec<ApartExperiment>,
+    /// The two systems of each table.
+    pub pairs: Vec<(String, String)>,
+    /// In anything but the facts of the systems, which tables tell themselves.
+    pub differences: Vec<ApartDifference>,
+    /// What has no counterpart.
+    pub alone: Vec<Alone>,
+    /// By benchmark, the keys that have one value in each experiment, and not the same.
+    pub confounded: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApartExperiment {
+    /// Short; tells it from the others.
+    pub label: String,
+    pub file: String,
+    pub header: Header,
+    /// The first and the last beginning of a run, in milliseconds since 1970; `None` if nobody tells.
+    pub ran_unix_ms: Option<(i64, i64)>,
+    /// Those that take part, as they are called here.
+    pub systems: Vec<String>,
+    /// Added to the numbers of its runs.
+    pub run_offset: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApartDifference {
+    /// `étalon`, `plan`, `load generator`, …
+    pub about: String,
+    pub name: String,
+    /// One for each experiment; `None` if it is not known.
+    pub values: Vec<Option<String>>,
+}
+
+/// A case, or a whole system, that no other experiment has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alone {
+    /// Which of [`Apart::experiments`].
+    pub experiment: usize,
+    pub what: String,
+}
+
+/// Values longer than this are cut in a sentence.
+const LONGEST_VALUE: usize = 40;
+/// So many are named in a sentence; JSON has all.
+const NAMED: usize = 12;
+/// Of 19 digits, which tell nobody anything.
+const SEED: &str = "seed of data and order";
+
+impl Apart {
+    pub fn labels(&self) -> Vec<&str> {
+        self.experiments.iter().map(|one| one.label.as_str()).collect()
+    }
+
+    /// The experiment of a system.
+    pub fn experiment_of(&self, system: &str) -> Option<&ApartExperiment> {
+        self.experiments.iter().find(|one| one.systems.iter().any(|own| own == system))
+    }
+
+    /// `7 days between`, if that is known.
+    pub fn between(&self) -> Option<String> {
+        label::between(&self.experiments)
+    }
+
+    /// That they were measured apart and when, without a full stop.
+    pub fn times(&self) -> String {
+        let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.ran())).collect();
+        let between = self.between().map_or_else(String::new, |text| format!(" ({text})"));
+        format!(
+            "measured apart: {}{between}. What changed between them is in every change below, and cannot be told from the \
+             systems: the intervals are of the runs within each, and there is no verdict. A verdict takes the systems in one \
+             experiment, as in `etalon run PLAN --system A_URL --system B_URL`",
+            ran.join(", ")
+        )
+    }
+
+    /// What differs besides the systems' own facts, without a full stop.
+    pub fn differs(&self) -> String {
+        let labels = self.labels().join(" and ");
+        if self.differences.is_empty() {
+            return format!(
+                "besides what is said of the systems, nothing that étalon reads differs between {labels}; it does not read \
+                 everything"
+            );
+        }
+        let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+        for one in self.differences.iter().take(NAMED) {
+            match groups.last_mut().filter(|(about, _)| *about == one.about) {
+                Some((_, all)) => all.push(one.text()),
+                None => groups.push((&one.about, vec![one.text()])),
+            }
+        }
+        let told = groups.into_iter().map(|(about, all)| format!("{about}: {}", all.join(", ")));
+        let more = match self.differences.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more, which `--json` lists"),
+        };
+        format!("differs between {labels}: {}{more}", told.collect::<Vec<_>>().join("; "))
+    }
+
+    /// What only the first has: the others lack it.
+    pub(crate) fn lost(&self) -> Vec<OneSided> {
+        let labels = self.labels();
+        let (a, b) = (labels[0].to_owned(), labels[1..].join(", "));
+        let own = self.alone.iter().filter(|alone| alone.experiment == 0);
+        own.map(|alone| OneSided { a: a.clone(), b: b.clone(), name: alone.what.clone(), lacks: SideLetter::B })
+            .collect()
+    }
+
+    /// What only one of them has, a text for each, without a full stop.
+    pub fn only_in(&self) -> Vec<String> {
+        let of = |(place, one): (usize, &ApartExperiment)| {
+            let own: Vec<&str> =
+                self.alone.iter().filter(|alone| alone.experiment == place).map(|alone| alone.what.as_str()).collect();
+            let more = match own.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!("; and {}", count(more, "more case")),
+            };
+            let named = own.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
+            (!own.is_empty()).then(|| format!("only in {}: {named}{more}", one.label))
+        };
+        self.experiments.iter().enumerate().filter_map(of).collect()
+    }
+}
+
+impl ApartExperiment {
+    /// `ran on 2026-03-01 12:00 UTC`.
+    pub fn ran(&self) -> String {
+        match self.ran_unix_ms {
+            Some((first, _)) => format!("ran on {}", label::minute(first)),
+            None => "was imported, and nobody tells when it ran".to_owned(),
+        }
+    }
+}
+
+impl ApartDifference {
+    /// `kernel.version (6.1 | 6.18)`.
+    fn text(&self) -> String {
+        if self.name == SEED {
+            return self.name.clone();
+        }
+        let value = |value: &Option<String>| {
+            value.as_deref().map_or_else(|| "not known".to_owned(), |v| crate::text::clipped(v, LONGEST_VALUE))
+        };
+        format!("{} ({})", self.name, self.values.iter().map(value).collect::<Vec<_>>().join(" | "))
+    }
+}
+
+/// The histograms of several stores under the numbers that their runs have in the joined evidence.
+pub struct JoinedSeries<S> {
+    /// In ascending order of what was added to their runs.
+    parts: Vec<(i64, S)>,
+}
+
+impl<S: SeriesSource> JoinedSeries<S> {
+    /// Of an evidence that was not joined.
+    pub fn of_one(source: S) -> JoinedSeries<S> {
+        JoinedSeries { parts: vec![(0, source)] }
+    }
+
+    /// One source for each of the experiments.
+    pub fn new(apart: &Apart, sources: impl IntoIterator<Item = S>) -> JoinedSeries<S> {
+        JoinedSeries { parts: apart.experiments.iter().map(|one| one.run_offset).zip(sources).collect() }
+    }
+}
+
+impl<S: SeriesSource> SeriesSource for JoinedSeries<S> {
+    fn series(&self, run: i64) -> Result<Vec<Series>, StoreError> {
+        match self.parts.iter().rev().find(|(offset, _)| run > *offset) {
+            Some((offset, source)) => source.series(run - offset),
+            None => Ok(Vec::new()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is told of experiments that were measured apart.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::apart;
+
+/// Experiments that were measured apart. What changed between them cannot be told from the systems, so no row has a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Apart {
+    /// The first is what the others are compared with.
+    pub experiments: Vec<ApartExperiment>,
+    /// What differs besides the systems' own facts, which are `experiment.differences`.
+    pub differences: Vec<ApartDifference>,
+    /// The cases and systems that only one of them has.
+    pub only_in: Vec<OnlyIn>,
+}
+
+/// One of several experiments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ApartExperiment {
+    /// What it is called here: a system `pg` of it is `pg (LABEL)`.
+    pub label: String,
+    /// Its store, as it was named.
+    pub store: String,
+    /// Its name in the plan.
+    pub name: String,
+    /// Hash of the plan.
+    pub plan_hash: String,
+    /// Version of the étalon that ran it.
+    pub etalon_version: String,
+    /// `release`, `debug`, or `imported`.
+    pub build: String,
+    /// When its first run began, RFC 3339 in UTC; null if nobody tells.
+    pub began: Option<String>,
+    /// Its systems that take part, as they are called here.
+    pub systems: Vec<String>,
+}
+
+/// What differs between experiments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct ApartDifference {
+    /// `étalon`, `plan`, `load generator`, ...
+    pub about: String,
+    /// What it is.
+    pub name: String,
+    /// Of each experiment; null if it is not known.
+    pub values: Vec<Option<String>>,
+}
+
+/// What only one of several experiments has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct OnlyIn {
+    /// The experiment's label.
+    pub experiment: String,
+    /// A case, or a system.
+    pub what: String,
+}
+
+impl Apart {
+    pub(super) fn of(all: &apart::Apart) -> Apart {
+        let began = |unix_ms| jiff::Timestamp::from_millisecond(unix_ms).ok().map(|at| at.to_string());
+        let experiment = |one: &apart::ApartExperiment| ApartExperiment {
+            label: one.label.clone(),
+            store: one.file.clone(),
+            name: one.header.plan.name.clone(),
+            plan_hash: one.header.plan_hash.clone(),
+            etalon_version: one.header.etalon_version.clone(),
+            build: one.header.build.clone(),
+            began: one.ran_unix_ms.and_then(|(first, _)| began(first)),
+            systems: one.systems.clone(),
+        };
+        let difference = |one: &apart::ApartDifference| ApartDifference {
+            about: one.about.clone(),
+            name: one.name.clone(),
+            values: one.values.clone(),
+        };
+        let only_in = |one: &apart::Alone| OnlyIn {
+            experiment: all.experiments[one.experiment].label.clone(),
+            what: one.what.clone(),
+        };
+        Apart {
+            experiments: all.experiments.iter().map(experiment).collect(),
+            differences: all.differences.iter().map(difference).collect(),
+            only_in: all.alone.iter().map(only_in).collect(),
+        }
+    }
+}
