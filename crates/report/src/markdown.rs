@@ -51,13 +51,18 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
     }
     for line in &set.remedies {
         let rows = rows_of_remedy(&line.rows, set);
-        let command = line.command.as_ref().map_or_else(String::new, |command| format!(": `{}`", clean(command)));
+        let command = line.command.as_ref().map_or_else(String::new, |command| format!(": {}", code(command)));
         out.push_str(&format!("- {}: {}{command}\n", escape(&rows), escape(&line.text)));
     }
     if !set.remedies.is_empty() {
         out.push('\n');
     }
     out + &views::markdown::render(&[views::overview::tables(set), views::all(evidence, set)].concat())
+}
+
+/// A code span, unless the text would end it.
+fn code(text: &str) -> String {
+    if text.contains('`') { escape(text) } else { format!("`{}`", clean(text)) }
 }
 
 fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {

@@ -222,6 +222,21 @@ fn what_another_tool_measured_is_not_run_again() {
 }
 
 #[test]
+fn a_command_cannot_leave_its_place() {
+    let mut made = Builder { rounds: 4, ..Builder::default() }.build();
+    made.evidence.header.command = "etalon run 'a`<script>\u{1b}[2J.toml'".to_owned();
+    let set = set(&made);
+    let texts = [
+        render(&set, &TextOptions::default()),
+        report::markdown::render(&made.evidence, &set),
+        report::html::render(&made.evidence, &set, &made.series).unwrap(),
+    ];
+    let [text, markdown, html] = &texts;
+    assert!(!text.contains('\u{1b}') && !markdown.contains('\u{1b}'));
+    assert!(!markdown.contains("<script>") && !html.contains("a`<script>"));
+}
+
+#[test]
 fn a_masked_password_is_said() {
     let mut made = Builder { rounds: 4, ..Builder::default() }.build();
     made.evidence.header.command = "etalon run postgres://me:***@db/x".to_owned();
