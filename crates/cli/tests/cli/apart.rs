@@ -61,7 +61,8 @@ fn two_stores_are_compared_and_nothing_is_called_a_verdict() {
     scene.etalon(&["report", "old.etalon", "new.etalon"]).says(0, &["report: new-against-old.html"]);
     let page = std::fs::read_to_string(scene.path().join("new-against-old.html")).unwrap();
     let top = page.split("<body").nth(1).unwrap().split("<nav").next().unwrap();
-    assert!(top.contains("measured apart: old ran on") && top.contains("No verdict"), "{top}");
+    assert!(top.contains("Measured apart (") && top.contains("so no verdict"), "{top}");
+    assert!(top.contains("old ran on") && top.contains("seed of data and order"), "{top}");
     assert!(page.contains("Response times"), "the histograms of both are there");
 }
 

@@ -56,7 +56,7 @@ pub fn between(experiments: &[ApartExperiment]) -> Option<String> {
     if gap_ms <= 0 {
         return Some("at the same time, in two experiments".to_owned());
     }
-    let seconds = gap_ms / 1_000;
+    let seconds = (gap_ms + 999) / 1_000;
     let of = [(86_400, "day"), (3_600, "hour"), (60, "minute")].into_iter().find(|(length, _)| seconds >= 2 * length);
     let (length, unit) = of.unwrap_or((1, "second"));
     let whole = (seconds + length / 2) / length;
