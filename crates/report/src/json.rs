@@ -25,6 +25,10 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub struct Document {
     /// Version of this object's shape.
     pub schema_version: u32,
+    /// What was found, in plain English: at most three lines, which say no more than the verdicts do.
+    pub answer: String,
+    /// What was compared, and on what: at most five lines.
+    pub compared: Vec<String>,
     /// What was run.
     pub experiment: Experiment,
     /// One entry per metric, case and pair of sides.
@@ -409,6 +413,8 @@ pub struct HostFigure {
 pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
     Document {
         schema_version: SCHEMA_VERSION,
+        answer: set.answer.clone(),
+        compared: set.compared.clone(),
         experiment: experiment(evidence, set),
         comparisons: set.rows().map(|row| comparison(row, set)).collect(),
         figures: set.figures.iter().map(figure).collect(),

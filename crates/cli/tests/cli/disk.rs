@@ -73,6 +73,9 @@ fn every_built_in_disk_plan_runs_and_leaves_nothing() {
         // A disk with sectors of 4 KB takes no blocks of 1 KB past the page cache, and the plan goes on.
         assert!(ran.code == 0 || ran.stderr.contains("unsupported"), "{plan}: {}", ran.stderr);
         assert!(rows.iter().all(|row| ran.stdout.contains(row)), "{plan}: {}", ran.stdout);
+        let stores = names(&scene.path().join("etalon-results"));
+        let store = stores.iter().find(|name| name.starts_with(plan) && name.ends_with(".etalon")).unwrap();
+        crate::glance::check(&scene, &format!("etalon-results/{store}"), plan);
         assert_eq!(names(scene.path()), ["etalon-results"], "{plan}");
     }
 }

@@ -21,6 +21,7 @@ mod exclusion;
 mod export;
 mod families;
 mod foreseen;
+mod glance;
 mod import;
 mod interruption;
 mod kept;

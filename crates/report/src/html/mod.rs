@@ -31,7 +31,7 @@ use sha2::{Digest, Sha256};
 use crate::comparison::{ComparisonSet, KNEE_SHARE, Options, compare};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::number::{Script, percent};
-use crate::views::{FAMILIES, curves, hosts};
+use crate::views::{FAMILIES, curves, hosts, overview};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("app.js");
@@ -201,7 +201,10 @@ const DATA: &str = "Everything above as files; they are part of this page.";
 
 fn results(set: &ComparisonSet) -> Markup {
     html! {
-        @if single::is_single(set) { (single::table(set)) } @else { (table::tables(set)) }
+        @if single::is_single(set) { (single::table(set)) } @else {
+            (views::render(&overview::tables(set)))
+            (table::tables(set))
+        }
         (remedies::list(set))
     }
 }
