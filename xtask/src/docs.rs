@@ -298,7 +298,21 @@ fn on_a_quiet_machine(output: &str) -> String {
             kept.push(line);
         }
     }
-    kept.iter().map(|line| format!("{line}\n")).collect()
+    let paragraphs: Vec<Vec<&str>> = kept.split(|line| line.is_empty()).map(without_clause).collect();
+    paragraphs.join(&"").iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// Without what the answer says of the machine, which is its last sentence: the lines before it break where they did.
+fn without_clause<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
+    let begins =
+        |line: &&&str| line.starts_with("The machine") || line.contains(". The machine") || line.ends_with(". The");
+    let is_clause = |at: &usize| {
+        let rest = paragraph[*at..].join(" ");
+        rest.ends_with('.') && ["during the test", "hypervisor kept"].iter().any(|said| rest.contains(said))
+    };
+    let Some(at) = paragraph.iter().position(|line| begins(&line)).filter(is_clause) else { return paragraph.to_vec() };
+    let before = paragraph[at].rsplit_once(". The").map(|(before, _)| &paragraph[at][..=before.len()]);
+    paragraph[..at].iter().copied().chain(before).collect()
 }
 
 /// Whether the last line is one of a note.

@@ -35,6 +35,9 @@ fn what_disturbed_the_machine_of_the_moment_is_no_difference() {
     assert_eq!(on_a_quiet_machine(noted), "note: a debug build\n      of étalon\n\ntable\n");
     let quiet = "note: a\n\n\ntable\n\nend\n";
     assert_eq!(on_a_quiet_machine(quiet), quiet);
+    let answered =
+        "A is faster. The machine was busy during the\ntest: others used 0.9 of its 2 cores.\n\nA a: SQLite\n";
+    assert_eq!(on_a_quiet_machine(answered), "A is faster.\n\nA a: SQLite\n");
 }
 
 #[test]
