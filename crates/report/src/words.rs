@@ -5,8 +5,8 @@ use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, SHARE_MARGIN,
-    Scale, Side, Table, TimeOrder, Warning,
+    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, SHARE_MARGIN, Scale,
+    Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -102,13 +102,12 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
 fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     match &row.outcome {
         Outcome::Verdict(Verdict::Equivalent) => ("equivalent".to_owned(), within_margin(row, set)),
-        Outcome::Verdict(Verdict::Inconclusive) => ("inconclusive".to_owned(), rounds_to_settle(row, set)),
+        Outcome::Verdict(Verdict::Inconclusive) => ("inconclusive".to_owned(), String::new()),
         Outcome::None(NoVerdict::Apart(found)) => {
             // No word of a verdict.
             let rest = match found {
                 ApartFinding::Alike => within_margin(row, set),
-                ApartFinding::Open => rounds_to_settle(row, set),
-                ApartFinding::Higher | ApartFinding::Lower => "measured apart".to_owned(),
+                ApartFinding::Higher | ApartFinding::Lower | ApartFinding::Open => "measured apart".to_owned(),
             };
             (found.as_str().to_owned(), rest)
         }
@@ -122,11 +121,6 @@ fn within_margin(row: &Comparison, set: &ComparisonSet) -> String {
         true => format!("within {} points", SHARE_MARGIN * 100.0),
         false => format!("within {}", percent(set.rules.margin, Script::Plain)),
     }
-}
-
-fn rounds_to_settle(row: &Comparison, set: &ComparisonSet) -> String {
-    let more = row.rounds_needed.map(|rounds| format!("~{} more", count(rounds as usize, unit_of(set))));
-    more.unwrap_or_else(|| "too noisy to settle".to_owned())
 }
 
 /// Notes below a table: reasons that its cell cannot hold, and warnings.
@@ -269,14 +263,6 @@ pub fn families<'r>(set: &ComparisonSet, rows: impl IntoIterator<Item = &'r Comp
     let is_primary = |row: &Comparison| Family::of(row.metric.role) == Family::Primary;
     let primary = primary_family(set, Script::Plain).filter(|_| rows.clone().into_iter().any(is_primary));
     [primary, exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
-}
-
-/// Rounds or runs.
-fn unit_of(set: &ComparisonSet) -> &'static str {
-    match set.rules.pairing {
-        Pairing::Paired => "round",
-        Pairing::Unpaired => "run",
-    }
 }
 
 /// `transactions, system a against system b` without the sides.

@@ -166,7 +166,9 @@ fn zoom_and_hover(browser: &mut Browser) {
 }
 
 fn sort_and_filter(browser: &mut Browser) {
-    let first = "document.querySelector('table.results tbody tr td.num').textContent";
+    // The pairs' table: above it three systems have a column each.
+    let first = "[...document.querySelectorAll('table.results')].find(t => t.tHead.textContent.includes('B against A'))\
+                 .querySelector('tbody tr td.num').textContent";
     let before = browser.evaluate(first);
     browser.evaluate(
         "[...document.querySelectorAll('table.results th')].find(t => t.textContent === 'B against A').click()",
