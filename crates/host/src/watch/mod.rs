@@ -99,10 +99,13 @@ impl Watched {
         }
     }
 
-    /// The machine's logical processors.
+    /// The machine's logical processors: by the time that it counted, which in short runs is too coarse, and never fewer than
+    /// those that étalon itself may use.
     pub fn cores(&self) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
-        self.cpu.as_ref().ok().filter(|_| seconds > 0.0).map(|cpu| (cpu.of_core_seconds / seconds).round().max(1.0))
+        let counted =
+            self.cpu.as_ref().ok().filter(|_| seconds > 0.0).map(|cpu| (cpu.of_core_seconds / seconds).round());
+        counted.map(|cores| cores.max(crate::cpu::available_cores() as f64))
     }
 }
 
