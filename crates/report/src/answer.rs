@@ -142,6 +142,12 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
     benchmarks.into_iter().filter_map(question).collect()
 }
 
+/// The ratio that a row is judged by; without an estimate that of its figures.
+fn judged(row: &&Comparison) -> Option<f64> {
+    let seen = row.change.filter(|change| change.scale == Scale::Ratio).map(|change| change.ratio);
+    row.ratio().map(|found| found.ratio).or(seen)
+}
+
 /// The parts of a suite, such as `elapsed/S1` and `elapsed/S2`, are one question.
 fn family(metric: &Metric) -> &str {
     metric.id.split('/').next().unwrap_or_default()
@@ -214,8 +220,7 @@ impl Question<'_> {
 
     /// What B does beside A, or A beside B if that is the larger number. `None` where the rows point both ways.
     fn compared(&self, tense: Tense) -> Option<String> {
-        let (low, high) =
-            range(self.rows.iter().filter_map(|row| row.change.filter(|c| c.scale == Scale::Ratio)).map(|c| c.ratio))?;
+        let (low, high) = range(self.rows.iter().filter_map(judged))?;
         let (a, b, name) = (&self.a, &self.b, &self.benchmark);
         let [runs, takes] = tense.verbs();
         if low < 1.0 && high > 1.0 {
@@ -249,9 +254,15 @@ impl Question<'_> {
         })
     }
 
+    /// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.
+    fn is_disturbed(&self, set: &ComparisonSet) -> bool {
+        set.disturbances.iter().any(|found| 2 * found.runs > found.of || !found.unequal.is_empty())
+    }
+
     /// How sure that is: the interval of a single row, in the words of [`Question::compared`].
     fn sure(&self, set: &ComparisonSet) -> String {
         let sure = match set.rules.pairing {
+            Pairing::Paired if self.is_disturbed(set) => "under other load",
             Pairing::Paired => "sure",
             Pairing::Unpaired => "measured apart",
         };

@@ -95,14 +95,14 @@ impl<'a> RowUnit<'a> {
         self.scale.map_or(value, |scale| value / scale.divisor)
     }
 
-    /// As many digits as an interval of so much to each side supports, two to four; three where none is known.
+    /// As many digits as an interval of so much to each side supports, three or four: with fewer nobody could work out the change.
     pub fn print_to(&self, value: f64, half_width: Option<f64>, script: Script) -> String {
         let digits = half_width.filter(|share| *share > 0.0).map_or(3, |share| {
             let value = self.of(value).abs();
             // The last digit is the first of the half width's.
             value.log10().floor() as i32 - (share * value).log10().floor() as i32 + 1
         });
-        significant(self.of(value), digits.clamp(2, 4), script)
+        significant(self.of(value), digits.clamp(3, 4), script)
     }
 
     /// Three significant digits.
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(Change::new(900.0, 800.0, 5_000.0).interval(Script::Plain), "[×800, ×>1 000]");
         let unit = RowUnit::new("tx/s", [5_413.0]);
         let print = |half| unit.print_to(5_413.0, half, Script::Plain);
-        assert_eq!([Some(0.08), Some(0.004), Some(0.0001), None].map(print), ["5 400", "5 410", "5 413", "5 410"]);
+        assert_eq!([Some(0.08), Some(0.004), Some(0.0001), None].map(print), ["5 410", "5 410", "5 413", "5 410"]);
         assert_eq!([half(0.012, Script::Plain), half(1.2, Script::Plain)], ["±1 %", "varies widely"]);
     }
 

@@ -43,7 +43,9 @@ pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
 }
 
 pub fn change(row: &Comparison) -> Option<Change> {
-    let (lo, hi) = row.estimate.map_or((f64::NAN, f64::NAN), |estimate| (estimate.lo, estimate.hi));
+    // The interval is one of geometric means: beside another estimator's change it might not even hold it.
+    let same = row.estimate.filter(|found| row.change.is_some_and(|change| change.ratio == found.ratio));
+    let (lo, hi) = same.map_or((f64::NAN, f64::NAN), |estimate| (estimate.lo, estimate.hi));
     row.change.map(|change| change_between(change.scale, change.ratio, lo, hi))
 }
 

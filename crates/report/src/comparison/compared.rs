@@ -49,6 +49,18 @@ pub fn place(evidence: &Evidence) -> &'static str {
     if is_local { "On this machine" } else { "" }
 }
 
+/// What is to be said with a verdict on systems that do not promise the same at commit.
+pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String> {
+    let tier = |system: &str| Some(evidence.facts_of(system)?.durability()?.tier);
+    let judged = set.tables.iter().filter(|table| table.rows.iter().any(|row| row.verdict().is_some()));
+    let lesser = judged.filter(|table| table.compared == KEY_SYSTEM).find_map(|table| {
+        let (a, b) = (tier(&table.a)?, tier(&table.b)?);
+        (a != b).then_some(if a < b { (&table.a, &table.b) } else { (&table.b, &table.a) })
+    });
+    let (less, more) = lesser.map(|(less, more)| (clipped(&clean(less), NAME), clipped(&clean(more), NAME)))?;
+    Some(format!("But {less} may lose commits that {more} keeps."))
+}
+
 /// `A  wal: SQLite 3.46.1, journal_mode wal`.
 fn side(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&str]) -> String {
     let letter = match set.tables.as_slice() {

@@ -252,7 +252,7 @@ impl Disturbance {
         };
         match (self.kind, self.amount) {
             (MarkKind::MachineBusy, Amount::Cores { used, of }) => {
-                format!("{machine} was busy during the test: others used {used:.1} of its {of:.0} cores")
+                format!("{machine} was busy during the test: others used up to {used:.1} of its {of:.0} cores")
             }
             (MarkKind::MachineBusy, _) => format!("{machine} was busy during the test"),
             (MarkKind::MachineSteal, Amount::Share(share)) => {

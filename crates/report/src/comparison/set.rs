@@ -389,7 +389,8 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     };
     set.compared = compared::lines(evidence, &set);
     let disturbed = super::disturbance::clause(&set.disturbances);
-    set.answer = crate::answer::answer(&set, compared::place(evidence), &disturbed.unwrap_or_default());
+    let ends: Vec<String> = [compared::lesser_promise(evidence, &set), disturbed].into_iter().flatten().collect();
+    set.answer = crate::answer::answer(&set, compared::place(evidence), &ends.join(" "));
     Ok(set)
 }
 

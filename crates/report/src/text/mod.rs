@@ -179,7 +179,9 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
     };
     let of = match rules.estimator {
         stats::Estimator::Geometric => String::new(),
-        _ => " of the geometric means".to_owned(),
+        _ => {
+            ", which rests on the geometric means and is not shown beside other figures; so do the verdicts".to_owned()
+        }
     };
     let margin = percent(rules.margin, Script::Plain);
     let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));

@@ -1,6 +1,6 @@
 //! The answer in a sentence: it says what the table says, in words that can be read aloud.
 
-use model::MarkKind;
+use model::{DurabilityTier, MarkKind};
 use report::comparison::Outcome;
 use report::number::Script;
 use report::text::{TextOptions, render, wrapped};
@@ -198,4 +198,30 @@ fn three_systems_have_a_column_each_and_the_best_is_marked() {
     let text = render(&set, &TextOptions::default());
     assert!(text.contains("all side by side") && text.contains("* the best figure of its row"), "{text}");
     assert!(set.rows().all(|row| matches!(row.outcome, Outcome::Verdict(_))), "{text}");
+}
+
+#[test]
+fn a_lesser_promise_is_said_with_the_verdict() {
+    let mut made = two(1.0, 3.0, 10, 3, 0.01);
+    made.durability("new", DurabilityTier::Unsafe, "fsync=off");
+    made.evidence.header.plan.comparison.allow_unequal_durability = true;
+    let answer = set(&made).answer;
+    assert!(answer.ends_with("(sure in both cases). But new may lose commits that old keeps."), "{answer}");
+}
+
+#[test]
+fn a_busy_machine_leaves_nothing_sure() {
+    let mut made = two(1.0, 3.0, 10, 3, 0.01);
+    (0..40).for_each(|position| made.mark(position, MarkKind::MachineBusy, "1.4 of 2 cores used by others: rustc 1.4"));
+    let answer = set(&made).answer;
+    assert!(answer.contains("under other load in both cases") && !answer.contains("sure"), "{answer}");
+}
+
+#[test]
+fn another_estimator_has_no_interval_that_is_not_its_own() {
+    let made = two(1.0, 1.4, 10, 3, 0.2);
+    let median = compare(&made.evidence, &Options { estimator: Estimator::Median, ..Options::default() }).unwrap();
+    let text = render(&median, &TextOptions::default());
+    assert!(!text.contains("[+") && text.contains("not shown"), "{text}");
+    assert_eq!(median.answer, set(&made).answer);
 }

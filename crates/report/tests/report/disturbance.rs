@@ -66,7 +66,7 @@ fn an_equally_busy_machine_is_said_once_and_changes_no_verdict() {
     assert_eq!((busy.worst.as_str(), busy.unequal.len()), ("1.4 of 2 cores used by others: cc1", 0));
     assert_eq!(
         clause(&set.disturbances).unwrap(),
-        "The machine was busy during the test: others used 1.4 of its 2 cores."
+        "The machine was busy during the test: others used up to 1.4 of its 2 cores."
     );
     let outcomes = |set: &ComparisonSet| -> Vec<Outcome> { set.rows().map(|row| row.outcome.clone()).collect() };
     assert_eq!(outcomes(&set), outcomes(&compared(&quiet)));
@@ -106,7 +106,7 @@ fn an_agents_machine_is_named_and_one_that_tells_nothing_is_said_to() {
     let set = compared(&made);
     assert_eq!(set.disturbances[0].hosts, ["db"]);
     let said = clause(&set.disturbances).unwrap();
-    assert_eq!(said, "The machine db was busy during the test: others used 0.9 of its 2 cores.");
+    assert_eq!(said, "The machine db was busy during the test: others used up to 0.9 of its 2 cores.");
 
     let mut blind = Builder::default().build();
     for system in systems(&blind) {
