@@ -90,7 +90,7 @@ fn seeds() {
             latencies,
             workers: 1,
             cores: 1,
-            machine: Err("a reason".into()),
+            surroundings: Default::default(),
             start_skew_ns: None,
             start_time_ns: Some(1),
         })),
