@@ -226,7 +226,8 @@ fn entries_into_the_kernel_are_counted() {
         match choice {
             // The answer may come during the submission, or after it with one more wait.
             Choice::Ring | Choice::Auto => assert!((100..=200).contains(&entries), "{entries}"),
-            Choice::Poller => assert_eq!(entries, 300),
+            // On a busy machine a wait may end before its event.
+            Choice::Poller => assert!((300..=310).contains(&entries), "{entries}"),
         }
         reactor.close(token);
         while !reactor.has_room() {
