@@ -27,7 +27,6 @@ const TOLD: usize = 2;
 /// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
 pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     let questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions).collect();
-    let trail = (!trail.is_empty()).then(|| trail.to_owned());
     let unfinished = set.rules.unfinished.map(|found| format!("Not finished: {}.", found.text()));
     let one_by_one = || {
         let mut told: Vec<String> = questions.iter().filter_map(|question| question.decided(set)).collect();
@@ -37,36 +36,43 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
         told.extend(undecided(&questions, set));
         told
     };
-    let with_ends =
-        |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).chain(trail.clone()).collect() };
+    let begun = |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).collect() };
     let of_all = apart(&questions, set).or_else(|| one_server(&questions)).or_else(|| seen(&questions, set));
     let told = match of_all {
-        _ if set.tables.is_empty() => with_ends(figures(&set.figures)),
-        Some(all) => with_ends(vec![all]),
-        None => Some(with_ends(one_by_one()))
-            .filter(|told| questions.len() <= FEW && fits(told))
-            .unwrap_or_else(|| with_ends(counted(&questions))),
+        _ if set.tables.is_empty() => begun(figures(&set.figures)),
+        Some(all) => begun(vec![all]),
+        None => Some(begun(one_by_one()))
+            .filter(|told| questions.len() <= FEW && fits(&joined(told, trail)))
+            .unwrap_or_else(|| begun(counted(&questions))),
     };
-    kept(told)
+    kept(told, trail)
 }
 
-fn fits(sentences: &[String]) -> bool {
-    wrapped(&sentences.join(" "), WIDTH, 0).lines().count() <= LINES
+fn fits(text: &str) -> bool {
+    wrapped(text, WIDTH, 0).lines().count() <= LINES
 }
 
-/// As many as fit: what does not is in the table.
-fn kept(mut sentences: Vec<String>) -> String {
-    if fits(&sentences) {
-        return sentences.join(" ");
+fn joined(sentences: &[String], trail: &str) -> String {
+    [&sentences.join(" "), trail].join(" ").trim().to_owned()
+}
+
+/// As many as fit beside the trail, which no claim may stand without: what does not fit is in the table.
+fn kept(mut sentences: Vec<String>, trail: &str) -> String {
+    let all = joined(&sentences, trail);
+    if fits(&all) {
+        return all;
     }
+    let rest = format!("The rest is in the table. {trail}");
     while sentences.len() > 1 {
         sentences.pop();
-        let shortened = [sentences.as_slice(), &["The rest is in the table.".to_owned()]].concat();
+        let shortened = joined(&sentences, rest.trim());
         if fits(&shortened) {
-            return shortened.join(" ");
+            return shortened;
         }
     }
-    clipped(&sentences.join(" "), (LINES - 1) * WIDTH)
+    // A word may not fit at the end of each line.
+    let room = (LINES * (WIDTH - NAME)).saturating_sub(trail.chars().count() + 1).max(WIDTH);
+    joined(&[clipped(&sentences.join(" "), room)], trail)
 }
 
 /// One benchmark on two sides, by the metric that people ask for first.
@@ -254,15 +260,10 @@ impl Question<'_> {
         })
     }
 
-    /// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.
-    fn is_disturbed(&self, set: &ComparisonSet) -> bool {
-        set.disturbances.iter().any(|found| 2 * found.runs > found.of || !found.unequal.is_empty())
-    }
-
     /// How sure that is: the interval of a single row, in the words of [`Question::compared`].
     fn sure(&self, set: &ComparisonSet) -> String {
         let sure = match set.rules.pairing {
-            Pairing::Paired if self.is_disturbed(set) => "under other load",
+            Pairing::Paired if is_disturbed(set) => "under other load",
             Pairing::Paired => "sure",
             Pairing::Unpaired => "measured apart",
         };
@@ -325,6 +326,11 @@ impl Question<'_> {
         });
         format!("; of its operations {}", told.join(" and "))
     }
+}
+
+/// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.
+fn is_disturbed(set: &ComparisonSet) -> bool {
+    set.disturbances.iter().any(|found| 2 * found.runs > found.of || !found.unequal.is_empty())
 }
 
 /// Of what is, or of what was in runs that prove nothing.
@@ -398,7 +404,7 @@ fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
 fn no_verdict(reason: &NoVerdict) -> String {
     let why = match reason {
         NoVerdict::Unfinished(_) => return "no verdict yet".to_owned(),
-        NoVerdict::TooFewRounds { missing } => reason_rounds(*missing),
+        NoVerdict::TooFewRounds { missing } => format!("{} needed", count(*missing as usize, "more round")),
         NoVerdict::UnequalDurability { .. } => "the sides promise different things at commit".to_owned(),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
         NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
@@ -409,10 +415,6 @@ fn no_verdict(reason: &NoVerdict) -> String {
         other => other.short(),
     };
     format!("no verdict ({why})")
-}
-
-fn reason_rounds(missing: u32) -> String {
-    format!("{missing} more {} needed", if missing == 1 { "round" } else { "rounds" })
 }
 
 /// Of sides that were measured apart: what their runs gave, and that this is no verdict.

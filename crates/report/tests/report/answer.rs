@@ -225,3 +225,16 @@ fn another_estimator_has_no_interval_that_is_not_its_own() {
     assert!(!text.contains("[+") && text.contains("not shown"), "{text}");
     assert_eq!(median.answer, set(&made).answer);
 }
+
+#[test]
+fn what_a_claim_may_not_stand_without_is_kept_where_room_ends() {
+    let named = |name: &str, speed: Speed| (format!("a-system-of-a-long-name-{name}"), speed);
+    let systems = vec![named("1", |_| 900.0), named("2", |_| 1_300.0), named("3", |_| 1_100.0), named("4", |_| 500.0)];
+    let benchmark = "a-benchmark-of-a-long-name".to_owned();
+    let mut made =
+        Builder { systems, benchmark, rounds: 6, clients: vec![1], noise: 0.001, ..Builder::default() }.build();
+    (0..24).for_each(|position| made.mark(position, MarkKind::MachineBusy, "1.4 of 2 cores used by others: rustc 1.4"));
+    let answer = set(&made).answer;
+    assert_can_be_read(&answer);
+    assert!(answer.contains("The machine was busy during the test"), "{answer}");
+}
