@@ -10,11 +10,12 @@
     unsafe_code,
     reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and extensions, and some requests to \
               devices have no safe form; see `process::unix`, `interrupt`, `ticks`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
-              `blocks`, `target` and `volume`"
+              `blocks`, `target`, `volume` and `build`"
 )]
 
 pub mod affinity;
 pub mod blocks;
+pub mod build;
 pub mod claim;
 pub mod clock;
 pub mod cpu;

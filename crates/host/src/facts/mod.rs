@@ -22,6 +22,7 @@ use std::path::Path;
 
 use model::{Facts, Nature};
 
+use crate::build;
 use crate::clock;
 use crate::limits;
 use crate::memory;
@@ -30,8 +31,8 @@ use crate::system::text::size;
 /// The facts of this machine, and of the filesystem under each named path. Takes some tens of milliseconds, more where
 /// a service manager is asked. The names: `hardware.vendor`, `hardware.model`, `cpu.*`, `memory.*`,
 /// `transparent_hugepages`, `virtualisation`, `container`, `kernel.version`, `os.*`, `clock.*`, `services.*`,
-/// `antivirus`, `load.*`, `cgroup.*`, `limit.open_files`, and for a path named `data` those of [`path_facts`] behind
-/// `data.`.
+/// `antivirus`, `load.*`, `cgroup.*`, `limit.open_files`, `etalon.*` of this build, and for a path named `data` those of
+/// [`path_facts`] behind `data.`.
 pub fn client_facts(paths: &[(&str, &Path)]) -> Facts {
     let mut facts = Facts::default();
     os::add(&mut facts);
@@ -40,6 +41,7 @@ pub fn client_facts(paths: &[(&str, &Path)]) -> Facts {
     add_load(&mut facts);
     services::add(&mut facts);
     add_limits(&mut facts);
+    build::add(&mut facts);
     for (name, path) in paths {
         facts.absorb(name, path_facts(path));
     }
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     /// Present on every operating system, at least with a reason.
-    const NAMES: [&str; 33] = [
+    const NAMES: [&str; 37] = [
         "hardware.vendor",
         "hardware.model",
         "cpu.model",
@@ -123,6 +125,10 @@ mod tests {
         "cpu.architecture",
         "cpu.mitigations",
         "limit.open_files",
+        "etalon.target",
+        "etalon.profile",
+        "etalon.libc",
+        "etalon.allocator",
     ];
 
     #[test]
@@ -130,7 +136,7 @@ mod tests {
         let mut portable = Facts::default();
         portable::add(&mut portable);
         for facts in [client_facts(&[]), portable] {
-            let common = ["memory.", "clock.", "load.", "services.", "antivirus", "limit."];
+            let common = ["memory.", "clock.", "load.", "services.", "antivirus", "limit.", "etalon."];
             for name in NAMES {
                 let is_common = common.iter().any(|prefix| name.starts_with(prefix));
                 assert!(is_common || facts.entries.contains_key(name), "{name}");
