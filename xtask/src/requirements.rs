@@ -98,6 +98,8 @@ const REQUIREMENTS: &[Requirement] = &[
         &["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"],
     ),
     NATS,
+    // What makes pictures of charts.
+    within("librsvg2-bin", &[&["rsvg-convert"]], &["/opt/homebrew/bin", "/usr/local/bin"]),
     // SQLCipher is compiled against it.
     within(
         "libssl-dev",

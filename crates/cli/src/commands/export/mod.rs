@@ -1,4 +1,3 @@
-#[cfg(feature = "png")]
 mod png;
 mod tidy;
 
@@ -27,16 +26,9 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         ExportFormat::Svg => {
             return charts(args, &store, &evidence, &options, "svg", |svg| Ok(svg.as_bytes().to_vec()), printer);
         }
-        #[cfg(feature = "png")]
         ExportFormat::Png => {
             let painter = png::Painter::new()?;
             return charts(args, &store, &evidence, &options, "png", |svg| painter.draw(svg), printer);
-        }
-        #[cfg(not(feature = "png"))]
-        ExportFormat::Png => {
-            return Err(CliError::could_not("this etalon was built without what writes pictures").hint(
-                "build it with `cargo build --release --features png`, or write `--format svg`, which any browser opens",
-            ));
         }
     };
     match &args.output {

@@ -1,42 +1,66 @@
-//! Charts as pictures.
+//! Charts as pictures, by whichever program of this machine draws SVG: a renderer and its fonts were a tenth of what a
+//! first build compiled.
 
-use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use crate::error::CliError;
 
-/// Pixels per unit: sharp on dense screens and on paper.
-const SCALE: f32 = 2.0;
+/// Programs that read a drawing from stdin and write a picture of twice its size to stdout: sharp on dense screens and on
+/// paper.
+const PROGRAMS: [(&str, &[&str]); 3] = [
+    ("rsvg-convert", &["--zoom", "2"]),
+    ("resvg", &["--zoom", "2", "-", "-c"]),
+    // Its unit is a 96th of an inch.
+    ("inkscape", &["--pipe", "--export-type=png", "--export-dpi=192", "--export-filename=-"]),
+];
+/// What every picture begins with.
+const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 pub struct Painter {
-    options: Options<'static>,
+    program: &'static str,
+    arguments: &'static [&'static str],
 }
 
 impl Painter {
+    /// The first program that is there.
     pub fn new() -> Result<Painter, CliError> {
-        let mut options = Options::default();
-        options.fontdb_mut().load_system_fonts();
-        if options.fontdb.is_empty() {
-            return Err(CliError::could_not("cannot draw the labels: this machine has no fonts")
-                .hint("install some, as in `apt install fonts-dejavu-core`, or write `--format svg`"));
-        }
-        // Replaces families that are missing.
-        let any = options.fontdb.faces().find_map(|face| face.families.first().map(|(name, _)| name.clone()));
-        if let Some(family) = any {
-            options.fontdb_mut().set_sans_serif_family(family.clone());
-            options.font_family = family;
-        }
-        Ok(Painter { options })
+        let starts = |program: &str| {
+            let quiet = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+            quiet.is_ok_and(|output| output.status.success())
+        };
+        let found = PROGRAMS.iter().find(|(program, _)| starts(program));
+        let (program, arguments) = found.ok_or_else(|| {
+            let names = PROGRAMS.map(|(name, _)| format!("`{name}`")).join(", ");
+            CliError::could_not("cannot draw pictures: no program that makes PNG of SVG is on the path")
+                .at(format!("looked for {names}"))
+                .hint(
+                    "`apt install librsvg2-bin` or `brew install librsvg`, or `--format svg`, which any browser opens",
+                )
+        })?;
+        Ok(Painter { program, arguments })
     }
 
+    /// The bytes of a PNG file.
     pub fn draw(&self, svg: &str) -> Result<Vec<u8>, CliError> {
-        let failed = |what: &str| CliError::could_not(format!("cannot draw a chart: {what}"));
-        let tree = Tree::from_str(svg, &self.options).map_err(|error| failed(&error.to_string()))?;
-        let size = tree.size();
-        let pixels = |length: f32| (length * SCALE).ceil() as u32;
-        let mut picture =
-            Pixmap::new(pixels(size.width()), pixels(size.height())).ok_or_else(|| failed("it has no size"))?;
-        resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut picture.as_mut());
-        picture.encode_png().map_err(|error| failed(&error.to_string()))
+        let failed = |what: String| CliError::could_not(format!("cannot draw a chart by {}: {what}", self.program));
+        let mut child = Command::new(self.program)
+            .args(self.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(error.to_string()))?;
+        let stdin = child.stdin.take();
+        let output = std::thread::scope(|scope| {
+            // A full pipe blocks whoever writes it until the other end is read. What the program left unread it says itself.
+            scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(svg.as_bytes())));
+            child.wait_with_output()
+        })
+        .map_err(|error| failed(error.to_string()))?;
+        if !output.status.success() || !output.stdout.starts_with(SIGNATURE) {
+            return Err(failed(format!("{}; {}", output.status, String::from_utf8_lossy(&output.stderr).trim())));
+        }
+        Ok(output.stdout)
     }
 }
