@@ -23,7 +23,7 @@ mod commands;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use snapbox::Data;
 use snapbox::filter::{NormalizeToExpected, normalize_lines};
@@ -43,26 +43,20 @@ pub struct Options {
     documents: Vec<PathBuf>,
 }
 
-/// Which `etalon` to run, unless `ETALON_BIN` names one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Binary {
-    /// The debug build, made now.
-    Build,
-    /// The one that `cargo test` has just built: the same sources, and no second build of them.
-    AsTested,
-}
+/// Names the `etalon` to run.
+pub const ETALON: &str = "ETALON_BIN";
 
 /// Runs the transcripts in the documents that are named, or in all. True if all hold.
 ///
 /// # Errors
 ///
 /// When `etalon` cannot be built or a document cannot be read or written.
-pub fn run(root: &Path, options: &Options, binary: Binary) -> Result<bool> {
+pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let documents = match options.documents.as_slice() {
         [] => all_documents(root)?,
         named => named.to_vec(),
     };
-    let etalon = etalon(root, binary)?;
+    let etalon = etalon(root)?;
     let (mut commands, mut failures) = (0, 0);
     for path in &documents {
         let name = path.strip_prefix(root).unwrap_or(path);
@@ -123,20 +117,12 @@ fn copy_tables(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where the `etalon` to run is: `ETALON_BIN`, or beside this program.
-fn etalon(root: &Path, binary: Binary) -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os("ETALON_BIN") {
-        return fs::canonicalize(&path).context("ETALON_BIN");
+/// Where the `etalon` to run is: [`ETALON`], or the debug build, made now.
+fn etalon(root: &Path) -> Result<PathBuf> {
+    match std::env::var_os(ETALON) {
+        Some(path) => fs::canonicalize(&path).context(ETALON),
+        None => Ok(bench::build(root, "dev")?.0),
     }
-    if binary == Binary::Build {
-        return Ok(bench::build(root, "dev")?.0);
-    }
-    let own = std::env::current_exe().context("where xtask is")?;
-    let path = own.with_file_name(format!("etalon{}", std::env::consts::EXE_SUFFIX));
-    if !path.is_file() {
-        bail!("{} was not built", path.display());
-    }
-    Ok(path)
 }
 
 /// Something that does not hold.

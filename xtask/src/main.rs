@@ -64,7 +64,7 @@ fn run(verb: Verb) -> Result<bool> {
     match verb {
         Verb::Test(options) => test::run(root, &options),
         Verb::Tidy => tidy::run(root),
-        Verb::Docs(options) => docs::run(root, &options, docs::Binary::Build),
+        Verb::Docs(options) => docs::run(root, &options),
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Bench(options) => bench::run(root, &options),
     }

@@ -1,17 +1,17 @@
-//! `cargo xtask test`: everything that must hold, in the order in which it fails soonest. At its end stands who was skipped.
+//! `cargo xtask test`: everything that must hold, in the order in which it fails soonest. At its end stands where the time went
+//! and who was skipped.
 
 mod skipped;
+mod suites;
 
-use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::Args;
 
-use self::skipped::Skipped;
-use crate::docs::Binary;
+use self::suites::{Ran, Suite};
 use crate::requirements::Missing;
 use crate::{docs, fuzz, releases, requirements, tidy};
 
@@ -26,74 +26,118 @@ pub struct Options {
     slow: bool,
 }
 
+/// Where the tests of SQLCipher look for an `etalon` that has it.
+const SQLCIPHER: &str = "ETALON_TEST_SQLCIPHER";
+
 /// One thing to do.
+#[derive(Clone, Copy)]
 enum Step {
-    Requirements,
     Cargo(&'static [&'static str]),
     Tidy,
     Fuzz,
-    Docs,
+    /// What the tests start, which was fetched meanwhile.
+    Requirements,
+    Compile,
+    Suites,
 }
 
-const STEPS: [Step; 8] = [
-    Step::Requirements,
+const STEPS: [Step; 7] = [
     Step::Cargo(&["fmt", "--all", "--check"]),
     Step::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     Step::Tidy,
     Step::Fuzz,
-    // One run tells all that is wrong.
-    Step::Cargo(&["test", "--workspace", "--no-fail-fast"]),
-    Step::Docs,
-    // What the usual build leaves out. The whole workspace is named, so that nothing else is built with other features. It comes
-    // last, since it leaves another `etalon` where the documents' commands look for it.
-    Step::Cargo(&[
-        "test",
-        "--workspace",
-        "--features",
-        "cli/sqlcipher",
-        "--test",
-        "cli",
-        "--test",
-        "conformance",
-        "--",
-        "cipher::",
-        "every_engine",
-    ]),
+    Step::Requirements,
+    Step::Compile,
+    Step::Suites,
 ];
 
+/// What one step leaves for the next.
+struct Course<'a> {
+    root: &'a Path,
+    options: &'a Options,
+    /// The thread that fetches what the tests start.
+    requirements: Option<std::thread::JoinHandle<Result<()>>>,
+    suites: Vec<Suite>,
+    ran: Vec<Ran>,
+}
+
 impl Step {
-    fn name(&self) -> String {
+    fn name(self) -> String {
         match self {
-            Self::Requirements => "requirements".to_owned(),
+            Self::Requirements => "requirements, fetched beside the steps before".to_owned(),
             Self::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
             Self::Tidy => "cargo xtask tidy".to_owned(),
             Self::Fuzz => "cargo check of fuzz".to_owned(),
-            Self::Docs => "cargo xtask docs".to_owned(),
+            Self::Compile => "compiling the tests".to_owned(),
+            Self::Suites => "tests and documents".to_owned(),
         }
     }
 
     /// `None` if it succeeded, else how it failed.
-    fn run(&self, root: &Path, options: &Options, skipped: &mut Vec<Skipped>) -> Result<Option<String>> {
+    fn run(self, course: &mut Course<'_>) -> Result<Option<String>> {
+        let root = course.root;
         let said = |is_good: bool| (!is_good).then(|| "see above".to_owned());
         Ok(match self {
-            Self::Requirements => {
-                requirements::ensure_all()?;
-                None
-            }
-            Self::Cargo(arguments @ ["test", ..]) => {
-                let (failure, found) = cargo_test(root, arguments, options)?;
-                skipped.extend(found.into_iter().filter(|one| !skipped.contains(one)).collect::<Vec<_>>());
-                failure
-            }
             Self::Cargo(arguments) => {
                 let status = command(root, arguments).status().context("starting cargo")?;
                 (!status.success()).then(|| status.to_string())
             }
             Self::Tidy => said(tidy::run(root)?),
             Self::Fuzz => said(fuzz::check(root)?),
-            Self::Docs => said(docs::run(root, &docs::Options::default(), Binary::AsTested)?),
+            Self::Requirements => {
+                if let Some(fetching) = course.requirements.take() {
+                    fetching.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+                }
+                None
+            }
+            Self::Compile => {
+                course.suites = compile(root, course.options)?;
+                None
+            }
+            Self::Suites => {
+                course.ran = suites::run(std::mem::take(&mut course.suites), &root.join("target/tests"))?;
+                let failed: Vec<&str> =
+                    course.ran.iter().filter(|ran| ran.failure.is_some()).map(|ran| ran.name.as_str()).collect();
+                (!failed.is_empty()).then(|| failed.join(", "))
+            }
         })
     }
+}
+
+/// Every program of tests, and the documents as one more.
+fn compile(root: &Path, options: &Options) -> Result<Vec<Suite>> {
+    // What the usual build leaves out comes first: the build after it puts the usual `etalon` in its place again. The whole
+    // workspace is named, so that nothing else is built with other features.
+    let with = ["build", "--workspace", "--features", "cli/sqlcipher", "--bin", "etalon", "--test", "conformance"];
+    let mut built = suites::compile(root, &with)?;
+    let other = etalon(root);
+    let sqlcipher = other.with_file_name(format!("etalon-sqlcipher{}", std::env::consts::EXE_SUFFIX));
+    std::fs::copy(&other, &sqlcipher).with_context(|| other.display().to_string())?;
+    for suite in &mut built {
+        suite.name.push_str(", SQLCipher");
+        suite.command.arg("every_engine");
+    }
+    built.extend(suites::compile(root, &["test", "--workspace", "--no-run"])?);
+    built.push(Suite::new("examples in comments", command(root, &["test", "--workspace", "--doc"])));
+    let own = std::env::current_exe().context("where xtask is")?;
+    let mut documents = Command::new(own);
+    documents.arg("docs").env(docs::ETALON, etalon(root));
+    built.push(Suite::new("documents", documents));
+    for Suite { command, .. } in &mut built {
+        command.env(SQLCIPHER, &sqlcipher);
+        if options.slow {
+            command.env("ETALON_SLOW", "1");
+        }
+        if let Some(programs) = releases::postgres_18(root) {
+            command.env(releases::VARIABLE, programs);
+        }
+    }
+    Ok(built)
+}
+
+/// The debug build.
+fn etalon(root: &Path) -> PathBuf {
+    root.join("target/debug").join(format!("etalon{}", std::env::consts::EXE_SUFFIX))
 }
 
 /// Of the same toolchain.
@@ -101,23 +145,6 @@ pub fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(arguments).current_dir(root).stdin(Stdio::null());
     command
-}
-
-/// Runs tests: how they failed, and who was skipped.
-fn cargo_test(root: &Path, arguments: &[&str], options: &Options) -> Result<(Option<String>, Vec<Skipped>)> {
-    let mut command = command(root, arguments);
-    command.args((!arguments.contains(&"--")).then_some("--")).arg("--show-output").stdout(Stdio::piped());
-    if options.slow {
-        command.env("ETALON_SLOW", "1");
-    }
-    if let Some(programs) = releases::postgres_18(root) {
-        command.env(releases::VARIABLE, programs);
-    }
-    let mut tests = command.spawn().context("starting cargo")?;
-    let printed = tests.stdout.take().context("reading what the tests print")?;
-    let skipped = skipped::watch(BufReader::new(printed), std::io::stdout())?;
-    let status = tests.wait().context("waiting for cargo")?;
-    Ok(((!status.success()).then(|| status.to_string()), skipped))
 }
 
 /// Runs every step and prints a summary on stderr. True if all succeeded.
@@ -129,12 +156,13 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let total = Instant::now();
     let mut summary = Vec::new();
     let mut is_good = true;
-    let mut skipped = Vec::new();
-    for (index, step) in STEPS.iter().enumerate() {
+    let requirements = Some(std::thread::spawn(requirements::ensure_all));
+    let mut course = Course { root, options, requirements, suites: Vec::new(), ran: Vec::new() };
+    for (index, step) in STEPS.into_iter().enumerate() {
         let (number, name) = (index + 1, step.name());
         eprintln!("== {number}/{} {name}", STEPS.len());
         let start = Instant::now();
-        let failure = match step.run(root, options, &mut skipped) {
+        let failure = match step.run(&mut course) {
             Err(error) if !error.is::<Missing>() => Some(format!("{error:#}")),
             other => other?,
         };
@@ -149,14 +177,14 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
         eprintln!("== {number}/{} {line}", STEPS.len());
         summary.push(line);
         if !is_good && !options.keep_going {
-            let rest = STEPS[number..].iter().map(Step::name);
+            let rest = STEPS[number..].iter().map(|step| step.name());
             summary.extend(rest.map(|name| format!("not run           {name}")));
             break;
         }
     }
     let verdict = if is_good { "ok" } else { "FAILED" };
     eprintln!();
-    for line in summary.into_iter().chain(skipped::summary(&skipped)) {
+    for line in summary.into_iter().chain(suites::summary(&course.ran)) {
         eprintln!("{line}");
     }
     eprintln!("cargo xtask test: {verdict},{}", seconds(total.elapsed()));

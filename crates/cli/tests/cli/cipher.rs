@@ -1,4 +1,4 @@
-//! SQLCipher beside SQLite, in a build that has it.
+//! SQLCipher beside SQLite, in an `etalon` that has it.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,13 +34,13 @@ fn what_is_encrypted_is_as_large_and_cannot_be_compressed() {
     for method in ["backup-interface", "vacuum-into"] {
         let method_key = format!("benchmarks.*.method={method}");
         let changes = [method_key.as_str(), "benchmarks.*.codec=zstd"];
-        let scene = Scene::new();
+        let Some(scene) = Scene::with_sqlcipher() else { return };
         let larger = ratio(&run(&scene, "backup-compression", &changes), "backup_size");
         assert!(
             (3.0..8.0).contains(&larger),
             "{method}: a quarter of the data is noise, all of it once encrypted; {larger}"
         );
-        let scene = Scene::new();
+        let Some(scene) = Scene::with_sqlcipher() else { return };
         let changes = [changes[0], "benchmarks.*.codec=none", "systems.*.settings.page_size=8192"];
         let as_large = ratio(&run(&scene, "backup-compression", &changes), "backup_size");
         assert!((0.97..1.06).contains(&as_large), "{method}: {as_large}");
@@ -49,12 +49,12 @@ fn what_is_encrypted_is_as_large_and_cannot_be_compressed() {
 
 #[test]
 fn transactions_page_inserts_and_a_load_beside_a_backup_run_on_both() {
-    let scene = Scene::new();
+    let [Some(scene), Some(of_pages), Some(of_backups)] = [(); 3].map(|()| Scene::with_sqlcipher()) else { return };
     run(&scene, "quickstart", &["systems.*.settings.journal_mode=WAL"]);
-    let pages = run(&Scene::new(), "sqlserver-pages", &["benchmarks.*.statements=50"]);
+    let pages = run(&of_pages, "sqlserver-pages", &["benchmarks.*.statements=50"]);
     assert!(ratio(&pages, "elapsed") > 0.0);
     let changes = ["systems.*.settings.journal_mode=WAL", "benchmarks.*.size_mib=4", "benchmarks.*.load.scale=1"];
-    assert!(ratio(&run(&Scene::new(), "backup-load", &changes), "throughput") > 0.0);
+    assert!(ratio(&run(&of_backups, "backup-load", &changes), "throughput") > 0.0);
     let left: Vec<_> = std::fs::read_dir(scene.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["etalon-results"]);
 }
@@ -68,7 +68,7 @@ fn is_readable(path: &Path) -> bool {
 /// The key is in memory only: nobody can read what a killed étalon leaves, and the next one removes it.
 #[test]
 fn what_a_killed_run_leaves_is_locked_and_resumes() {
-    let scene = Scene::new();
+    let Some(scene) = Scene::with_sqlcipher() else { return };
     let mut args = vec!["run", "quickstart", "--set", "schedule.rounds=6", "--set", "schedule.duration=500ms"];
     args.extend(BOTH);
     let mut child = scene.start(&args);
@@ -90,7 +90,7 @@ fn what_a_killed_run_leaves_is_locked_and_resumes() {
 
 #[test]
 fn what_sqlcipher_cannot_do_is_refused() {
-    let scene = Scene::new();
+    let Some(scene) = Scene::with_sqlcipher() else { return };
     let args = ["run", "quickstart", "--quick", "--system", "locked=sqlcipher:locked.db", "--set"];
     let with = |change: &'static str| [&args[..], &[change]].concat();
     scene.etalon(&with("systems.locked.settings.page_size=512")).says(2, &["SQLCipher keeps 80 bytes", "1024"]);

@@ -13,7 +13,6 @@ mod ask;
 mod audit;
 mod bad_input;
 mod beside;
-#[cfg(feature = "sqlcipher")]
 mod cipher;
 mod disk;
 mod documents;

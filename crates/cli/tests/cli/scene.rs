@@ -10,6 +10,22 @@ use std::process::{Child, Stdio};
 pub use folder::{Ran, Scene, ran};
 
 impl Scene {
+    /// With an `etalon` that has SQLCipher: this build's, or the one that `cargo xtask test` made beside it.
+    pub fn with_sqlcipher() -> Option<Scene> {
+        let mut scene = Scene::new();
+        match std::env::var_os("ETALON_TEST_SQLCIPHER") {
+            Some(program) => {
+                scene.program = program.into();
+                Some(scene)
+            }
+            None if cfg!(feature = "sqlcipher") => Some(scene),
+            None => {
+                println!("skipped: no etalon with SQLCipher; `--features sqlcipher` builds one");
+                None
+            }
+        }
+    }
+
     pub fn start(&self, args: &[&str]) -> Child {
         self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }

@@ -1,12 +1,14 @@
 //! A folder of its own for each test, and the command run in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 pub struct Scene {
     folder: TempDir,
+    /// The `etalon` that it runs.
+    pub program: PathBuf,
 }
 
 pub struct Ran {
@@ -22,7 +24,7 @@ impl Scene {
     }
 
     pub fn at(base: &Path) -> Scene {
-        Scene { folder: tempfile::tempdir_in(base).unwrap() }
+        Scene { folder: tempfile::tempdir_in(base).unwrap(), program: env!("CARGO_BIN_EXE_etalon").into() }
     }
 
     pub fn path(&self) -> &Path {
@@ -35,7 +37,7 @@ impl Scene {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_etalon"));
+        let mut command = Command::new(&self.program);
         command.args(args).current_dir(self.path()).env("NO_COLOR", "1").env("HOME", self.path());
         for variable in ["PGPASSWORD", "PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSFILE"] {
             command.env_remove(variable);

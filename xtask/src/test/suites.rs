@@ -1,0 +1,147 @@
+//! The tests as programs: compiled at one go, then run some at a time, since most of them wait for servers and clocks. What a
+//! suite prints is kept in a file and shown when it has ended.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use wait4::Wait4 as _;
+
+use super::skipped::{self, Skipped};
+
+/// Suites that take longest, in this order: begun first, none of them is waited for alone.
+const LONGEST: [&str; 6] = ["cli, cli", "documents", "engine, conformance", "cli, fleet", "systems", "report, report"];
+
+/// One program that tests something.
+pub struct Suite {
+    /// Its crate, and its place there unless it is the crate's own.
+    pub name: String,
+    pub command: Command,
+}
+
+impl Suite {
+    pub fn new(name: impl Into<String>, command: Command) -> Suite {
+        Suite { name: name.into(), command }
+    }
+}
+
+/// How a suite went.
+pub struct Ran {
+    pub name: String,
+    pub wall: Duration,
+    /// CPU time of it and of all that it started and waited for.
+    pub cpu: Duration,
+    /// How it failed.
+    pub failure: Option<String>,
+    pub skipped: Vec<Skipped>,
+}
+
+/// Compiles what these arguments of cargo name: a suite for each program of tests.
+///
+/// # Errors
+/// It does not compile, which is shown, or cargo says what nobody understands.
+pub fn compile(root: &Path, arguments: &[&str]) -> Result<Vec<Suite>> {
+    let mut command = super::command(root, arguments);
+    let output = command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit()).output();
+    let output = output.context("starting cargo")?;
+    anyhow::ensure!(output.status.success(), "cargo {}: {}", arguments.join(" "), output.status);
+    let text = String::from_utf8(output.stdout).context("what cargo says")?;
+    let messages = text.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+    Ok(messages.context("what cargo says")?.iter().filter_map(suite).collect())
+}
+
+/// The suite that one of cargo's messages tells of.
+fn suite(message: &Value) -> Option<Suite> {
+    let program = message["executable"].as_str().filter(|_| message["profile"]["test"] == true)?;
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    let package = folder.file_name()?.to_string_lossy();
+    let source = Path::new(message["target"]["src_path"].as_str()?).strip_prefix(folder).ok()?;
+    // The crate's own are in `src`; of the others the folder or the file tells which.
+    let own = source.starts_with("src");
+    let target = message["target"]["name"].as_str()?;
+    let mut command = Command::new(program);
+    // As cargo starts it.
+    command.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).arg("--show-output");
+    Some(Suite::new(if own { package.into_owned() } else { format!("{package}, {target}") }, command))
+}
+
+/// Runs the suites, as many at a time as there are processors, those that take long first. Each is told of when it ends.
+///
+/// # Errors
+/// A suite does not start, or what it printed cannot be kept.
+pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
+    fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+    let rank = |suite: &Suite| LONGEST.iter().position(|name| *name == suite.name).unwrap_or(LONGEST.len());
+    suites.sort_by_key(rank);
+    let left = Mutex::new(suites.into_iter());
+    let ended = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..host::cpu::available_cores())
+            .map(|_| {
+                scope.spawn(|| -> Result<()> {
+                    loop {
+                        let Some(suite) = left.lock().ok().and_then(|mut left| left.next()) else { return Ok(()) };
+                        let (ran, printed) = one(suite, folder)?;
+                        let Ok(mut ended) = ended.lock() else { return Ok(()) };
+                        tell(&ran, &printed)?;
+                        ended.push(ran);
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)))
+    })?;
+    Ok(ended.into_inner().unwrap_or_default())
+}
+
+/// Runs one to its end, and gives what is to be shown of what it printed.
+fn one(mut suite: Suite, folder: &Path) -> Result<(Ran, Vec<u8>)> {
+    let path = folder.join(format!("{}.txt", suite.name.replace([',', ' '], "-")));
+    let file = File::create(&path).with_context(|| path.display().to_string())?;
+    let start = Instant::now();
+    suite.command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+    let usage = suite.command.spawn().and_then(|child| child.wait4()).with_context(|| suite.name.clone())?;
+    let mut printed = Vec::new();
+    let found = skipped::watch(BufReader::new(File::open(&path)?), &mut printed)?;
+    let ran = Ran {
+        wall: start.elapsed(),
+        cpu: usage.rusage.utime + usage.rusage.stime,
+        failure: (!usage.status.success()).then(|| usage.status.to_string()),
+        skipped: found,
+        name: suite.name,
+    };
+    Ok((ran, printed))
+}
+
+fn tell(ran: &Ran, printed: &[u8]) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "-- {}", ran.name)?;
+    out.write_all(printed)?;
+    Ok(out.flush()?)
+}
+
+/// What each suite took, those that took longest first, and who was skipped.
+pub fn summary(ran: &[Ran]) -> Vec<String> {
+    let mut longest: Vec<&Ran> = ran.iter().collect();
+    longest.sort_by_key(|ran| std::cmp::Reverse(ran.wall));
+    let mut lines: Vec<String> = Vec::new();
+    for Ran { name, wall, cpu, failure, .. } in longest {
+        let how = if failure.is_some() { "FAILED" } else { "ok" };
+        lines.push(format!("  {how:<6}{}, {:>6.1} s of CPU time  {name}", super::seconds(*wall), cpu.as_secs_f64()));
+    }
+    let mut skipped: Vec<Skipped> = Vec::new();
+    for one in ran.iter().flat_map(|ran| &ran.skipped) {
+        if !skipped.contains(one) {
+            skipped.push(one.clone());
+        }
+    }
+    lines.extend(skipped::summary(&skipped));
+    lines
+}
