@@ -20,7 +20,7 @@ impl Scene {
             }
             None if cfg!(feature = "sqlcipher") => Some(scene),
             None => {
-                println!("skipped: no etalon with SQLCipher; `--features sqlcipher` builds one");
+                eprintln!("skipped: no etalon with SQLCipher; `--features sqlcipher` builds one");
                 None
             }
         }
