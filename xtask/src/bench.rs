@@ -111,7 +111,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let part = Part::read(root, &options.part, options.beside.as_deref())?;
     let needed = requirements::ensure(&part.needs)?;
     let programs = Programs::new(needed.iter().filter_map(|requirement| requirement.folder()));
-    let (etalon, sqlite) = build(root, &options.profile)?;
+    let built = build(root, &options.profile, &part.programs)?;
     let folder = options.folder.clone().or(part.folder.as_ref().map(|folder| root.join(folder)));
     let scratch = Scratch::new("bench", folder.as_deref()).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
@@ -124,12 +124,13 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
         let (name, value) = set.split_once('=').with_context(|| format!("--set {set}: no `=`"))?;
         values.replace(name, value)?;
     }
-    values.add("etalon", etalon.display());
-    values.add("sqlite", sqlite.display());
+    values.add("etalon", built.etalon.display());
+    values.add("sqlite", built.sqlite.display());
+    part.programs.iter().zip(&built.programs).for_each(|(name, path)| values.add(name, path.display()));
     values.add("here", root.join("xtask/bench").display());
     values.add("dir", scratch.path().display());
     values.add("seconds", options.seconds);
-    let mut bench = Bench { options, part: &part, programs, etalon, values, output };
+    let mut bench = Bench { options, part: &part, programs, etalon: built.etalon, values, output };
     let servers = Servers::start(&mut bench, &scratch)?;
     for line in &part.setup {
         ask(bench.programs.command(&bench.values.filled(line)?)?)?;
@@ -213,21 +214,25 @@ impl Bench<'_> {
         let took = process::run(command(&side.command)?, &out, &servers.pids())?;
         let served = count()? - before;
         let mut figures = self.said(side, &out)?;
-        let seconds = f64::from(self.options.seconds);
+        let seconds = run.number("seconds").unwrap_or(f64::from(self.options.seconds));
         let rate = comparison.rate.as_ref().map(|rate| value_of(&figures, rate)).transpose()?;
         let rate = rate.map(|rate| rate * side.operations);
         let mut operations = rate.map(|rate| rate * seconds);
         if let Some(counted) = &comparison.counted {
             // What a peer prints is of the time after its connections, which it does not tell.
             let said = operations.filter(|_| side.reads == part::ETALON);
-            let under_way = run.number("clients") * side.operations;
+            let under_way = run.number("clients").unwrap_or_default() * side.operations;
             if let Some(said) = said.filter(|said| (said - served).abs() > 0.02 * served + under_way) {
                 bail!("it claims {said:.0} operations, and the server counted {served:.0}");
             }
             figures.push((counted.metric.clone(), counted.unit.clone(), Ok(rate.unwrap_or(served / seconds))));
             operations = Some(served);
         }
-        figures.extend(operations.map(|all| ("client_cpu".to_owned(), "us".to_owned(), Ok(took.cpu_s * 1e6 / all))));
+        let (user_s, system_s) = (took.user_s, took.system_s);
+        let cpu = [("client_cpu", user_s + system_s), ("client_user", user_s), ("client_system", system_s)];
+        for (name, spent_s) in cpu {
+            figures.extend(operations.map(|all| (name.to_owned(), "us".to_owned(), Ok(spent_s * 1e6 / all))));
+        }
         for (name, _, figure) in &mut figures {
             if figure.as_ref().is_ok_and(|value| !value.is_finite()) {
                 *figure = Err(format!("{name} is of no operation"));
@@ -330,14 +335,24 @@ fn value_of(figures: &[Figure], metric: &str) -> Result<f64> {
     figure.with_context(|| format!("it measured no {metric}"))?.map_err(anyhow::Error::msg)
 }
 
-/// Builds étalon: the binary, and the folder where the SQLite that is part of it was compiled.
+/// What [`build`] has made.
+pub struct Built {
+    pub etalon: PathBuf,
+    /// Where the SQLite that is part of it was compiled.
+    sqlite: PathBuf,
+    /// In the order in which they were asked for.
+    programs: Vec<PathBuf>,
+}
+
+/// Builds étalon, and further programs of the workspace.
 ///
 /// # Errors
 /// It does not compile.
-pub fn build(root: &Path, profile: &str) -> Result<(PathBuf, PathBuf)> {
+pub fn build(root: &Path, profile: &str, programs: &[String]) -> Result<Built> {
     eprintln!("building étalon, profile {profile}");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command.args(["build", "--package", "cli", "--profile", profile, "--message-format=json-render-diagnostics"]);
+    command.args(programs.iter().flat_map(|name| ["--package", name]));
     let messages = ask(command.current_dir(root).stderr(Stdio::inherit()))?;
     let messages = messages.lines().map(serde_json::from_str).collect::<std::result::Result<Vec<Json>, _>>();
     let messages = messages.context("reading cargo's messages")?;
@@ -345,8 +360,14 @@ pub fn build(root: &Path, profile: &str) -> Result<(PathBuf, PathBuf)> {
         let found = messages.iter().rfind(|message| is_it(message) && message[key].is_string())?;
         found[key].as_str().map(PathBuf::from)
     };
-    let etalon = find("executable", &|message| message["target"]["name"] == "etalon");
+    let program = |name: &str| {
+        let found = find("executable", &|message| message["target"]["name"] == name);
+        found.with_context(|| format!("cargo built no {name}"))
+    };
     let is_sqlite = |message: &Json| message["package_id"].as_str().is_some_and(|id| id.contains("libsqlite3-sys"));
-    let sqlite = find("out_dir", &is_sqlite).context("cargo did not say where SQLite is")?;
-    Ok((etalon.context("cargo built no etalon")?, sqlite))
+    Ok(Built {
+        etalon: program("etalon")?,
+        sqlite: find("out_dir", &is_sqlite).context("cargo did not say where SQLite is")?,
+        programs: programs.iter().map(|name| program(name)).collect::<Result<_>>()?,
+    })
 }

@@ -121,7 +121,7 @@ fn copy_tables(from: &Path, to: &Path) -> Result<()> {
 fn etalon(root: &Path) -> Result<PathBuf> {
     match std::env::var_os(ETALON) {
         Some(path) => fs::canonicalize(&path).context(ETALON),
-        None => Ok(bench::build(root, "dev")?.0),
+        None => Ok(bench::build(root, "dev", &[])?.etalon),
     }
 }
 

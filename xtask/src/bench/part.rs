@@ -63,6 +63,9 @@ pub struct Part {
     pub title: String,
     /// What is measured and how.
     pub text: String,
+    /// Programs of this workspace beside étalon, built as it is: `{NAME}`.
+    #[serde(default)]
+    pub programs: Vec<String>,
     /// Packages that it needs, by their names on Debian.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -118,12 +121,13 @@ pub struct Comparison {
     pub rate: Option<String>,
     /// How the server counts operations, if it does. CPU time is by its count, and what étalon claims must be it within 2 %.
     pub counted: Option<Counted>,
-    /// The metrics that are compared: the tool's own, that of `counted`, `client_cpu` and `peak_memory`.
+    /// The metrics that are compared: the tool's own, that of `counted`, `client_cpu` and what it is made of, `client_user`
+    /// and `client_system`, and `peak_memory`.
     pub metrics: String,
     /// Commands before each run.
     #[serde(default)]
     pub before: Vec<String>,
-    /// What each side does.
+    /// What each side does. One with `seconds` is as long as that, whatever the bench is told.
     #[serde(default = "one_case")]
     cases: Vec<BTreeMap<String, toml::Value>>,
     /// Who does it.
@@ -224,6 +228,21 @@ fn plain(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// A part's file; one that `extends` another has what the other has, but for what it says itself.
+fn table(path: &Path) -> Result<toml::Table> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    let mut own: toml::Table = toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
+    let Some(other) = own.remove("extends") else { return Ok(own) };
+    let mut whole = table(&path.with_file_name(format!("{}.toml", plain(&other))))?;
+    for (key, value) in own {
+        match (whole.get_mut(&key), value) {
+            (Some(toml::Value::Table(known)), toml::Value::Table(more)) => known.extend(more),
+            (_, value) => _ = whole.insert(key, value),
+        }
+    }
+    Ok(whole)
+}
+
 impl Part {
     /// Reads `xtask/bench/NAME.toml`. With another étalon its sides, before and after, are all there is.
     ///
@@ -239,8 +258,7 @@ impl Part {
             names.sort();
             bail!("no part is called `{name}`\nhint: cargo xtask bench {}", names.join(" | "));
         }
-        let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        let mut part: Part = toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
+        let mut part: Part = table(&path)?.try_into().with_context(|| format!("reading {}", path.display()))?;
         if let Some(other) = beside {
             part.comparisons.iter_mut().for_each(|comparison| comparison.put_beside(other));
             part.comparisons.retain(|comparison| !comparison.sides.is_empty());
@@ -303,9 +321,9 @@ impl Run<'_> {
         values
     }
 
-    /// A key of the case that is a number; 0 if there is none.
-    pub fn number(&self, key: &str) -> f64 {
-        self.case.get(key).and_then(toml::Value::as_integer).map_or(0.0, |number| number as f64)
+    /// A key of the case that is a number.
+    pub fn number(&self, key: &str) -> Option<f64> {
+        self.case.get(key).and_then(toml::Value::as_integer).map(|number| number as f64)
     }
 
     /// What stands in its rows before the repetition.
@@ -389,7 +407,8 @@ mod tests {
 
     fn values(part: &Part) -> Values {
         let mut values = part.values.clone();
-        for name in ["etalon", "sqlite", "here", "dir", "seconds", "out"] {
+        let programs = part.programs.iter().map(String::as_str);
+        for name in ["etalon", "sqlite", "here", "dir", "seconds", "out"].into_iter().chain(programs) {
             values.add(name, name);
         }
         for server in &part.servers {
@@ -433,6 +452,16 @@ mod tests {
                 assert!(comparison.cases.iter().any(is_it), "{bar:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_part_has_what_the_one_that_it_extends_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        write("base.toml", "title = 'base'\nneeds = ['a']\n[values]\nx = '1'\ny = '2'\n");
+        write("own.toml", "extends = 'base'\ntitle = 'own'\n[values]\ny = '3'\n");
+        let both: toml::Table = toml::from_str("title = 'own'\nneeds = ['a']\n[values]\nx = '1'\ny = '3'\n").unwrap();
+        assert_eq!(table(&folder.path().join("own.toml")).unwrap(), both);
     }
 
     #[test]

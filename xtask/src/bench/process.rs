@@ -51,8 +51,10 @@ impl Programs {
 /// What a process took.
 #[derive(Debug)]
 pub struct Took {
-    /// CPU time of it and of those that it started, user and system, from start to end, in seconds.
-    pub cpu_s: f64,
+    /// CPU time of it and of those that it started in their own code, from start to end, in seconds.
+    pub user_s: f64,
+    /// And in the kernel.
+    pub system_s: f64,
     /// The most memory that was resident, in bytes. Of a process smaller than the bench it is the bench's: it begins as a copy.
     pub peak_bytes: f64,
     /// What everybody but it, the servers and the bench used, as a share of all processors.
@@ -75,10 +77,10 @@ pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took>
         let words: Vec<&str> = said.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()).collect();
         bail!("{name}: {}: {}", usage.status, words[words.len().saturating_sub(8)..].join("; "));
     }
-    let cpu_s = (usage.rusage.utime + usage.rusage.stime).as_secs_f64();
+    let [user_s, system_s] = [usage.rusage.utime, usage.rusage.stime].map(|time| time.as_secs_f64());
     let cores = watched.cores().unwrap_or_else(|| host::cpu::available_cores() as f64);
     let foreign_share = watched.others.map(|load| load.mean_cores / cores);
-    Ok(Took { cpu_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
+    Ok(Took { user_s, system_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
 }
 
 #[cfg(unix)]
@@ -96,9 +98,9 @@ mod tests {
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done";
         let usage = run(shell(busy), folder.path(), &[]).unwrap();
         assert_eq!(std::fs::read_to_string(folder.path().join("stdout")).unwrap(), "done\n");
-        assert!(usage.cpu_s > 0.01 && usage.cpu_s < 20.0, "{usage:?}");
+        assert!(usage.user_s > 0.01 && usage.user_s < 20.0, "{usage:?}");
         let idle = run(shell("sleep 0.3"), folder.path(), &[]).unwrap();
-        assert!(idle.cpu_s < usage.cpu_s, "{idle:?}");
+        assert!(idle.user_s < usage.user_s, "{idle:?}");
         assert!((1e5..1e8).contains(&idle.peak_bytes), "{idle:?}");
     }
 
