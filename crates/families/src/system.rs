@@ -105,6 +105,11 @@ pub trait Engine: Sync {
         Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
     }
 
+    /// What is missing here for a private server, and what to install. Starts no program unless a release is asked for.
+    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+        self.programs_version(server).err()
+    }
+
     /// If known without connecting.
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None

@@ -108,11 +108,11 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
 pub fn refuse_missing(plan: &Plan, registry: &Registry) -> Result<(), CliError> {
     for system in plan.systems.iter().filter(|_| plan.fleet.is_none()) {
         if let (Some(server), Ok(engine)) = (&system.server, registry.engine(&system.engine)) {
-            engine.programs_version(server).map_err(|failure| {
-                CliError::from(&failure).hint(format!(
+            engine.lacks_programs(server).map_or(Ok(()), |failure| {
+                Err(CliError::from(&failure).hint(format!(
                     "`--set systems.{}.server.bin_dir=/path/to/bin` names the folder, too",
                     quoted_key(&system.name)
-                ))
+                )))
             })?;
         }
     }

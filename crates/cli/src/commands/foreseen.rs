@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use engine::Registry;
-use families::transactions::Shell;
-use families::workload::{Action, Grants};
 use load::error::Failure;
-use model::{Length, Plan, SystemPlan};
+use model::{Case, Length, Plan, SystemPlan};
 use serde_json::json;
+
+use super::plan::Work;
 
 /// Of a run, for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;
@@ -40,13 +40,12 @@ impl Foreseen {
     }
 }
 
-/// `disk_bytes` is what the plan's data take.
-pub fn foreseen(plan: &Plan, registry: &Registry, disk_bytes: u64) -> Vec<Foreseen> {
+pub(super) fn foreseen(plan: &Plan, registry: &Registry, work: &Work) -> Vec<Foreseen> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_here(plan, system)).collect();
     let mut found = unequal_durability(plan, registry);
-    found.extend(too_few_operations(plan, registry));
+    found.extend(too_few_operations(plan, &work.streams));
     found.extend(missing_programs(plan, &here, registry));
-    found.extend(space(&here, registry, disk_bytes));
+    found.extend(space(&here, registry, work.disk_bytes));
     found
 }
 
@@ -77,16 +76,11 @@ fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
 }
 
 /// Nobody knows the rate of a closed loop beforehand, so that is said which would do.
-fn too_few_operations(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
+fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
     let Length::Duration(length) = plan.schedule.length else { return Vec::new() };
     let seconds = length.as_secs_f64();
-    let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     let mut found = BTreeSet::new();
-    for case in plan.cases() {
-        let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, &grants));
-        if !task.is_ok_and(|task| matches!(task.action, Action::Stream(_))) {
-            continue;
-        }
+    for case in streams {
         let number = |key: &str| case.point.get(key).and_then(model::Value::as_float).filter(|value| *value > 0.0);
         let name = &case.benchmark;
         let (kind, text) = match (number("tasks"), number("rate")) {
@@ -129,7 +123,7 @@ fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> V
     let mut found = BTreeSet::new();
     for system in here {
         let Ok((engine, _)) = registry.resolve(system) else { continue };
-        let server = system.server.as_ref().and_then(|server| engine.programs_version(server).err());
+        let server = system.server.as_ref().and_then(|server| engine.lacks_programs(server));
         found.extend(server.map(|failure| told(&system.name, &failure)));
         let methods = plan.cases().into_iter().filter(|case| case.system == system.name);
         let methods = methods.filter_map(|case| Some(case.point.get("method")?.as_text()?.to_owned()));

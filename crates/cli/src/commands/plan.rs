@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use engine::Registry;
 use families::transactions::Shell;
-use families::workload::Grants;
-use model::{Length, Order, Plan, SystemPlan};
+use families::workload::{Action, Grants, Task};
+use model::{Case, Length, Order, Plan, SystemPlan};
 use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
@@ -36,7 +36,7 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     let plan = &loaded.plan;
     let work = work_of(plan, &registry)?;
-    let warnings = foreseen(plan, &registry, work.disk_bytes);
+    let warnings = foreseen(plan, &registry, &work);
     if printer.json {
         printer.out(&as_json(plan, &work, &warnings, &registry).to_string());
     } else {
@@ -45,24 +45,35 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-struct Work {
-    disk_bytes: u64,
+pub(super) struct Work {
+    pub(super) disk_bytes: u64,
     loading: Duration,
+    /// The cases that are a load of clients.
+    pub(super) streams: Vec<Case>,
 }
 
 fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
-    let mut work = Work { disk_bytes: 0, loading: Duration::ZERO };
+    let mut work = Work { disk_bytes: 0, loading: Duration::ZERO, streams: Vec::new() };
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     let mut files = std::collections::BTreeSet::new();
+    // Systems are asked for the same one after the other; and what a task has made is shared only as long as one has it.
+    let mut last: Option<(Case, Task)> = None;
     for case in plan.cases() {
-        let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, &grants));
-        let task = task.and_then(|task| task.check(&plan.schedule).map(|()| task));
-        let task = task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
+        let task = match &last {
+            Some((before, task)) if before.same_but_system(&case) => task,
+            _ => {
+                let task = task_of(&case, plan, registry, &grants)?;
+                &last.insert((case.clone(), task)).1
+            }
+        };
+        if matches!(task.action, Action::Stream(_)) {
+            work.streams.push(case.clone());
+        }
         let size_bytes = task.dataset.size_bytes;
         if !task.dataset.files.is_empty() {
             // Made once per run, for all benchmarks.
-            if files.insert((case.system.clone(), task.dataset.name)) {
+            if files.insert((case.system.clone(), task.dataset.name.clone())) {
                 work.disk_bytes += size_bytes;
                 work.loading += Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
             }
@@ -75,6 +86,12 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     Ok(work)
 }
 
+fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
+    let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, grants));
+    let task = task.and_then(|task| task.check(&plan.schedule).map(|()| task));
+    task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
+}
+
 /// With loading.
 ///
 /// # Errors
@@ -85,7 +102,7 @@ pub fn expected_whole(plan: &Plan, registry: &Registry) -> Result<Duration, CliE
 
 /// What keeps it from its verdicts and is known before.
 pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
-    work_of(plan, registry).map_or_else(|_| Vec::new(), |work| foreseen(plan, registry, work.disk_bytes))
+    work_of(plan, registry).map_or_else(|_| Vec::new(), |work| foreseen(plan, registry, &work))
 }
 
 /// Without loading.
@@ -108,7 +125,7 @@ fn time_text(plan: &Plan, work: &Work) -> String {
 
 /// Every benchmark uses tables that étalon did not make.
 pub fn makes_nothing(plan: &Plan) -> bool {
-    let none = |case: &model::Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
+    let none = |case: &Case| case.point.get("tables").and_then(model::Value::as_text) == Some("none");
     plan.cases().iter().all(none)
 }
 

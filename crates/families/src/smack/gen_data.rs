@@ -106,8 +106,10 @@ impl Item {
                     0 => MOST_LETTERS,
                     width => width.min(MOST_LETTERS),
                 };
-                text.extend((0..width).map(|_| char::from(b'a' + (rand.next() % LETTERS) as u8)));
-                Ok(())
+                let mut letters = [0; MOST_LETTERS as usize];
+                let letters = &mut letters[..width as usize];
+                letters.fill_with(|| b'a' + (rand.next() % LETTERS) as u8);
+                text.write_str(std::str::from_utf8(letters).unwrap_or_default())
             }
             Item::Row(least, most) => {
                 let width = width(least, most, rand) as usize;

@@ -232,7 +232,7 @@ fn refuse_backslashes(
         else {
             continue;
         };
-        if let Some(word) = list.iter().find(|word| word.contains('\\')) {
+        if let Some(word) = list.with_backslash() {
             let message = format!("the word `{word}` of the dictionary \"{name}\" has a backslash");
             return Err(SmackError::new(section.need("query")?.spot, message).hint(
                 "engines read it differently between quotes; `protocol = \"prepared\"` sends words as they are",

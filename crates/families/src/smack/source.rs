@@ -1,7 +1,7 @@
 //! Where rows and words come from: a file beside the script, or `gen-data`.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::error::SmackError;
 use super::gen_data::{GenData, MOST_BYTES};
@@ -27,6 +27,16 @@ pub(super) struct SourceLines {
     ends: Vec<u32>,
     /// A hash of the text, which is part of a data set's identity.
     pub(super) hash: u64,
+    uneven: OnceLock<Option<Uneven>>,
+}
+
+/// A line that has not as many fields as the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Uneven {
+    /// From 1.
+    pub(super) line: usize,
+    pub(super) fields: usize,
+    pub(super) of_first: usize,
 }
 
 impl SourceLines {
@@ -35,7 +45,17 @@ impl SourceLines {
         if !text.is_empty() && !text.ends_with('\n') {
             ends.push(text.len() as u32);
         }
-        SourceLines { hash: hash(text.as_bytes()), text, ends }
+        SourceLines { hash: hash(text.as_bytes()), text, ends, uneven: OnceLock::new() }
+    }
+
+    /// The first such line; looked for once.
+    pub(super) fn uneven(&self) -> Option<Uneven> {
+        *self.uneven.get_or_init(|| {
+            let of_first = field_count(self.get(0));
+            let counts = (1..self.len()).map(|index| (index + 1, field_count(self.get(index))));
+            let other = counts.into_iter().find(|(_, fields)| *fields != of_first);
+            other.map(|(line, fields)| Uneven { line, fields, of_first })
+        })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -162,6 +182,21 @@ fn lines_of(bytes: Vec<u8>) -> Result<SourceLines, String> {
     })
 }
 
+/// Without making them.
+fn field_count(line: &str) -> usize {
+    let commas = |text: &str| text.bytes().filter(|byte| *byte == b',').count();
+    // What follows a backslash is no comma, and no backslash either.
+    let mut parts = line.split('\\');
+    let mut count = 1 + parts.next().map_or(0, commas);
+    while let Some(part) = parts.next() {
+        count += match part.strip_prefix(|_: char| true) {
+            Some(rest) => commas(rest),
+            None => parts.next().map_or(0, commas),
+        };
+    }
+    count
+}
+
 /// Splits a line into its fields as `LOAD DATA … FIELDS TERMINATED BY ','` and `COPY … DELIMITER ','` do: `\N` is NULL,
 /// and a backslash takes the meaning from a comma.
 pub(super) fn fields(line: &str, into: &mut Vec<Datum>) {
@@ -196,6 +231,7 @@ pub(super) fn fields(line: &str, into: &mut Vec<Datum>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn lines_have_their_ends() {
@@ -218,6 +254,22 @@ mod tests {
         let text = |text: &str| Datum::Text(text.to_owned().into());
         assert_eq!(split("a,,b"), [text("a"), text(""), text("b")]);
         assert_eq!(split("\\N,a\\,b,\\\\,x\\ty"), [Datum::Null, text("a,b"), text("\\"), text("x\ty")]);
+    }
+
+    proptest! {
+        #[test]
+        fn as_many_fields_are_counted_as_there_are(line in r"[a,é\\]{0,12}") {
+            let mut row = Vec::new();
+            fields(&line, &mut row);
+            prop_assert_eq!(field_count(&line), row.len());
+        }
+    }
+
+    #[test]
+    fn the_first_uneven_line_is_found() {
+        let of = |text: &str| SourceLines::new(text.to_owned()).uneven();
+        assert_eq!(of("a,b\nc,d\n"), None);
+        assert_eq!(of("a,b\nc,d\ne\\,f\n"), Some(Uneven { line: 3, fields: 1, of_first: 2 }));
     }
 
     #[test]

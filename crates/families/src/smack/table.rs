@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::error::SmackError;
-use super::source::{Sources, fields, hash};
+use super::source::{Sources, Uneven, fields, hash};
 use super::syntax::{SectionKind, SmackSection, SpottedText};
 use crate::dataset::{Dataset, Table};
 use load::datum::Datum;
@@ -22,16 +22,9 @@ pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<
         makes(create, &section.name)?;
         let lines = sources.lines(section.need("data_file")?)?;
         enough(section, lines.len())?;
-        let mut first = Vec::new();
-        fields(lines.get(0), &mut first);
-        for number in 1..lines.len() {
-            let mut row = Vec::new();
-            fields(lines.get(number), &mut row);
-            if row.len() != first.len() {
-                let (have, number, want) = (row.len(), number + 1, first.len());
-                let message = format!("row {number} of the data has {have} fields, the first row {want}");
-                return Err(SmackError::new(section.need("data_file")?.spot, message));
-            }
+        if let Some(Uneven { line, fields, of_first }) = lines.uneven() {
+            let message = format!("row {line} of the data has {fields} fields, the first row {of_first}");
+            return Err(SmackError::new(section.need("data_file")?.spot, message));
         }
         data.size_bytes += lines.size_bytes() * DISK_BYTES_PER_FILE_BYTE;
         // Writing to a string does not fail.

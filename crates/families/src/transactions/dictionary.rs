@@ -1,7 +1,7 @@
 //! Dictionaries: lists of words that statements draw from.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::random::Generator;
 
@@ -10,6 +10,8 @@ use super::random::Generator;
 pub struct WordList {
     text: String,
     ends: Vec<usize>,
+    /// The first with one.
+    backslash: OnceLock<Option<usize>>,
 }
 
 impl WordList {
@@ -27,8 +29,10 @@ impl WordList {
         self.ends.get(index).and_then(|end| self.text.get(start..*end)).unwrap_or_default()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        (0..self.len()).map(|index| self.get(index))
+    /// The first; looked for once.
+    pub fn with_backslash(&self) -> Option<&str> {
+        let of = || (0..self.len()).find(|index| self.get(*index).contains('\\'));
+        self.backslash.get_or_init(of).map(|index| self.get(index))
     }
 }
 
@@ -163,7 +167,7 @@ mod tests {
     fn every_word_is_drawn_about_as_often() {
         let list: Arc<WordList> = Arc::new(["a", "b", "c", "d"].into_iter().collect());
         let drawn = words(&WordSource::AtRandom(Arc::clone(&list)), ClientIndex::default(), 8_000);
-        for word in list.iter() {
+        for word in (0..list.len()).map(|index| list.get(index)) {
             let count = drawn.iter().filter(|drawn| *drawn == word).count();
             assert!((1_800..2_200).contains(&count), "{word} came {count} times");
         }

@@ -97,6 +97,11 @@ impl Engine for MySql {
         Ok(programs.release().unwrap_or_default())
     }
 
+    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+        let product = Product::of_word(&server.engine);
+        Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
+    }
+
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         server::private::data_directory(system)
     }

@@ -104,19 +104,18 @@ impl Programs {
     /// Refuses what is not of the release, if one is asked for.
     pub(super) fn find(product: Product, bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
         let found = Programs::of(product, bin_dir)?;
+        let Some(asked) = release else { return Ok(found) };
         let there = found.release().unwrap_or_default();
-        match release {
-            Some(asked) if !is_of_release(&there, asked) => {
-                let name = product.shown();
-                let tried = format!("find the server programs of {name} {asked}");
-                Err(Failure::new(FailureKind::Missing, tried, format!("installed here is {there}")).hint(format!(
-                    "unpack that release of {name} and name its folder: `server = {{ engine = \"{}\", bin_dir = \
-                     \"/path/to/bin\" }}`",
-                    product.word()
-                )))
-            }
-            _ => Ok(found),
+        if is_of_release(&there, asked) {
+            return Ok(found);
         }
+        let name = product.shown();
+        let tried = format!("find the server programs of {name} {asked}");
+        Err(Failure::new(FailureKind::Missing, tried, format!("installed here is {there}")).hint(format!(
+            "unpack that release of {name} and name its folder: `server = {{ engine = \"{}\", bin_dir = \
+             \"/path/to/bin\" }}`",
+            product.word()
+        )))
     }
 
     /// As the server says.

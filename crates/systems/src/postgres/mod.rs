@@ -97,6 +97,10 @@ impl Engine for Postgres {
         Ok(programs.release().unwrap_or_default())
     }
 
+    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+        Programs::find(server.bin_dir.as_deref(), server.version.as_deref()).err()
+    }
+
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         server::private::data_directory(system)
     }

@@ -61,7 +61,9 @@ impl Programs {
     fn installed() -> impl Iterator<Item = Programs> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-        let folders = on_path.into_iter().chain(versioned_folders()).chain(folder_of_pg_config());
+        // The last ones only where they are looked for: `pg_config` is a program to start.
+        let by_config = std::iter::once_with(folder_of_pg_config).flatten();
+        let folders = on_path.into_iter().chain(versioned_folders()).chain(by_config);
         folders.map(|folder| Programs { folder }).filter(Programs::are_complete)
     }
 
