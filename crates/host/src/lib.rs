@@ -10,7 +10,7 @@
     unsafe_code,
     reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and extensions, and some requests to \
               devices have no safe form; see `process::unix`, `interrupt`, `ticks`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
-              `blocks`, `target`, `volume` and `build`"
+              `blocks`, `files`, `target`, `volume` and `build`"
 )]
 
 pub mod affinity;
@@ -23,6 +23,7 @@ pub mod disk;
 pub mod doctor;
 pub mod error;
 pub mod facts;
+pub mod files;
 pub mod identity;
 pub mod interrupt;
 pub mod limits;

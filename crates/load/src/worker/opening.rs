@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{LoadCounts, WorkerContext};
+use super::{LoadCounts, RunLength, WorkerContext};
 use crate::error::{Failure, FailureKind};
 
 /// Concurrent logins of a worker, for distant servers and process-per-connection ones.
@@ -15,6 +15,11 @@ pub const LOGINS_AT_ONCE: usize = 32;
 const REFUSALS_PATIENCE: Duration = Duration::from_secs(3);
 
 impl WorkerContext<'_> {
+    /// No other thread or host uses the system meanwhile.
+    pub fn is_alone(&self) -> bool {
+        self.clients.len() as u32 == self.all_clients && self.length != RunLength::UntilEnded
+    }
+
     /// One per client, or the pool's.
     pub fn connections(&self) -> u32 {
         match self.traffic.pool {
