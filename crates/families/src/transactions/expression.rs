@@ -40,6 +40,41 @@ pub(super) trait ScriptVariables {
 }
 
 impl ScriptExpression {
+    /// Computes what never changes once instead of in every transaction. What fails is left, to fail where it is met.
+    pub(super) fn fold(&mut self, constant: impl Fn(usize) -> Option<ScriptValue>) {
+        use Instruction::{Call, Jump, JumpUnless, Load, Push, Shortcut};
+        // Their distances count instructions.
+        if self.code.iter().any(|instruction| matches!(instruction, Shortcut { .. } | JumpUnless(_) | Jump(_))) {
+            return;
+        }
+        let mut folded: Vec<Instruction> = Vec::with_capacity(self.code.len());
+        for instruction in self.code.drain(..) {
+            let known = match &instruction {
+                Load(slot) => constant(*slot).map(|value| (0, value)),
+                Call { function, arguments } if !function.draws() => {
+                    let pushed = |instruction: &Instruction| match instruction {
+                        Push(value) => Some(*value),
+                        _ => None,
+                    };
+                    let last = folded.len().saturating_sub(*arguments);
+                    let values: Option<Vec<ScriptValue>> = folded[last..].iter().map(pushed).collect();
+                    let values = values.filter(|values| values.len() == *arguments);
+                    let value = values.and_then(|values| function.apply(&values, &mut Generator::new(0)).ok());
+                    value.map(|value| (*arguments, value))
+                }
+                _ => None,
+            };
+            match known {
+                Some((arguments, value)) => {
+                    folded.truncate(folded.len() - arguments);
+                    folded.push(Push(value));
+                }
+                None => folded.push(instruction),
+            }
+        }
+        self.code = folded;
+    }
+
     /// `stack` is only borrowed for its memory.
     pub(super) fn value(
         &self,

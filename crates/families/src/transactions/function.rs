@@ -88,6 +88,14 @@ pub(super) fn names() -> String {
 }
 
 impl Function {
+    /// Whether it takes random numbers, and so never gives the same.
+    pub(super) fn draws(self) -> bool {
+        matches!(
+            self,
+            Function::Random | Function::RandomExponential | Function::RandomGaussian | Function::RandomZipfian
+        )
+    }
+
     /// The compiler has checked the number of arguments.
     pub(super) fn apply(self, arguments: &[ScriptValue], random: &mut Generator) -> Result<ScriptValue, Fault> {
         use Function::*;

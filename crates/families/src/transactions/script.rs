@@ -9,6 +9,7 @@ use super::program::{
 use super::scan::{Item, References, Sql, scan};
 use super::slots::VariableSlot;
 use super::tokens::is_name;
+use super::value::ScriptValue;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
@@ -185,7 +186,31 @@ impl<'o> Compiler<'o> {
                 return Err((unset.script, unset.error.clone()));
             }
         }
+        self.fold();
         Ok(self.program)
+    }
+
+    /// Variables that keep their first values become part of the expressions.
+    fn fold(&mut self) {
+        if self.rows_set_variables {
+            return;
+        }
+        let Program { steps, initial, .. } = &mut self.program;
+        let value = |slot: &VariableSlot| match slot {
+            VariableSlot::Value(value) => Some(*value),
+            VariableSlot::Unset | VariableSlot::Text(_) => None,
+        };
+        let mut constants: Vec<Option<ScriptValue>> = initial.iter().map(value).collect();
+        for step in steps.iter() {
+            if let ScriptCommand::Set(slot, _) | ScriptCommand::Shell { into: Some(slot), .. } = &step.command {
+                constants[*slot] = None;
+            }
+        }
+        for step in steps {
+            if let ScriptCommand::Set(_, expression) | ScriptCommand::JumpUnless(expression, _) = &mut step.command {
+                expression.fold(|slot| constants[slot]);
+            }
+        }
     }
 
     fn push(&mut self, command: ScriptCommand, at: usize) -> usize {

@@ -26,7 +26,7 @@ use model::plan::PrivateServer;
 use model::{EngineSpec, Facts, SystemPlan};
 
 use crate::owner::TableOwner;
-use crate::postgres::lane::{AskError, Client, Spoken, Statements};
+use crate::postgres::lane::{AskError, Client, Prepared, Spoken, Statements};
 use crate::server;
 use crate::server::counted::CountsQuery;
 use crate::server::refusal::{self, failure};
@@ -158,7 +158,7 @@ impl Server for PostgresServer {
         let mut texts = system.texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
         let statements = match program.protocol() {
-            Protocol::Prepared => Statements::Prepared(texts),
+            Protocol::Prepared => Statements::Prepared(Prepared::new(texts)),
             Protocol::Extended => {
                 let counts = program.statements().iter().map(ScriptStatement::parameter_count).chain([0]);
                 Statements::Extended(texts.into_iter().zip(counts).collect())

@@ -2,8 +2,8 @@
 
 use crate::{Result, Value, WireError};
 
-use super::frontend;
 use super::param::Encoded;
+use super::{frontend, oid};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Statement<'a> {
@@ -48,6 +48,18 @@ pub struct Template {
     /// Offset in `head`.
     formats_at: usize,
     tail: Vec<u8>,
+    /// The whole request where every parameter is an integer of fixed width: then only the numbers change. Empty otherwise.
+    fixed: Vec<u8>,
+}
+
+/// Of a parameter, before its value.
+const LENGTH_BYTES: usize = 4;
+
+/// Where it ends.
+#[inline]
+fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> usize {
+    out[at..at + N].copy_from_slice(&bytes);
+    at + N
 }
 
 /// One format for all columns, which is text.
@@ -74,7 +86,13 @@ impl Template {
         if options.ending == Ending::Sync {
             frontend::sync(&mut tail);
         }
-        Ok(Self { types: types.to_vec(), head, bind_length_at, formats_at, tail })
+        let mut template = Self { types: types.to_vec(), head, bind_length_at, formats_at, tail, fixed: Vec::new() };
+        if types.iter().all(|oid| matches!(*oid, oid::INT2 | oid::INT4 | oid::INT8)) {
+            let mut fixed = Vec::new();
+            template.write(&vec![Value::Int(0); types.len()], &mut fixed)?;
+            template.fixed = fixed;
+        }
+        Ok(template)
     }
 
     pub fn parameters(&self) -> usize {
@@ -86,6 +104,41 @@ impl Template {
         if parameters.len() != self.parameters() {
             return Err(WireError::ParameterCount { expected: self.parameters(), given: parameters.len() });
         }
+        if !self.fixed.is_empty() && self.patch(parameters, out) {
+            return Ok(());
+        }
+        self.write(parameters, out)
+    }
+
+    /// `false` if one of them is no number of its type; then nothing is appended.
+    #[inline]
+    fn patch(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        out.extend_from_slice(&self.fixed);
+        let mut at = start + self.head.len();
+        for (&oid, &value) in self.types.iter().zip(parameters) {
+            // Behind its length.
+            at += LENGTH_BYTES;
+            let written = match (oid, value) {
+                (oid::INT4, Value::Int(value)) => {
+                    i32::try_from(value).ok().map(|value| put(out, at, value.to_be_bytes()))
+                }
+                (oid::INT8, Value::Int(value)) => Some(put(out, at, value.to_be_bytes())),
+                (oid::INT2, Value::Int(value)) => {
+                    i16::try_from(value).ok().map(|value| put(out, at, value.to_be_bytes()))
+                }
+                _ => None,
+            };
+            let Some(end) = written else {
+                out.truncate(start);
+                return false;
+            };
+            at = end;
+        }
+        true
+    }
+
+    fn write(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.extend_from_slice(&self.head);
         for (index, (&oid, &value)) in self.types.iter().zip(parameters).enumerate() {
@@ -108,8 +161,24 @@ impl Template {
 
 #[cfg(test)]
 mod tests {
-    use super::super::oid;
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Numbers that fit their types and others, in every mixture.
+        #[test]
+        fn a_patched_request_is_the_written_one(parameters in prop::collection::vec((0usize..4, any::<i64>(), 0u32..64), 0..5)) {
+            let oids = [oid::INT2, oid::INT4, oid::INT8, oid::TEXT];
+            let types: Vec<u32> = parameters.iter().map(|(kind, ..)| oids[*kind]).collect();
+            let values: Vec<Value<'_>> = parameters.iter().map(|(_, n, shift)| Value::Int(n >> shift)).collect();
+            let template = Template::new(Statement::Prepared("s"), &types, TemplateOptions::default()).unwrap();
+            prop_assert_eq!(template.fixed.is_empty(), types.contains(&oid::TEXT));
+            let (mut encoded, mut written) = (b"before".to_vec(), b"before".to_vec());
+            template.encode(&values, &mut encoded).unwrap();
+            template.write(&values, &mut written).unwrap();
+            prop_assert_eq!(encoded, written);
+        }
+    }
 
     #[test]
     fn a_point_select_has_the_documented_bytes() {

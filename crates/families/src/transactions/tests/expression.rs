@@ -16,12 +16,32 @@ fn compiled(text: &str) -> Result<ScriptExpression, Wrong> {
     })
 }
 
+/// The same whatever is known beforehand.
 fn value(text: &str) -> Result<ScriptValue, Fault> {
-    compiled(text).unwrap_or_else(|error| panic!("{text}: {error:?}")).value(
-        &Fixed,
-        &mut Generator::new(1),
-        &mut Vec::new(),
-    )
+    let expression = compiled(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let of = |expression: &ScriptExpression| expression.value(&Fixed, &mut Generator::new(1), &mut Vec::new());
+    let folded = |known: &dyn Fn(usize) -> bool| {
+        let mut folded = expression.clone();
+        folded.fold(|slot| Fixed.load(slot).ok().filter(|_| known(slot)));
+        of(&folded)
+    };
+    let value = of(&expression);
+    for folded in [folded(&|_| true), folded(&|slot| slot == 0), folded(&|_| false)] {
+        assert_eq!(folded, value, "{text}");
+    }
+    value
+}
+
+#[test]
+fn what_never_changes_is_computed_once() {
+    let folded = |text: &str| {
+        let mut folded = compiled(text).unwrap();
+        folded.fold(|slot| Fixed.load(slot).ok());
+        folded.code
+    };
+    assert_eq!(folded("random(1, 100000 * :scale)"), compiled("random(1, 300000)").unwrap().code);
+    assert_eq!(folded("(2 + :scale) * 2"), compiled("10").unwrap().code);
+    assert_eq!(folded("1 / 0 + :scale"), compiled("1 / 0 + 3").unwrap().code, "a fault waits for its transaction");
 }
 
 fn int(text: &str) -> i64 {

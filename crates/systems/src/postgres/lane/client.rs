@@ -1,6 +1,7 @@
 //! A blocking connection: login, control plane, copies, start of a lane.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use host::reactor::Socket;
@@ -11,7 +12,7 @@ use wire::postgres::{
 };
 
 use super::connection::Connection;
-use super::statement::{Encoded, name};
+use super::statement::{Encoded, Prepared, name};
 use super::{AskError, Client, Opened, Statements};
 use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, WireProtocol};
 use load::error::Failure;
@@ -119,11 +120,11 @@ impl WireProtocol for Spoken {
 
     fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
         let encoded = match statements {
-            Statements::Prepared(texts) => client.prepare(texts)?,
+            Statements::Prepared(prepared) => client.prepare(prepared)?,
             Statements::Extended(texts) => {
                 texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
             }
-            Statements::Simple => Vec::new(),
+            Statements::Simple => Arc::default(),
         };
         client.lift_limit()?;
         let connection = Connection::new(client.protocol.scanner, encoded, client.protocol.session.process_id);
@@ -208,9 +209,9 @@ impl Client {
         }
     }
 
-    /// Parameter types of the statements, prepared by number.
-    fn prepare(&mut self, statements: &[String]) -> Result<Vec<Encoded>, AskError> {
-        for (number, sql) in statements.iter().enumerate() {
+    /// By number.
+    fn prepare(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
+        for (number, sql) in prepared.texts.iter().enumerate() {
             frontend::parse(&name(number), sql, &[], &mut self.out)?;
             frontend::describe_statement(&name(number), &mut self.out)?;
         }
@@ -224,6 +225,6 @@ impl Client {
         if until != Until::Ready(TransactionStatus::Idle) {
             return Err(WireError::Protocol("the session began within a transaction").into());
         }
-        Ok(all.iter().enumerate().map(|(number, types)| Encoded::prepared(number, types)).collect::<Result<_, _>>()?)
+        Ok(prepared.encoded(all)?)
     }
 }

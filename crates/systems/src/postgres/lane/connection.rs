@@ -1,6 +1,8 @@
 //! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by message
 //! headers.
 
+use std::sync::Arc;
+
 use wire::WireError;
 use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
 
@@ -31,7 +33,7 @@ enum Step {
 pub struct Connection {
     scanner: Scanner,
     /// Empty for text statements.
-    statements: Vec<Encoded>,
+    statements: Arc<[Encoded]>,
     /// Session number from the login.
     process_id: u32,
     /// As last reported.
@@ -53,7 +55,7 @@ fn unasked() -> OpError {
 }
 
 impl Connection {
-    pub(super) fn new(scanner: Scanner, statements: Vec<Encoded>, process_id: u32) -> Connection {
+    pub(super) fn new(scanner: Scanner, statements: Arc<[Encoded]>, process_id: u32) -> Connection {
         let mut connection = Connection {
             scanner,
             statements,
@@ -189,14 +191,12 @@ impl Conversation for Connection {
         if op.flow == Flow::Wait {
             self.expect(op.rows);
         }
-        let request = match self.statements.get_mut(op.statement) {
-            Some(statement) => statement.request(Shape::of(op.flow, op.rows), &op.parameters),
-            None => {
-                text.clear();
-                frontend::query(&op.text, text).map(|()| text.as_slice())
-            }
+        text.clear();
+        let encoded = match self.statements.get(op.statement) {
+            Some(statement) => statement.request(Shape::of(op.flow, op.rows), &op.parameters, text),
+            None => frontend::query(&op.text, text),
         };
-        let request = request.map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
+        encoded.map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
         match op.flow {
             Flow::Pipelined => self.pipeline = Pipeline::Open,
             Flow::Wait => {
@@ -204,7 +204,7 @@ impl Conversation for Connection {
                 self.state = DialogueState::Waiting;
             }
         }
-        Ok(request)
+        Ok(text)
     }
 
     fn sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {

@@ -11,6 +11,7 @@ use load::lane::ErrorClass;
 
 pub(crate) use client::{CopyError, Spoken, log_in};
 pub use connection::Connection;
+pub(crate) use statement::Prepared;
 
 pub(crate) type Client = dialogue::Client<Spoken>;
 pub(crate) type AskError = dialogue::AskError<ErrorFields>;
@@ -21,7 +22,7 @@ pub type NativeLane = dialogue::NativeLane<Connection>;
 #[derive(Clone, Debug)]
 pub(crate) enum Statements {
     /// On each connection, by number.
-    Prepared(Vec<String>),
+    Prepared(Prepared),
     /// Text and number of parameters, parsed each time.
     Extended(Vec<(String, usize)>),
     /// Text with each operation.

@@ -1,5 +1,7 @@
 //! An encoded statement with patchable parameters.
 
+use std::sync::{Arc, OnceLock};
+
 use wire::WireError;
 use wire::postgres::oid::UNSPECIFIED;
 use wire::postgres::{DescribePortal, Ending, Statement, Template, TemplateOptions};
@@ -33,34 +35,17 @@ pub(super) fn name(statement: usize) -> String {
     format!("s{statement}")
 }
 
+/// One for all connections: what every operation reads stays in the processor's cache.
+#[derive(Clone, Debug)]
 pub(super) struct Encoded {
     /// In the order of [`Shape`].
-    forms: [Form; 3],
-}
-
-struct Form {
-    template: Template,
-    request: Vec<u8>,
-}
-
-impl Form {
-    fn new(
-        statement: Statement<'_>,
-        types: &[u32],
-        describe: DescribePortal,
-        ending: Ending,
-    ) -> Result<Form, WireError> {
-        // Text columns, like psql and pgbench.
-        let options = TemplateOptions { describe, ending };
-        let template = Template::new(statement, types, options)?;
-        Ok(Form { request: Vec::new(), template })
-    }
+    forms: [Template; 3],
 }
 
 impl Encoded {
     pub(super) fn prepared(number: usize, types: &[u32]) -> Result<Encoded, WireError> {
         let name = name(number);
-        let form = |describe, ending| Form::new(Statement::Prepared(&name), types, describe, ending);
+        let form = |describe, ending| template(Statement::Prepared(&name), types, describe, ending);
         let forms = [
             form(DescribePortal::Omit, Ending::Sync)?,
             form(DescribePortal::Include, Ending::Sync)?,
@@ -72,32 +57,88 @@ impl Encoded {
     /// Parsed each time. Untyped text parameters and described columns, like libpq's `PQsendQueryParams`.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
-        let form = |ending| Form::new(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
+        let form = |ending| template(Statement::Unprepared(sql), &types, DescribePortal::Include, ending);
         Ok(Encoded { forms: [form(Ending::Sync)?, form(Ending::Sync)?, form(Ending::Pipeline)?] })
     }
 
-    pub(super) fn request(&mut self, shape: Shape, parameters: &[Datum]) -> Result<&[u8], WireError> {
-        let Form { template, request } = &mut self.forms[shape as usize];
-        request.clear();
-        with_values(parameters, |values| template.encode(values, request))?;
-        Ok(request)
+    /// Appends the request.
+    pub(super) fn request(&self, shape: Shape, parameters: &[Datum], out: &mut Vec<u8>) -> Result<(), WireError> {
+        with_values(parameters, |values| self.forms[shape as usize].encode(values, out))
+    }
+}
+
+/// Text columns, like psql and pgbench.
+fn template(
+    statement: Statement<'_>,
+    types: &[u32],
+    describe: DescribePortal,
+    ending: Ending,
+) -> Result<Template, WireError> {
+    Template::new(statement, types, TemplateOptions { describe, ending })
+}
+
+/// Of each statement, as the server tells them.
+type ParameterTypes = Vec<Vec<u32>>;
+
+/// Statements that each connection prepares.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(super) texts: Vec<String>,
+    /// Of the first connection; others nearly always have the same types.
+    encoded: OnceLock<(ParameterTypes, Arc<[Encoded]>)>,
+}
+
+impl Prepared {
+    pub(crate) fn new(texts: Vec<String>) -> Prepared {
+        Prepared { texts, encoded: OnceLock::new() }
+    }
+
+    pub(super) fn encoded(&self, types: ParameterTypes) -> Result<Arc<[Encoded]>, WireError> {
+        if let Some((_, encoded)) = self.encoded.get().filter(|(known, _)| *known == types) {
+            return Ok(Arc::clone(encoded));
+        }
+        let numbered = types.iter().enumerate();
+        let encoded: Arc<[Encoded]> =
+            numbered.map(|(number, types)| Encoded::prepared(number, types)).collect::<Result<_, _>>()?;
+        // Another connection may have been faster.
+        let _ = self.encoded.set((types, Arc::clone(&encoded)));
+        Ok(encoded)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wire::postgres::oid;
 
     #[test]
     fn few_and_many_parameters_are_written_alike() {
-        let types = vec![wire::postgres::oid::INT4; 20];
-        let mut many = Encoded::prepared(0, &types).unwrap();
-        let mut few = Encoded::prepared(0, &types[..16]).unwrap();
+        let types = vec![oid::INT4; 20];
+        let many = Encoded::prepared(0, &types).unwrap();
+        let few = Encoded::prepared(0, &types[..16]).unwrap();
         let parameters = vec![Datum::Int(7); 20];
         let value = [0, 0, 0, 4, 0, 0, 0, 7];
-        let count = |bytes: &[u8]| bytes.windows(8).filter(|window| *window == value).count();
-        assert_eq!(count(many.request(Shape::Plain, &parameters).unwrap()), 20);
-        assert_eq!(count(few.request(Shape::Plain, &parameters[..16]).unwrap()), 16);
-        assert!(few.request(Shape::Plain, &parameters).is_err());
+        let count = |encoded: &Encoded, parameters: &[Datum]| {
+            let mut bytes = Vec::new();
+            encoded.request(Shape::Plain, parameters, &mut bytes)?;
+            Ok::<_, WireError>(bytes.windows(8).filter(|window| *window == value).count())
+        };
+        assert_eq!(count(&many, &parameters).unwrap(), 20);
+        assert_eq!(count(&few, &parameters[..16]).unwrap(), 16);
+        assert!(count(&few, &parameters).is_err());
+    }
+
+    #[test]
+    fn connections_share_their_requests_unless_their_parameters_differ() {
+        let prepared = Prepared::new(vec!["SELECT $1".to_owned()]);
+        let of = |oid: u32| prepared.encoded(vec![vec![oid]]).unwrap();
+        let (first, second, other) = (of(oid::INT4), of(oid::INT4), of(oid::INT8));
+        assert!(Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &other));
+        let bytes = |encoded: &Arc<[Encoded]>| {
+            let mut bytes = Vec::new();
+            encoded[0].request(Shape::Plain, &[Datum::Int(1)], &mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(bytes(&first).len() + 4, bytes(&other).len());
     }
 }

@@ -32,7 +32,7 @@ impl Tested for PostgresServer {
     fn prepared(sql: &[&str]) -> Statements {
         match sql.is_empty() {
             true => Statements::Simple,
-            false => Statements::Prepared(sql.iter().map(|text| (*text).to_owned()).collect()),
+            false => Statements::Prepared(Prepared::new(sql.iter().map(|text| (*text).to_owned()).collect())),
         }
     }
 }
