@@ -18,6 +18,7 @@ pub trait Clock {
 pub struct RealClock;
 
 impl Clock for RealClock {
+    #[inline]
     fn now_ns(&self) -> u64 {
         host::clock::now_ns()
     }

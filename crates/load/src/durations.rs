@@ -39,6 +39,7 @@ impl Default for Durations {
 
 impl Durations {
     /// Successes of equal duration.
+    #[inline]
     pub fn record(&mut self, ns: u64, count: u64) {
         let ns = ns.min(LONGEST_NS);
         self.succeeded.saturating_record_n(ns, count);

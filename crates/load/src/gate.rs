@@ -80,12 +80,14 @@ impl Gate {
     }
 
     /// `None` before [`Gate::end`], and after [`Gate::stop`].
+    #[inline]
     pub fn end_ns(&self) -> Option<u64> {
         let ended = self.stop.load(Ordering::Acquire);
         ended.then(|| self.end_ns.load(Ordering::Relaxed)).filter(|end_ns| *end_ns != u64::MAX)
     }
 
     /// Written once and otherwise read, so it costs the loop nothing.
+    #[inline]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

@@ -48,6 +48,7 @@ impl TryFrom<Counted> for LoopLag {
     }
 }
 
+#[inline]
 fn bucket(ns: u64) -> usize {
     match ns.checked_ilog2() {
         Some(octave) if octave >= PART_BITS => {
@@ -69,6 +70,7 @@ fn upper_end(bucket: usize) -> u64 {
 }
 
 impl LoopLag {
+    #[inline]
     pub fn record(&mut self, ns: u64) {
         self.counts[bucket(ns)] += 1;
         self.max_ns = self.max_ns.max(ns);

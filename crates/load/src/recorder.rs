@@ -144,6 +144,7 @@ impl Recorder {
     }
 
     /// Successes that were sent and ended together.
+    #[inline]
     pub fn record_batch(&mut self, count: u64, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.turn(done_ns);
         self.current.response.record(done_ns.saturating_sub(intended_ns).max(1), count);
@@ -167,6 +168,7 @@ impl Recorder {
     }
 
     /// Hands over a finished interval.
+    #[inline]
     fn turn(&mut self, now_ns: u64) {
         if now_ns >= self.turn_ns {
             let number = now_ns.saturating_sub(self.start_ns) / self.interval_ns;

@@ -60,6 +60,7 @@ pub struct Asked {
 }
 
 impl AddAssign for Asked {
+    #[inline]
     fn add_assign(&mut self, other: Asked) {
         self.transactions = self.transactions.saturating_add(other.transactions);
         self.statements = self.statements.saturating_add(other.statements);

@@ -38,6 +38,7 @@ pub enum Choice {
 pub struct Token(u32);
 
 impl Token {
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -162,6 +163,7 @@ impl Reactor {
 
     /// Queues bytes, sent by the next [`Reactor::flush`] or [`Reactor::wait`] as fast as the peer takes them. Bytes
     /// for an ended connection are dropped; an event tells its end.
+    #[inline]
     pub fn send(&mut self, token: Token, bytes: &[u8]) {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
@@ -190,6 +192,7 @@ impl Reactor {
     }
 
     /// Received and not consumed, contiguous.
+    #[inline]
     pub fn received(&self, token: Token) -> &[u8] {
         match &self.inner {
             #[cfg(target_os = "linux")]
@@ -200,6 +203,7 @@ impl Reactor {
 
     /// Drops the first `bytes`. The rest is copied before more is received: consuming everything between two waits is
     /// fastest.
+    #[inline]
     pub fn consume(&mut self, token: Token, bytes: usize) {
         match &mut self.inner {
             #[cfg(target_os = "linux")]
