@@ -2,6 +2,8 @@
 //!
 //! It says no more than the table's verdicts do; of what has no verdict it says that there is none.
 
+use std::collections::BTreeMap;
+
 use model::{Metric, Quantity, Role};
 use stats::Verdict;
 
@@ -132,12 +134,13 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
     let side = |name: &str| {
         if table.compared == KEY_SYSTEM { said(name) } else { said(&format!("{}={name}", table.compared)) }
     };
-    let mut benchmarks: Vec<(&str, Vec<&Comparison>)> = Vec::new();
+    let (mut benchmarks, mut places) = (Vec::<(&str, Vec<&Comparison>)>::new(), BTreeMap::new());
     for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
-        match benchmarks.iter_mut().find(|(name, _)| *name == row.benchmark) {
-            Some((_, rows)) => rows.push(row),
-            None => benchmarks.push((&row.benchmark, vec![row])),
-        }
+        let place = *places.entry(&row.benchmark).or_insert_with(|| {
+            benchmarks.push((&row.benchmark, Vec::new()));
+            benchmarks.len() - 1
+        });
+        benchmarks[place].1.push(row);
     }
     let question = |(name, rows): (&str, Vec<&'a Comparison>)| {
         let is_speed = |row: &&&Comparison| matches!(row.metric.quantity(), Quantity::Rate | Quantity::Time);

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::{Absence, Case, MarkKind, NoValue, Reading, RunState, Value};
+use store::StoredRun;
 
 use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
+use crate::lookup::{Lookup, by_run};
 use crate::number::{Script, centre};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Series, SeriesLine, Table, View};
 
@@ -61,15 +63,18 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     let backed_up =
         |case: &Case| case.workload == WORKLOAD && case.point.get("method").and_then(Value::as_text) != Some("none");
     let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(|(_, case)| backed_up(case)).collect();
-    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| runs(evidence, *index)).collect();
+    if cases.is_empty() {
+        return Vec::new();
+    }
     let readings = Index::new(evidence);
+    let measured = runs(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
     let mut rows = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured) {
         if own.is_empty() {
             continue;
         }
         let baseline = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline(case, other));
-        let is_whole = |index: usize| evidence.failed(index as u32) == 0;
+        let is_whole = |index: usize| readings.lookup.failed(index as u32) == 0;
         let baseline = baseline.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
         let baseline = baseline.map(|(_, runs)| runs.as_slice()).filter(|_| codec_of(case) != "none");
         rows.push(row(evidence, &readings, (*index as u32, case), own, baseline));
@@ -77,20 +82,18 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
     rows
 }
 
-pub(crate) fn runs(evidence: &Evidence, case: usize) -> Vec<Measured> {
-    let last = evidence.last_attempts();
-    let own = last.iter().filter(|t| t.planned.case as usize == case && t.state == RunState::Measured);
-    own.map(|run| Measured {
-        run: run.id,
-        round: run.planned.round,
-        values: evidence
-            .measurements
-            .iter()
-            .filter(|one| one.run_id == run.id)
-            .map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone()))
-            .collect(),
-    })
-    .collect()
+/// What the measured runs of each case gave.
+pub(crate) fn runs(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32>) -> Vec<Vec<Measured>> {
+    let measurements = by_run(lookup.evidence());
+    let values = |run: &StoredRun| {
+        let own = measurements.get(&run.id).into_iter().flatten();
+        own.map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone())).collect()
+    };
+    let of_case = |case: u32| {
+        let own = lookup.last_attempts(&[case]).filter(|run| run.state == RunState::Measured);
+        own.map(|run| Measured { run: run.id, round: run.planned.round, values: values(run) }).collect()
+    };
+    cases.map(of_case).collect()
 }
 
 fn is_baseline(case: &Case, other: &Case) -> bool {
@@ -130,8 +133,8 @@ pub(crate) fn codec_label(case: &Case) -> String {
 }
 
 /// Each note once.
-fn notes(evidence: &Evidence, own: &[Measured]) -> Vec<String> {
-    let marks = own.iter().flat_map(|run| evidence.marks_of(run.run));
+fn notes(lookup: &Lookup<'_>, own: &[Measured]) -> Vec<String> {
+    let marks = own.iter().flat_map(|run| lookup.marks_of(run.run));
     let mut notes: Vec<String> = Vec::new();
     for mark in marks.filter(|mark| mark.kind == MarkKind::Note) {
         if !notes.contains(&mark.detail) {
@@ -159,12 +162,12 @@ fn noted(rows: &[&BackupRow]) -> Vec<String> {
 
 fn row(
     evidence: &Evidence,
-    index: &Index,
+    index: &Index<'_>,
     (case_index, case): (u32, &Case),
     own: &[Measured],
     baseline: Option<&[Measured]>,
 ) -> BackupRow {
-    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+    let varying = index.lookup.varying(&case.benchmark);
     // Beside `none`, which has no row here, `native` says nothing.
     let is_usual = |key: &str| key == "method" && case.point.get(key).and_then(Value::as_text) == Some("native");
     let keys = varying.iter().filter(|key| !CODEC_KEYS.contains(&key.as_str()) && !is_usual(key));
@@ -195,7 +198,7 @@ fn row(
         time_ratios: against("backup_time").len(),
         restore_ratio: summary(&against("restore_time")),
         growth: growth.collect(),
-        notes: notes(evidence, own),
+        notes: notes(&index.lookup, own),
         figures,
         missing,
     }

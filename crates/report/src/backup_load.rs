@@ -55,15 +55,18 @@ fn text<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
 pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
     let loaded = |(_, case): &(usize, &Case)| case.workload == "backup" && text(case, SCRIPT).is_some();
     let cases: Vec<(usize, &Case)> = evidence.cases.iter().enumerate().filter(loaded).collect();
-    let measured: Vec<Vec<Measured>> = cases.iter().map(|(index, _)| runs(evidence, *index)).collect();
+    if cases.is_empty() {
+        return Vec::new();
+    }
     let readings = Index::new(evidence);
+    let measured = runs(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
         let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_alone(case, other));
-        let is_whole = |index: usize| evidence.failed(index as u32) == 0;
+        let is_whole = |index: usize| readings.lookup.failed(index as u32) == 0;
         let alone = alone.filter(|((other, _), _)| is_whole(*index) && is_whole(*other));
         let alone = alone.map(|(_, runs)| runs.as_slice()).filter(|_| !is_none(case));
-        rows.push(row(evidence, &readings, (*index as u32, case), own, alone));
+        rows.push(row(&readings, (*index as u32, case), own, alone));
     }
     rows
 }
@@ -87,15 +90,9 @@ fn is_alone(case: &Case, other: &Case) -> bool {
     is_none(other) && other.system == case.system && other.benchmark == case.benchmark && case.point.keys().all(same)
 }
 
-fn row(
-    evidence: &Evidence,
-    index: &Index,
-    (number, case): (u32, &Case),
-    own: &[Measured],
-    alone: Option<&[Measured]>,
-) -> LoadRow {
+fn row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
     let middle = |id: &str| centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value));
-    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+    let varying = index.lookup.varying(&case.benchmark);
     let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     let mut load = vec![text(case, SCRIPT).unwrap_or_default().to_owned(), clients];
@@ -105,7 +102,7 @@ fn row(
     LoadRow {
         system: case.system.clone(),
         load: load.join(", "),
-        backup: label(case, &varying),
+        backup: label(case, varying),
         throughput: middle("throughput"),
         missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why.to_string()),
         response_us: [middle("response_p50"), middle("response_p99")],

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::{Case, RunState, Value};
+use store::StoredMeasurement;
 
 use crate::evidence::Evidence;
+use crate::lookup::{Lookup, by_run};
 use crate::number::median;
 use crate::text::clean;
 use crate::views::{Column, Entry, Form, Table, View};
@@ -66,31 +68,34 @@ struct Measured<'a> {
 /// By case, in the plan's order.
 pub fn reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
-    for (index, case) in evidence.cases.iter().enumerate() {
-        let runs = measured(evidence, index);
+    let (lookup, measurements) = (Lookup::new(evidence), by_run(evidence));
+    for (index, case) in (0..).zip(&evidence.cases) {
+        let runs = measured(&lookup, &measurements, index);
         match split {
             Runs::Together if runs.is_empty() => {}
-            Runs::Together => reports.push(report(evidence, case, &runs, evidence.failed(index as u32))),
-            Runs::Each => reports.extend(runs.chunks(1).map(|one| report(evidence, case, one, 0))),
+            Runs::Together => reports.push(report(&lookup, case, &runs, lookup.failed(index))),
+            Runs::Each => reports.extend(runs.chunks(1).map(|one| report(&lookup, case, one, 0))),
         }
     }
     reports
 }
 
-fn measured(evidence: &Evidence, case: usize) -> Vec<Measured<'_>> {
-    let of_case = |run: &&&store::StoredRun| run.planned.case as usize == case && run.state == RunState::Measured;
+fn measured<'a>(
+    lookup: &Lookup<'a>,
+    measurements: &BTreeMap<i64, Vec<&'a StoredMeasurement>>,
+    case: u32,
+) -> Vec<Measured<'a>> {
     let values = |id: i64| {
-        let of_run = evidence.measurements.iter().filter(move |one| one.run_id == id);
+        let of_run = measurements.get(&id).into_iter().flatten();
         of_run.filter_map(|one| Some((one.measurement.metric.id.as_str(), one.measurement.reading.value()?)))
     };
-    let last = evidence.last_attempts();
-    let runs = last.iter().filter(of_case);
+    let runs = lookup.last_attempts(&[case]).filter(|run| run.state == RunState::Measured);
     runs.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
-fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
-    let varying = evidence.header.plan.varying_keys(&case.benchmark);
-    let point = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
+fn report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
+    let point =
+        lookup.varying(&case.benchmark).iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let mut names: Vec<&str> =
         runs.iter().flat_map(|run| run.values.keys()).filter_map(|id| id.strip_prefix(THROUGHPUT)).collect();
     names.sort_unstable();
@@ -105,7 +110,7 @@ fn report(evidence: &Evidence, case: &Case, runs: &[Measured<'_>], failed: usize
     };
     let mut marks: Vec<String> = runs
         .iter()
-        .flat_map(|run| evidence.marks_of(run.id))
+        .flat_map(|run| lookup.marks_of(run.id))
         .map(|mark| format!("{}: {}", mark.kind.as_str(), mark.detail.replace('\n', " ")))
         .collect();
     marks.sort();

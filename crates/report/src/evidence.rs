@@ -13,6 +13,11 @@ use crate::number::count;
 pub const IMPORTED: &str = "imported";
 /// Subject of the load generator's machine.
 pub const CLIENT: &str = "client";
+/// Prefix of the subjects of other hosts that make load, before the name of the agent.
+pub const CLIENT_HOST: &str = "client ";
+/// Prefix of the facts of étalon's own build, and of that on the host of a system.
+pub const BUILD: &str = "etalon.";
+pub const HOST_BUILD: &str = "host.etalon.";
 
 /// A store's content without histograms, which are large and read per run.
 #[derive(Clone, Debug)]
@@ -162,7 +167,7 @@ impl Evidence {
 
     /// The machines that made the load, each with what it is called.
     pub fn load_generators(&self) -> Vec<(&str, &Facts)> {
-        let is_one = |subject: &str| subject == CLIENT || self.apart.is_some() && subject.starts_with(CLIENT);
+        let is_one = |subject: &str| subject == CLIENT || subject.starts_with(CLIENT_HOST);
         let of_no_system = |subject: &str| self.header.plan.system(subject).is_none();
         let all = self.facts.iter().map(|(subject, facts)| (subject.as_str(), facts));
         all.filter(|(subject, _)| is_one(subject) && of_no_system(subject)).collect()

@@ -529,7 +529,7 @@ fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
         difference_interval: points.and_then(|e| both(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
         failed: row.failures.map(|of| Failed { a: of.a, b: of.b }),
         level: set.rules.level,
-        p: estimate.map(|e| e.p),
+        p: estimate.and_then(|e| e.p),
         p_t: estimate.map(|e| e.p_t),
         p_holm: adjusted.filter(|_| family == Family::Primary),
         p_adjusted: adjusted,

@@ -14,6 +14,7 @@ pub mod gate;
 pub mod html;
 pub mod json;
 mod latency;
+mod lookup;
 pub mod markdown;
 mod motion;
 pub mod number;

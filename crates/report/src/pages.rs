@@ -4,11 +4,15 @@
 //! A row's averages are the published `stall / (1 + n)` to one decimal; all others are means over runs of `stall /
 //! n`, rounded only in print.
 
+use std::collections::BTreeMap;
+
 use model::{Absence, Case, NoValue, Reading};
+use store::StoredMeasurement;
 
 use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, views};
+use crate::lookup::{Lookup, by_run};
 use crate::number::{count, median};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Look, Table, View};
 use crate::words::{families, verdict_words};
@@ -133,39 +137,40 @@ pub struct PerCommit {
 }
 
 /// Measured ones in run order: id and block.
-fn runs(evidence: &Evidence, case: u32) -> Vec<(i64, u32)> {
-    let mut found: Vec<_> = evidence
-        .last_attempts()
-        .into_iter()
-        .filter(|run| run.planned.case == case && run.state == model::RunState::Measured)
+fn runs(lookup: &Lookup<'_>, case: u32) -> Vec<(i64, u32)> {
+    let mut found: Vec<_> = lookup
+        .last_attempts(&[case])
+        .filter(|run| run.state == model::RunState::Measured)
         .map(|run| (run.planned.position, run.id, run.planned.round))
         .collect();
     found.sort_unstable();
     found.into_iter().map(|(_, id, round)| (id, round)).collect()
 }
 
-fn reading<'e>(evidence: &'e Evidence, run: i64, id: &str) -> Option<&'e Reading> {
-    let of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run);
-    of_run.map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
+/// The measurements of each run.
+type Measured<'e> = BTreeMap<i64, Vec<&'e StoredMeasurement>>;
+
+fn reading<'e>(measured: &Measured<'e>, run: i64, id: &str) -> Option<&'e Reading> {
+    measured.get(&run)?.iter().map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
 }
 
-fn figure(evidence: &Evidence, run: i64, id: &str) -> Figure {
-    match reading(evidence, run, id) {
+fn figure(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
+    match reading(measured, run, id) {
         Some(Reading::Value(value)) => Ok(*value),
         Some(Reading::Unavailable(reason)) => Err(reason.clone()),
         None => Err(Absence::Unavailable.because("it was not measured")),
     }
 }
 
-fn mean(index: &Index, case: u32, id: &str) -> Option<f64> {
+fn mean(index: &Index<'_>, case: u32, id: &str) -> Option<f64> {
     let points = index.of_all_runs(case, id).ok()?;
     Some(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
-fn os_account(evidence: &Evidence, index: &Index, case: u32, runs: &[(i64, u32)]) -> OsAccount {
+fn os_account(measured: &Measured<'_>, index: &Index<'_>, case: u32, runs: &[(i64, u32)]) -> OsAccount {
     let of = |id: &str| mean(index, case, id);
     let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
-    let reason = runs.iter().find_map(|(run, _)| match reading(evidence, *run, "unseen/writes") {
+    let reason = runs.iter().find_map(|(run, _)| match reading(measured, *run, "unseen/writes") {
         Some(Reading::Unavailable(reason)) => Some(reason.clone()),
         _ => None,
     });
@@ -178,12 +183,12 @@ fn os_account(evidence: &Evidence, index: &Index, case: u32, runs: &[(i64, u32)]
 }
 
 /// Unavailable values, grouped by reason.
-fn unknown(evidence: &Evidence, runs: &[(i64, u32)]) -> Vec<String> {
+fn unknown(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     let mut reasons: Vec<(&NoValue, Vec<String>)> = Vec::new();
     for (class, published) in CLASSES {
         for (family, what) in [("file_size", "size"), ("avg_read", "reads"), ("avg_write", "writes")] {
             let id = format!("{family}/{class}");
-            let of_run = |(run, _): &(i64, u32)| match reading(evidence, *run, &id) {
+            let of_run = |(run, _): &(i64, u32)| match reading(measured, *run, &id) {
                 Some(Reading::Unavailable(reason)) => Some(reason),
                 _ => None,
             };
@@ -198,22 +203,22 @@ fn unknown(evidence: &Evidence, runs: &[(i64, u32)]) -> Vec<String> {
     reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
-fn system_table(evidence: &Evidence, index: &Index, case: &SystemCase<'_>) -> SystemTable {
-    let runs = runs(evidence, case.case);
+fn system_table(measured: &Measured<'_>, index: &Index<'_>, case: &SystemCase<'_>) -> SystemTable {
+    let runs = runs(&index.lookup, case.case);
     let row = |(run, round): &(i64, u32), (class, published): (&str, &'static str)| FileRow {
         round: *round,
         class: published,
-        size_mib: figure(evidence, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
-        counters: COUNTERS.map(|counter| figure(evidence, *run, &format!("{counter}/{class}"))),
-        totals: COUNTERS.map(|counter| figure(evidence, *run, &format!("{counter}_total/{class}"))),
+        size_mib: figure(measured, *run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
+        counters: COUNTERS.map(|counter| figure(measured, *run, &format!("{counter}/{class}"))),
+        totals: COUNTERS.map(|counter| figure(measured, *run, &format!("{counter}_total/{class}"))),
     };
     let means = MEASURES.map(|(_, reads, writes)| {
         let mean = |family: &str, class: &str| mean(index, case.case, &format!("{family}/{class}"));
         CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(family, class)))
     });
-    let unknown = unknown(evidence, &runs);
+    let unknown = unknown(measured, &runs);
     let rows = runs.iter().flat_map(|run| CLASSES.map(|class| row(run, class))).collect();
-    let os = os_account(evidence, index, case.case, &runs);
+    let os = os_account(measured, index, case.case, &runs);
     SystemTable { system: case.name.to_owned(), rows, means, os, unknown, case: case.case }
 }
 
@@ -236,18 +241,25 @@ fn conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec
     all
 }
 
-fn is_pages(evidence: &Evidence, view: &CaseView<'_>) -> bool {
+/// The points of page inserts.
+fn pages(evidence: &Evidence) -> Vec<CaseView<'_>> {
     let of = |case: &Case| case.workload == WORKLOAD;
-    view.systems.first().and_then(|system| evidence.case(system.case)).is_some_and(of)
+    let is_one =
+        |view: &CaseView<'_>| view.systems.first().and_then(|system| evidence.case(system.case)).is_some_and(of);
+    views(evidence).into_iter().filter(is_one).collect()
 }
 
 /// One per point; empty without page inserts.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
+    let views = pages(evidence);
+    if views.is_empty() {
+        return Vec::new();
+    }
     let baseline = &evidence.header.plan.comparison.baseline;
-    let index = Index::new(evidence);
+    let (index, measured) = (Index::new(evidence), by_run(evidence));
     let section = |view: &CaseView<'_>| {
         let mut systems: Vec<SystemTable> =
-            view.systems.iter().map(|system| system_table(evidence, &index, system)).collect();
+            view.systems.iter().map(|system| system_table(&measured, &index, system)).collect();
         let first = systems.iter().position(|table| table.system == *baseline).unwrap_or(0);
         let mut all = Vec::new();
         for other in (0..systems.len()).filter(|place| *place != first) {
@@ -258,11 +270,15 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
         }
         Section { title: view.title.clone(), conclusions: all, systems }
     };
-    views(evidence).iter().filter(|view| is_pages(evidence, view)).map(section).collect()
+    views.iter().map(section).collect()
 }
 
 /// By point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
+    let views = pages(evidence);
+    if views.is_empty() {
+        return Vec::new();
+    }
     let index = Index::new(evidence);
     let one = |system: &SystemCase<'_>, (class, published): (&str, &'static str)| {
         let all = |id: &str| index.of_all_runs(system.case, id).ok();
@@ -284,7 +300,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
         let all = view.systems.iter().flat_map(|system| CLASSES.map(|class| one(system, class)));
         (view.title.clone(), all.collect())
     };
-    views(evidence).iter().filter(|view| is_pages(evidence, view)).map(of_view).collect()
+    views.iter().map(of_view).collect()
 }
 
 /// One decimal, half up, as published.

@@ -84,14 +84,18 @@ pub struct Conclusion {
 
 /// Empty without spatial queries.
 pub fn sections(evidence: &Evidence) -> Vec<Section> {
-    let is_spatial = |view: &&CaseView<'_>| {
+    let is_spatial = |view: &CaseView<'_>| {
         view.systems.first().and_then(|s| evidence.case(s.case)).is_some_and(|case| case.workload == WORKLOAD)
     };
+    let views: Vec<CaseView<'_>> = views(evidence).into_iter().filter(is_spatial).collect();
+    if views.is_empty() {
+        return Vec::new();
+    }
     let index = Index::new(evidence);
-    views(evidence).iter().filter(is_spatial).filter_map(|view| section(evidence, &index, view)).collect()
+    views.iter().filter_map(|view| section(evidence, &index, view)).collect()
 }
 
-fn section(evidence: &Evidence, index: &Index, view: &CaseView<'_>) -> Option<Section> {
+fn section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Option<Section> {
     let case = view.systems.first()?.case;
     let queries = queries(evidence, view);
     let baseline = &evidence.header.plan.comparison.baseline;
@@ -124,7 +128,7 @@ fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     found
 }
 
-fn mean(index: &Index, case: u32, id: &str) -> Time {
+fn mean(index: &Index<'_>, case: u32, id: &str) -> Time {
     let points = index.of_all_runs(case, id).map_err(|(why, _)| why)?;
     Ok(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }

@@ -1,5 +1,7 @@
 //! Words shared by the output formats.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
@@ -153,6 +155,8 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
 pub struct RowNotes {
     /// What each number stands for.
     numbered: Vec<Vec<String>>,
+    /// Where each stands among them.
+    places: BTreeMap<Vec<String>, usize>,
     /// What is so of every row.
     of_all: Vec<String>,
     /// Why no row has a verdict, which stands above them.
@@ -167,7 +171,7 @@ impl RowNotes {
         let of_all = each.fold(first, |common, notes| common.into_iter().filter(|text| notes.contains(text)).collect());
         let reason = reason_of_all(rows);
         let of_all = of_all.into_iter().filter(|text| Some(text) != reason.as_ref()).collect();
-        RowNotes { numbered: Vec::new(), of_all, reason }
+        RowNotes { of_all, reason, ..RowNotes::default() }
     }
 
     /// The word of a row and its addition, without a reason that stands above all rows.
@@ -188,13 +192,11 @@ impl RowNotes {
             return None;
         }
         notes.dedup();
-        let known = self.numbered.iter().position(|known| *known == notes);
-        Some(
-            1 + known.unwrap_or_else(|| {
-                self.numbered.push(notes);
-                self.numbered.len() - 1
-            }),
-        )
+        let place = *self.places.entry(notes).or_insert_with_key(|notes| {
+            self.numbered.push(notes.clone());
+            self.numbered.len() - 1
+        });
+        Some(place + 1)
     }
 
     /// What is so of every row.
@@ -204,18 +206,34 @@ impl RowNotes {
 
     /// With their numbers; what an earlier one has said is not said again.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
-        self.numbered.iter().enumerate().map(|(index, notes)| {
-            let is_part = |(_, other): &(usize, &Vec<String>)| other.iter().all(|text| notes.contains(text));
-            let said =
-                match self.numbered[..index].iter().enumerate().filter(is_part).max_by_key(|(_, other)| other.len()) {
-                    Some((place, part)) => {
-                        let rest = notes.iter().filter(|text| !part.contains(text)).cloned();
-                        std::iter::once(format!("as ({})", place + 1)).chain(rest).collect::<Vec<_>>()
-                    }
-                    None => notes.clone(),
-                };
+        let mut earlier: BTreeMap<BTreeSet<&str>, Vec<usize>> = BTreeMap::new();
+        self.numbered.iter().enumerate().map(move |(index, notes)| {
+            let own: BTreeSet<&str> = notes.iter().map(String::as_str).collect();
+            let said = match self.largest_part(&own, &earlier) {
+                Some(place) => {
+                    let rest = notes.iter().filter(|text| !self.numbered[place].contains(text)).cloned();
+                    std::iter::once(format!("as ({})", place + 1)).chain(rest).collect::<Vec<_>>()
+                }
+                None => notes.clone(),
+            };
+            earlier.entry(own).or_default().push(index);
             (index + 1, said)
         })
+    }
+
+    /// Of the earlier notes the longest that `own` has all of, of equally long ones the last.
+    fn largest_part(&self, own: &BTreeSet<&str>, earlier: &BTreeMap<BTreeSet<&str>, Vec<usize>>) -> Option<usize> {
+        let parts: Vec<&usize> = match u32::try_from(own.len()).ok().and_then(|notes| 1_usize.checked_shl(notes)) {
+            // A row has few notes, and a table may have thousands.
+            Some(subsets) if subsets < earlier.len() => {
+                let subset = |bits: usize| -> BTreeSet<&str> {
+                    own.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, text)| *text).collect()
+                };
+                (1..subsets).filter_map(|bits| earlier.get(&subset(bits))).flatten().collect()
+            }
+            _ => earlier.iter().filter(|(other, _)| other.is_subset(own)).flat_map(|(_, places)| places).collect(),
+        };
+        parts.into_iter().copied().max_by_key(|place| (self.numbered[*place].len(), *place))
     }
 }
 

@@ -135,6 +135,14 @@ pub struct ComparisonRules {
     pub allow_sequential_order: bool,
 }
 
+impl Benchmark {
+    /// Keys with more than one value: what tells its cases apart.
+    pub fn varying_keys(&self) -> Vec<String> {
+        let Some(first) = self.points.first() else { return Vec::new() };
+        first.keys().filter(|key| self.points.iter().any(|p| p.get(*key) != first.get(*key))).cloned().collect()
+    }
+}
+
 impl SystemPlan {
     /// The `NAME` of `env:NAME`.
     pub fn url_variable(&self) -> Option<&str> {
@@ -161,9 +169,8 @@ impl Plan {
 
     /// Keys with more than one value within a benchmark: what tells its cases apart.
     pub fn varying_keys(&self, benchmark: &str) -> Vec<String> {
-        let Some(benchmark) = self.benchmarks.iter().find(|b| b.name == benchmark) else { return Vec::new() };
-        let Some(first) = benchmark.points.first() else { return Vec::new() };
-        first.keys().filter(|key| benchmark.points.iter().any(|p| p.get(*key) != first.get(*key))).cloned().collect()
+        let benchmark = self.benchmarks.iter().find(|b| b.name == benchmark);
+        benchmark.map_or_else(Vec::new, Benchmark::varying_keys)
     }
 
     /// The A/A experiment of a system: this plan with that system alone, as `NAME (A)`, the baseline, and `NAME (B)`.

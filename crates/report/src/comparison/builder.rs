@@ -1,22 +1,37 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use model::{DurabilityTier, Metric, RunState};
 
-use super::disturbance;
+use super::disturbance::{self, Readings};
 use super::judging::{Index, RowCases, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
-use super::options::Pairing;
+use super::options::{MetricFilter, Pairing};
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
 use super::row::{Comparison, NoVerdict, SideLetter};
-use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder};
+use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder, is_shown};
 use super::survivors;
 use super::warning::Warning;
 use crate::evidence::Evidence;
 
 pub struct Builder<'a> {
     evidence: &'a Evidence,
-    index: &'a Index,
+    index: &'a Index<'a>,
     projection: &'a Projection,
     rules: Rules,
     unused: Vec<String>,
+    /// See [`survivors::cut_off`].
+    cut_off: BTreeMap<&'a str, usize>,
+    /// What was read of other programs, if it disturbed any run.
+    disturbing: Option<Readings>,
+}
+
+/// What becomes of a table's rows once they are judged.
+#[derive(Clone, Copy)]
+pub enum Fate<'a> {
+    /// Those of these metrics are shown.
+    Shown(&'a MetricFilter),
+    /// They only make the family as large as it is.
+    Dropped,
 }
 
 /// Cases that share the values of some keys.
@@ -26,17 +41,19 @@ struct Group {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(evidence: &'a Evidence, index: &'a Index, projection: &'a Projection, rules: Rules) -> Builder<'a> {
+    pub fn new(evidence: &'a Evidence, index: &'a Index<'a>, projection: &'a Projection, rules: Rules) -> Builder<'a> {
         let unused = projection.unused(&evidence.cases);
-        Builder { evidence, index, projection, rules, unused }
+        let cut_off = survivors::cut_off(evidence, &index.ends);
+        let disturbing = disturbance::readings(evidence);
+        Builder { evidence, index, projection, rules, unused, cut_off, disturbing }
     }
 
     /// In the order of the plan's cases.
-    pub fn tables(&self, a: &str, b: &str) -> Vec<Table> {
+    pub fn tables(&self, a: &str, b: &str, fate: Fate<'_>) -> Vec<Table> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let mut tables = Vec::new();
         for group in self.grouped(&all, &self.projection.by) {
-            let table = self.table(&group, a, b);
+            let table = self.table(&group, a, b, fate);
             if self.projection.table_per_metric {
                 tables.extend(split_by_metric(table));
             } else {
@@ -49,18 +66,20 @@ impl<'a> Builder<'a> {
 
     fn grouped(&self, cases: &[u32], keys: &[String]) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
+        let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
         for &index in cases {
             let Some(case) = self.evidence.case(index) else { continue };
             let values = values_of(case, keys);
-            match groups.iter_mut().find(|group| group.values == values) {
-                Some(group) => group.cases.push(index),
-                None => groups.push(Group { values, cases: vec![index] }),
-            }
+            let place = *places.entry(values).or_insert_with_key(|values| {
+                groups.push(Group { values: values.clone(), cases: Vec::new() });
+                groups.len() - 1
+            });
+            groups[place].cases.push(index);
         }
         groups
     }
 
-    fn table(&self, group: &Group, a: &str, b: &str) -> Table {
+    fn table(&self, group: &Group, a: &str, b: &str, fate: Fate<'_>) -> Table {
         let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
         let row_groups = self.grouped(&group.cases, &self.projection.rows);
         let tells_apart: Vec<bool> = (0..self.projection.rows.len())
@@ -70,7 +89,7 @@ impl<'a> Builder<'a> {
         for row_group in &row_groups {
             let label = self.projection.rows.iter().cloned().zip(row_group.values.iter().cloned());
             let label = label.zip(&tells_apart).filter(|(_, apart)| **apart).map(|(pair, _)| pair).collect();
-            rows.extend(self.rows(row_group, label, a, b));
+            rows.extend(self.rows(row_group, label, (a, b), fate));
         }
         let differences = if self.projection.cols == [KEY_SYSTEM] { self.differences(a, b) } else { Vec::new() };
         Table { title, compared: self.projection.cols.join(", "), a: a.to_owned(), b: b.to_owned(), rows, differences }
@@ -83,7 +102,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn rows(&self, group: &Group, label: Vec<(String, String)>, a: &str, b: &str) -> Vec<Comparison> {
+    fn rows(
+        &self,
+        group: &Group,
+        label: Vec<(String, String)>,
+        (a, b): (&str, &str),
+        fate: Fate<'_>,
+    ) -> Vec<Comparison> {
         let of_side = |side: &str| -> Vec<u32> {
             let is = |index: &u32| {
                 self.evidence.case(*index).is_some_and(|case| side_label(case, &self.projection.cols) == side)
@@ -97,7 +122,7 @@ impl<'a> Builder<'a> {
         let matched = matched_cases(self.evidence, &cases_a, &cases_b, &self.unused);
         let mut warnings = self.case_warnings(&cases_a, &cases_b);
         if self.rules.pairing == Pairing::Paired {
-            warnings.extend(far_apart(self.evidence, &matched.pairs));
+            warnings.extend(far_apart(&self.index.lookup, &matched.pairs));
         }
         let cases = RowCases {
             labels: (a, b),
@@ -105,9 +130,10 @@ impl<'a> Builder<'a> {
             b: &cases_b,
             matched,
             warnings,
-            cut_off_of_systems: survivors::cut_off_of_systems(self.evidence, &self.index.ends, [&cases_a, &cases_b]),
+            cut_off_of_systems: survivors::cut_off_of_systems(self.evidence, &self.cut_off, [&cases_a, &cases_b]),
             label,
             no_verdict: self.no_verdict(&cases_a, &cases_b),
+            is_shown: &|metric| matches!(fate, Fate::Shown(filter) if is_shown(filter, metric)),
         };
         let metrics = self.metrics(&group.cases);
         metrics.iter().map(|metric| row(self.evidence, self.index, &cases, metric, &self.rules)).collect()
@@ -128,7 +154,7 @@ impl<'a> Builder<'a> {
                 _ => return None,
             };
             let first = self.evidence.case(*group.cases.first()?)?;
-            let label = first.label(&self.evidence.header.plan.varying_keys(&first.benchmark));
+            let label = first.label(self.index.lookup.varying(&first.benchmark));
             let name = label.strip_suffix(&format!(" @ {}", first.system)).unwrap_or(&label).to_owned();
             Some(OneSided { a: a.to_owned(), b: b.to_owned(), name, lacks })
         };
@@ -136,10 +162,10 @@ impl<'a> Builder<'a> {
     }
 
     fn metrics(&self, cases: &[u32]) -> Vec<Metric> {
-        let mut metrics: Vec<Metric> = Vec::new();
+        let (mut metrics, mut known) = (Vec::new(), BTreeSet::new());
         for case in cases.iter().filter_map(|index| self.evidence.case(*index)) {
             for metric in self.index.metrics.get(&case.benchmark).into_iter().flatten() {
-                if !metrics.iter().any(|known| known.id == metric.id) {
+                if known.insert(&metric.id) {
                     metrics.push(metric.clone());
                 }
             }
@@ -154,7 +180,7 @@ impl<'a> Builder<'a> {
         if self.rules.order == TimeOrder::Sequential {
             return Some(NoVerdict::SequentialOrder);
         }
-        voiding_mark(self.evidence, &both).or_else(|| self.unequal_durability(a, b))
+        voiding_mark(&self.index.lookup, &both).or_else(|| self.unequal_durability(a, b))
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
@@ -178,9 +204,10 @@ impl<'a> Builder<'a> {
         }
         for (cases, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
             warnings.extend(self.dropped(cases, letter));
-            warnings.extend(marks(self.evidence, cases, Some(letter)));
+            warnings.extend(marks(&self.index.lookup, cases, Some(letter)));
         }
-        warnings.extend(disturbance::warnings(self.evidence, a, b));
+        let disturbing = self.disturbing.iter();
+        warnings.extend(disturbing.flat_map(|readings| disturbance::warnings(&self.index.lookup, readings, a, b)));
         warnings
     }
 
@@ -209,15 +236,15 @@ impl<'a> Builder<'a> {
 
     /// Failed places of these cases, and attempts that were repeated.
     fn dropped(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
-        let last = self.evidence.last_attempts();
+        let lookup = &self.index.lookup;
         let has_failed = |run: &&store::StoredRun| run.state == RunState::Failed;
-        let of_cases = |run: &&store::StoredRun| cases.contains(&run.planned.case);
         let is_lost = |run: &&store::StoredRun| has_failed(run) || run.state == RunState::Aborted;
-        let lost: Vec<&store::StoredRun> = last.iter().copied().filter(of_cases).filter(is_lost).collect();
-        let is_repeated = |run: &&store::StoredRun| {
-            last.iter().any(|last| last.planned.position == run.planned.position && last.attempt > run.attempt)
-        };
-        let attempts = self.evidence.runs.iter().filter(of_cases).filter(has_failed);
+        let lost: Vec<&store::StoredRun> = lookup.last_attempts(cases).filter(is_lost).collect();
+        let last: BTreeMap<u32, u32> =
+            lookup.last_attempts(cases).map(|last| (last.planned.position, last.attempt)).collect();
+        let is_repeated =
+            |run: &&store::StoredRun| last.get(&run.planned.position).is_some_and(|last| *last > run.attempt);
+        let attempts = lookup.attempts(cases).filter(has_failed);
         let repeated: Vec<&store::StoredRun> = attempts.filter(is_repeated).collect();
         let reason = lost.first().or(repeated.first())?.reason.clone().unwrap_or_default();
         let failed = lost.iter().copied().filter(has_failed).count();
@@ -235,17 +262,17 @@ pub fn weakest_tier(evidence: &Evidence, cases: &[u32]) -> Option<DurabilityTier
 
 /// One table per metric, with the metric in the title.
 fn split_by_metric(table: Table) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
-    for row in &table.rows {
-        let title = ("metric".to_owned(), row.metric.id.clone());
-        match tables.iter_mut().find(|t| t.title.last() == Some(&title)) {
-            Some(own) => own.rows.push(row.clone()),
-            None => {
-                let mut own = Table { rows: vec![row.clone()], ..table.clone() };
-                own.title.push(title);
-                tables.push(own);
-            }
-        }
+    let (mut tables, mut places) = (Vec::<Table>::new(), BTreeMap::<String, usize>::new());
+    let Table { title, compared, a, b, rows, differences } = table;
+    for row in rows {
+        let place = *places.entry(row.metric.id.clone()).or_insert_with_key(|metric| {
+            let mut title = title.clone();
+            title.push(("metric".to_owned(), metric.clone()));
+            let (compared, a, b, differences) = (compared.clone(), a.clone(), b.clone(), differences.clone());
+            tables.push(Table { title, compared, a, b, rows: Vec::new(), differences });
+            tables.len() - 1
+        });
+        tables[place].rows.push(row);
     }
     tables
 }

@@ -29,20 +29,19 @@ impl CurveGroup {
 }
 
 /// In the plan's order; at least two numbers of clients.
-pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
+pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
     let group = |cases: Vec<(u32, &Case)>| {
         let metric = named(index, &cases[0].1.benchmark, &["throughput"])?;
         let curves = curves((evidence, index, rules), &cases, (CLIENTS, &metric), [&[], &[]]);
-        Some(CurveGroup { key: CLIENTS, label: label(evidence, cases[0].1, CLIENTS), metric, curves })
+        Some(CurveGroup { key: CLIENTS, label: label(index, cases[0].1, CLIENTS), metric, curves })
     };
     let all = grouped(evidence, systems, CLIENTS, |_| true);
     all.into_iter().filter_map(group).filter(|group| group.places().len() > 1).collect()
 }
 
 /// `update-select, protocol=prepared`, without the key `but`.
-pub(super) fn label(evidence: &Evidence, case: &Case, but: &str) -> String {
-    let varying = evidence.header.plan.varying_keys(&case.benchmark);
-    let further = varying.iter().filter(|key| *key != but);
+pub(super) fn label(index: &Index<'_>, case: &Case, but: &str) -> String {
+    let further = index.lookup.varying(&case.benchmark).iter().filter(|key| *key != but);
     let further = further.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     std::iter::once(case.benchmark.clone()).chain(further).collect::<Vec<_>>().join(", ")
 }

@@ -1,6 +1,8 @@
 //! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. Every point has its interval.
 
-use model::{Absence, Case, Metric, NoValue, Point};
+use std::collections::BTreeMap;
+
+use model::{Absence, Case, Metric, NoValue};
 
 use super::judging::{self, Index, voiding_mark};
 use super::row::{NoVerdict, Side};
@@ -138,29 +140,31 @@ pub(super) fn grouped<'e>(
     key: &str,
     is_of: impl Fn(&Case) -> bool,
 ) -> Vec<Vec<(u32, &'e Case)>> {
-    let mut found: Vec<Vec<(u32, &Case)>> = Vec::new();
+    let (mut found, mut places) = (Vec::<Vec<(u32, &Case)>>::new(), BTreeMap::new());
     for (number, case) in (0..).zip(&evidence.cases) {
         let is_looked_at = systems.is_empty() || systems.contains(&case.system);
         if !is_looked_at || !is_of(case) || case.point.get(key).and_then(model::Value::as_int).is_none() {
             continue;
         }
-        let is_same = |first: &Case| first.benchmark == case.benchmark && rest(first, key) == rest(case, key);
-        match found.iter_mut().find(|cases| is_same(cases[0].1)) {
-            Some(cases) => cases.push((number, case)),
-            None => found.push(vec![(number, case)]),
-        }
+        let place = *places.entry(group_of(case, key)).or_insert_with(|| {
+            found.push(Vec::new());
+            found.len() - 1
+        });
+        found[place].push((number, case));
     }
     found
 }
 
-/// All keys but one.
-pub(super) fn rest(case: &Case, but: &str) -> Point {
-    case.point.clone().into_iter().filter(|(key, _)| key != but).collect()
+/// What cases have in common that differ in one key and the system alone: the benchmark, and all other keys, by a text that is
+/// the same for equal values only.
+pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str, String)>) {
+    let others = case.point.iter().filter(|(key, _)| *key != but);
+    (&case.benchmark, others.map(|(key, value)| (key.as_str(), format!("{value:?}"))).collect())
 }
 
 /// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.
 pub(super) fn curves(
-    (evidence, index, rules): (&Evidence, &Index, &Rules),
+    (evidence, index, rules): (&Evidence, &Index<'_>, &Rules),
     cases: &[(u32, &Case)],
     (key, metric): (&str, &Metric),
     latencies: [&[&str]; 2],
@@ -176,7 +180,7 @@ pub(super) fn curves(
             at: case.point.get(key)?.as_int()?,
             rate: of(metric),
             latencies: latencies.map(further),
-            void: voiding_mark(evidence, &[*number]),
+            void: voiding_mark(&index.lookup, &[*number]),
         })
     };
     let systems = evidence.header.plan.systems.iter().enumerate();
@@ -190,7 +194,7 @@ pub(super) fn curves(
 }
 
 /// The first of these metrics that is known.
-pub(super) fn named(index: &Index, benchmark: &str, names: &[&str]) -> Option<Metric> {
+pub(super) fn named(index: &Index<'_>, benchmark: &str, names: &[&str]) -> Option<Metric> {
     let known = index.metrics.get(benchmark)?;
     names.iter().find_map(|name| known.iter().find(|metric| metric.id == *name)).cloned()
 }

@@ -22,7 +22,7 @@ const P99: [&str; 3] = ["response_p99", "latency_p99", "service_p99"];
 const MEAN_LATENCY: [&str; 3] = ["response_mean", "latency_little", "latency_mean"];
 
 /// In the plan's order; only the given systems.
-pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
+pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
     let found = grouped(evidence, systems, DEPTH, |case| is_disk(&case.point));
     let firsts: Vec<&Case> = found.iter().map(|cases| cases[0].1).collect();
     let group = |cases: &Vec<(u32, &Case)>| {
@@ -39,7 +39,7 @@ pub fn is_disk(point: &Point) -> bool {
 }
 
 /// I/Os a second for random I/O, MiB a second for sequential.
-fn metric_of(index: &Index, case: &Case) -> Option<Metric> {
+fn metric_of(index: &Index<'_>, case: &Case) -> Option<Metric> {
     let sequential = text(case, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
     named(index, &case.benchmark, &[wanted])

@@ -1,15 +1,15 @@
 //! What went on beside the runs, on the machines that they ran on: said of all of them at once, and of a row if one of its
 //! sides had more of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::disturbance::Limits;
 use model::{Mark, MarkKind, Reading, RunState};
 
-use super::judging::measured_runs;
 use super::set::Table;
 use super::warning::{Warning, mark_name};
 use crate::evidence::Evidence;
+use crate::lookup::Lookup;
 use crate::number::{Script, count, percent};
 
 /// Each of these measurements is of the only machine, or of an agent's if `_on_` and its name follow.
@@ -71,8 +71,8 @@ struct Load {
     of: f64,
 }
 
-/// By run.
-struct Readings {
+/// What was read of other programs, by run.
+pub(super) struct Readings {
     loads: BTreeMap<i64, Load>,
     steal: BTreeMap<i64, f64>,
     hosts: Vec<String>,
@@ -112,26 +112,26 @@ impl Readings {
     }
 
     /// How much a run had of it.
-    fn level(&self, evidence: &Evidence, run: i64, kind: MarkKind) -> Option<f64> {
+    fn level(&self, lookup: &Lookup<'_>, run: i64, kind: MarkKind) -> Option<f64> {
         match kind {
             MarkKind::MachineBusy => self.loads.get(&run).map(|load| load.used / load.of),
             MarkKind::MachineSteal => self.steal.get(&run).copied(),
-            _ => Some(f64::from(u8::from(evidence.marks_of(run).any(|mark| mark.kind == kind)))),
+            _ => Some(f64::from(u8::from(lookup.marks_of(run).any(|mark| mark.kind == kind)))),
         }
     }
 
-    fn mean(&self, evidence: &Evidence, runs: &[i64], kind: MarkKind) -> Option<f64> {
-        let levels: Vec<f64> = runs.iter().filter_map(|run| self.level(evidence, *run, kind)).collect();
+    fn mean(&self, lookup: &Lookup<'_>, runs: &[i64], kind: MarkKind) -> Option<f64> {
+        let levels: Vec<f64> = runs.iter().filter_map(|run| self.level(lookup, *run, kind)).collect();
         (!levels.is_empty()).then(|| levels.iter().sum::<f64>() / levels.len() as f64)
     }
 
     /// `None` if both sides had about as much.
-    fn unequal(&self, evidence: &Evidence, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
-        let is_marked = |run: &i64| evidence.marks_of(*run).any(|mark| mark.kind == kind);
+    fn unequal(&self, lookup: &Lookup<'_>, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
+        let is_marked = |run: &i64| lookup.marks_of(*run).any(|mark| mark.kind == kind);
         if !a.iter().chain(b).any(is_marked) {
             return None;
         }
-        let means = Means { a: self.mean(evidence, a, kind)?, b: self.mean(evidence, b, kind)? };
+        let means = Means { a: self.mean(lookup, a, kind)?, b: self.mean(lookup, b, kind)? };
         ((means.a - means.b).abs() >= Limits::of_unequal(kind)).then_some(means)
     }
 
@@ -147,14 +147,15 @@ impl Readings {
 }
 
 /// Of all measured runs, in the order of [`MarkKind::DISTURBANCES`].
-pub(super) fn disturbances(evidence: &Evidence, tables: &[Table]) -> Vec<Disturbance> {
+pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturbance> {
+    let evidence = lookup.evidence();
     let readings = Readings::of(evidence);
     let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.id);
-    let measured: Vec<i64> = measured.collect();
+    let measured: BTreeSet<i64> = measured.collect();
     let of_kind = |kind: MarkKind| {
         let of_run = |(run, mark): &&(i64, Mark)| mark.kind == kind && measured.contains(run);
         let marks: Vec<&(i64, Mark)> = evidence.marks.iter().filter(of_run).collect();
-        let level = |run: i64| readings.level(evidence, run, kind).unwrap_or_default();
+        let level = |run: i64| readings.level(lookup, run, kind).unwrap_or_default();
         // The first of those that are alike.
         let (worst, mark) = marks.iter().rev().max_by(|x, y| level(x.0).total_cmp(&level(y.0)))?;
         let mut runs: Vec<i64> = marks.iter().map(|(run, _)| *run).collect();
@@ -168,14 +169,14 @@ pub(super) fn disturbances(evidence: &Evidence, tables: &[Table]) -> Vec<Disturb
             runs: runs.len(),
             of: measured.len(),
             hosts: readings.hosts.iter().filter(is_on).cloned().collect(),
-            unequal: unequal_pairs(evidence, &readings, tables, kind),
+            unequal: unequal_pairs(lookup, &readings, tables, kind),
         })
     };
     MarkKind::DISTURBANCES.into_iter().filter_map(of_kind).collect()
 }
 
 /// Each pair of sides once, over all of its tables.
-fn unequal_pairs(evidence: &Evidence, readings: &Readings, tables: &[Table], kind: MarkKind) -> Vec<Unequal> {
+fn unequal_pairs(lookup: &Lookup<'_>, readings: &Readings, tables: &[Table], kind: MarkKind) -> Vec<Unequal> {
     let mut pairs: Vec<Unequal> = Vec::new();
     for table in tables {
         let sides = [table.a.clone(), table.b.clone()];
@@ -192,19 +193,20 @@ fn unequal_pairs(evidence: &Evidence, readings: &Readings, tables: &[Table], kin
             runs.sort_unstable();
             runs.dedup();
         }
-        pairs.extend(readings.unequal(evidence, &a, &b, kind).map(|means| Unequal { sides, means }));
+        pairs.extend(readings.unequal(lookup, &a, &b, kind).map(|means| Unequal { sides, means }));
     }
     pairs
 }
 
+/// `None` if nothing disturbed any run.
+pub(super) fn readings(evidence: &Evidence) -> Option<Readings> {
+    evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()).then(|| Readings::of(evidence))
+}
+
 /// Of the rows of these cases.
-pub(super) fn warnings(evidence: &Evidence, a: &[u32], b: &[u32]) -> Vec<Warning> {
-    if !evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()) {
-        return Vec::new();
-    }
-    let readings = Readings::of(evidence);
-    let (a, b) = (measured_runs(evidence, a), measured_runs(evidence, b));
-    let unequal = |kind| Some(Warning::UnequallyDisturbed { kind, means: readings.unequal(evidence, &a, &b, kind)? });
+pub(super) fn warnings(lookup: &Lookup<'_>, readings: &Readings, a: &[u32], b: &[u32]) -> Vec<Warning> {
+    let (a, b) = (lookup.measured_runs(a), lookup.measured_runs(b));
+    let unequal = |kind| Some(Warning::UnequallyDisturbed { kind, means: readings.unequal(lookup, &a, &b, kind)? });
     MarkKind::DISTURBANCES.into_iter().filter_map(unequal).collect()
 }
 

@@ -38,7 +38,7 @@ pub struct Found {
 
 /// Runs whose share of failures is not known: their figures may be of what succeeded alone. Where neither side tells,
 /// nobody asked.
-fn unknown(index: &Index, cases: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
+fn unknown(index: &Index<'_>, cases: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
     let (told, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
     let measured: usize = cases.iter().filter_map(|case| index.ends.get(case)).map(|ends| ends.measured).sum();
     let runs = measured.saturating_sub(told.len());
@@ -51,13 +51,7 @@ fn unknown(index: &Index, cases: &[u32], side: SideLetter, is_told: bool) -> Opt
 }
 
 /// Failures among a metric's operations.
-pub fn of(
-    evidence: &Evidence,
-    index: &Index,
-    cases: (&[u32], &[u32]),
-    metric: &Metric,
-    (rules, seed): (&Rules, u64),
-) -> Found {
+pub fn of(evidence: &Evidence, index: &Index<'_>, cases: (&[u32], &[u32]), metric: &Metric, rules: &Rules) -> Found {
     if metric.quantity() == Quantity::Failures {
         return Found::default();
     }
@@ -99,13 +93,13 @@ pub fn of(
     });
     Found {
         no_verdict: beyond.or_else(|| silent.filter(|_| tail.is_some())),
-        shares: differing(&a, &b, rules, seed),
+        shares: differing(&a, &b, rules),
         unknown,
     }
 }
 
 /// The shares of both sides, unless they are the same within the margin beyond doubt. Operations of one side failed.
-fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules, seed: u64) -> Option<Failures> {
+fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> {
     let mean = |points: &[RunPoint]| {
         let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
         (!points.is_empty()).then(|| sum / points.len() as f64)
@@ -115,7 +109,7 @@ fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules, seed: u64) -> Option
     let sample = |points: &[RunPoint]| {
         as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { round: p.round, value: p.value })))
     };
-    let (found, _) = estimate(&sample(a), &sample(b), rules, seed);
+    let (found, _) = estimate(&sample(a), &sample(b), rules, None);
     let is_same = found.map_or((of_a - of_b).abs() <= SHARE_MARGIN, |found| {
         let (low, high) = stats::margin_bounds(SHARE_MARGIN);
         low <= found.lo && found.hi <= high

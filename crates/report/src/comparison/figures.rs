@@ -22,14 +22,17 @@ pub struct Figure {
 }
 
 /// The figures of every case.
-pub fn figures(evidence: &Evidence, index: &Index, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
+pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (number, case) in evidence.cases.iter().enumerate() {
-        let varying = evidence.header.plan.varying_keys(&case.benchmark);
-        let keys = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
+        let keys = index
+            .lookup
+            .varying(&case.benchmark)
+            .iter()
+            .filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
         let label = keys.collect::<Vec<_>>().join(", ");
         let metrics = index.metrics.get(&case.benchmark).into_iter().flatten();
-        let mut marks = judging::marks(evidence, &[number as u32], None);
+        let mut marks = judging::marks(&index.lookup, &[number as u32], None);
         for metric in metrics.filter(|metric| filter.shows(metric)) {
             let side = judging::point(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.

@@ -1,9 +1,11 @@
 //! Client hosts of a shared load: merged figures hide a slow one.
 
+use std::collections::BTreeMap;
+
 use model::{CLIENTS_ON, Case, Metric, Role};
 
 use super::clients::label;
-use super::curves::rest;
+use super::curves::group_of;
 use super::judging::{self, Index};
 use super::row::Side;
 use super::set::Rules;
@@ -60,30 +62,26 @@ impl HostsGroup {
 }
 
 /// In the plan's order; only loads of named hosts.
-pub fn groups(evidence: &Evidence, index: &Index, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
-    let mut found: Vec<(&Case, Vec<u32>)> = Vec::new();
+pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
+    let (mut found, mut places) = (Vec::<(&Case, Vec<u32>)>::new(), BTreeMap::new());
     for (number, case) in (0..).zip(&evidence.cases) {
         if !systems.is_empty() && !systems.contains(&case.system) {
             continue;
         }
-        let is_same = |first: &Case| {
-            first.benchmark == case.benchmark
-                && first.system == case.system
-                && rest(first, CLIENTS_ON) == rest(case, CLIENTS_ON)
-        };
-        match found.iter_mut().find(|(first, _)| is_same(first)) {
-            Some((_, cases)) => cases.push(number),
-            None => found.push((case, vec![number])),
-        }
+        let place = *places.entry((&case.system, group_of(case, CLIENTS_ON))).or_insert_with(|| {
+            found.push((case, Vec::new()));
+            found.len() - 1
+        });
+        found[place].1.push(number);
     }
     let group = |(first, cases): &(&Case, Vec<u32>)| {
         let rows = rows(evidence, index, first, cases, rules);
-        HostsGroup { label: label(evidence, first, CLIENTS_ON), system: first.system.clone(), rows }
+        HostsGroup { label: label(index, first, CLIENTS_ON), system: first.system.clone(), rows }
     };
     found.iter().map(group).filter(|group| !group.rows.is_empty()).collect()
 }
 
-fn rows(evidence: &Evidence, index: &Index, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
+fn rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
     let metrics = index.metrics.get(&case.benchmark).map(Vec::as_slice).unwrap_or_default();
     // A transaction type named `on_something` has throughput that is no diagnostic.
     let of_hosts = || metrics.iter().filter(|metric| metric.role == Role::Diagnostic);

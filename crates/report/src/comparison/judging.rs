@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Absence, Case, Length, Mark, MarkKind, Metric, NoValue, Quantity, Reading, Role, RunState};
+use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role};
 use stats::{RunValue, Sample, Verdict};
 
 use super::matching::{Matched, MatchedCases, matched};
@@ -11,6 +11,7 @@ use super::survivors::{self, Ends};
 use super::warning::{Warning, mark_name};
 use super::{centre, failures};
 use crate::evidence::Evidence;
+use crate::lookup::Lookup;
 use crate::number::{count, is_time};
 
 const RESAMPLES: u32 = 1_999;
@@ -22,38 +23,42 @@ pub struct Readings {
 }
 
 /// By case and metric, metrics in the order of the first run.
-pub struct Index {
-    readings: BTreeMap<(u32, String), Readings>,
+pub struct Index<'a> {
+    pub lookup: Lookup<'a>,
+    readings: BTreeMap<(u32, &'a str), Readings>,
     pub ends: BTreeMap<u32, Ends>,
     /// What runs that were measured again had said first, by case and metric, then by round.
     pub first: BTreeMap<(u32, String), BTreeMap<u32, f64>>,
     /// Metrics of a benchmark that runs tell in other units or turn another way: as the first such run has it.
-    conflicts: BTreeMap<(String, String), Metric>,
+    conflicts: BTreeMap<(&'a str, &'a str), &'a Metric>,
+    /// Each metric of a benchmark as its first run has it.
+    told: BTreeMap<(&'a str, &'a str), &'a Metric>,
     /// By benchmark, primary ones first.
     pub metrics: BTreeMap<String, Vec<Metric>>,
 }
 
-impl Index {
-    pub fn new(evidence: &Evidence) -> Index {
+impl<'a> Index<'a> {
+    pub fn new(evidence: &'a Evidence) -> Index<'a> {
         let mut index = Index {
+            lookup: Lookup::new(evidence),
             readings: BTreeMap::new(),
             ends: survivors::ends(evidence),
             first: survivors::measured_first(evidence),
             conflicts: BTreeMap::new(),
+            told: BTreeMap::new(),
             metrics: BTreeMap::new(),
         };
-        let mut known: BTreeMap<(&str, &str), &Metric> = BTreeMap::new();
         for stored in &evidence.measurements {
             let Some(case) = evidence.case(stored.case) else { continue };
             let metric = &stored.measurement.metric;
-            let first = *known.entry((&case.benchmark, &metric.id)).or_insert_with(|| {
+            let first = *index.told.entry((&case.benchmark, &metric.id)).or_insert_with(|| {
                 index.metrics.entry(case.benchmark.clone()).or_default().push(metric.clone());
                 metric
             });
             if (&first.unit, first.direction) != (&metric.unit, metric.direction) {
-                index.conflicts.entry((case.benchmark.clone(), metric.id.clone())).or_insert_with(|| metric.clone());
+                index.conflicts.entry((&case.benchmark, &metric.id)).or_insert(metric);
             }
-            let readings = index.readings.entry((stored.case, metric.id.clone())).or_default();
+            let readings = index.readings.entry((stored.case, &metric.id)).or_default();
             match &stored.measurement.reading {
                 Reading::Value(value) if value.is_finite() => readings.points.push(RunPoint {
                     run: stored.run_id,
@@ -75,15 +80,24 @@ impl Index {
 
     /// Whether a case has anything of a metric, if only why there is no value.
     pub fn has(&self, case: u32, metric: &str) -> bool {
-        self.readings.contains_key(&(case, metric.to_owned()))
+        self.readings.contains_key(&(case, metric))
+    }
+
+    /// The metrics that a case has anything of, by name.
+    pub fn metrics_of(&self, case: u32) -> impl Iterator<Item = &'a str> {
+        self.readings
+            .range((case, "")..)
+            .map(|(key, _)| *key)
+            .take_while(move |(own, _)| *own == case)
+            .map(|(_, id)| id)
     }
 
     /// Another unit or direction in which runs of these cases, of one benchmark or of several, tell a metric.
     fn conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<Conflict> {
         let benchmarks = cases.a.iter().chain(cases.b).filter_map(|case| evidence.case(*case)).map(|c| &c.benchmark);
         let mut told = benchmarks.flat_map(|name| {
-            let first = self.metrics.get(name).into_iter().flatten().find(|own| own.id == metric.id);
-            first.into_iter().chain(self.conflicts.get(&(name.clone(), metric.id.clone())))
+            let key = (name.as_str(), metric.id.as_str());
+            [self.told.get(&key), self.conflicts.get(&key)].into_iter().flatten()
         });
         let other = told.find(|other| (&other.unit, other.direction) != (&metric.unit, metric.direction))?;
         Some(match other.unit == metric.unit {
@@ -99,7 +113,7 @@ impl Index {
     }
 
     pub fn rounds(&self, case: u32, metric: &str) -> BTreeSet<u32> {
-        let readings = self.readings.get(&(case, metric.to_owned()));
+        let readings = self.readings.get(&(case, metric));
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.round).collect()
     }
 
@@ -136,7 +150,7 @@ impl Index {
     fn pooled(&self, cases: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
         for case in cases {
-            let Some(one) = self.readings.get(&(*case, metric.to_owned())) else { continue };
+            let Some(one) = self.readings.get(&(*case, metric)) else { continue };
             all.points.extend(&one.points);
             for (missing, runs) in &one.unavailable {
                 all.refuse(missing.clone(), *runs);
@@ -188,10 +202,12 @@ pub struct RowCases<'a> {
     pub label: Vec<(String, String)>,
     /// Applies to all metrics of these cases.
     pub no_verdict: Option<NoVerdict>,
+    /// Rows of other metrics are judged with the shown ones, and dropped.
+    pub is_shown: &'a dyn Fn(&Metric) -> bool,
 }
 
 /// Without verdict, which needs all rows.
-pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
+pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let conflict = index.conflict(evidence, cases, metric);
     let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &conflict) {
         ((mut side, sample), Some(Conflict::Units(why))) => {
@@ -207,13 +223,13 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
         Some(Conflict::Units(_)) => None,
         _ => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
     };
-    let seed = evidence.header.plan.schedule.seed;
+    let seed = (cases.is_shown)(metric).then_some(evidence.header.plan.schedule.seed);
     let (estimate, refusal) = match (&conflict, metric.quantity()) {
         (Some(Conflict::Units(_)), _) => (None, None),
         (_, Quantity::Failures) => share_estimate(&matched.a, &matched.b, rules, seed),
         _ => estimate(&matched.a, &matched.b, rules, seed),
     };
-    let failures = failures::of(evidence, index, (cases.a, cases.b), metric, (rules, seed));
+    let failures = failures::of(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings = cases.warnings.clone();
     warnings.extend(failures.unknown);
     warnings.extend(missing_values(&side_a, SideLetter::A));
@@ -226,7 +242,7 @@ pub fn row(evidence: &Evidence, index: &Index, cases: &RowCases<'_>, metric: &Me
     warnings.extend(unpaired(&matched, rules));
     warnings.extend(matched.left_out.clone());
     let repeated = match &estimate {
-        Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules, seed)),
+        Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules)),
         None => Ok(None),
     };
     // The verdict rests on the worse of both, adjusted with the other rows.
@@ -274,8 +290,9 @@ fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> N
 
 /// The coarser clock's step. Each side is checked alone: they may have different clocks.
 fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
-    let steps = [a, b].map(|side| stats::clock_step(side.values()).filter(|_| is_time(&metric.unit)));
-    steps.into_iter().flatten().reduce(f64::max)
+    let steps =
+        [a, b].into_iter().filter(|_| is_time(&metric.unit)).filter_map(|side| stats::clock_step(side.values()));
+    steps.reduce(f64::max)
 }
 
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
@@ -358,7 +375,7 @@ fn common_point(cases: &[&Case]) -> model::Point {
 
 pub fn side(
     evidence: &Evidence,
-    index: &Index,
+    index: &Index<'_>,
     label: &str,
     cases: &[u32],
     metric: &Metric,
@@ -380,7 +397,14 @@ pub fn side(
 }
 
 /// The side of cases by themselves, without figures where a run lacks them.
-pub fn point(evidence: &Evidence, index: &Index, system: &str, cases: &[u32], metric: &Metric, rules: &Rules) -> Side {
+pub fn point(
+    evidence: &Evidence,
+    index: &Index<'_>,
+    system: &str,
+    cases: &[u32],
+    metric: &Metric,
+    rules: &Rules,
+) -> Side {
     let (side, _) = side(evidence, index, system, cases, metric, rules);
     // A load's host does not take part in each case.
     let is_told = |case: &&u32| index.has(**case, &metric.id);
@@ -400,20 +424,21 @@ fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
 }
 
 /// Exponentials by [`failures::as_exponentials`].
-fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Option<Estimate>, Option<NoVerdict>) {
     let (estimate, refusal) = estimate(a, b, rules, seed);
     (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
 }
 
-/// Where a side has no value, `missing_side` has said so.
-pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Estimate>, Option<NoVerdict>) {
+/// Where a side has no value, `missing_side` has said so. Without a seed it has no permutation test and no bootstrap, which take
+/// most of the time, and on which no verdict rests.
+pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
         let why = "there is no round in which every case has a value on both sides".to_owned();
         return (None, Some(NoVerdict::NotComparable(why)));
     }
     let found = match rules.pairing {
         Pairing::Paired => paired_estimate(a, b, rules, seed),
-        Pairing::Unpaired => unpaired_estimate(a, b, rules),
+        Pairing::Unpaired => unpaired_estimate(a, b, rules, seed),
     };
     match found {
         Ok(estimate) => (Some(estimate), None),
@@ -425,7 +450,7 @@ pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> (Option<Est
     }
 }
 
-fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<Estimate, stats::NotComparable> {
+fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> Result<Estimate, stats::NotComparable> {
     let pairs = stats::paired(a, b);
     let ratio = stats::paired_ratio(&pairs, rules.level)?;
     Ok(Estimate {
@@ -436,15 +461,20 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: u64) -> Result<E
         level: ratio.level,
         rounds: ratio.pairs,
         log_sd: Some(ratio.log_sd),
-        bootstrap: Some(stats::bootstrap_ratio(&pairs, rules.level, RESAMPLES, seed)),
-        p: stats::sign_flip_p(&pairs, seed),
+        bootstrap: seed.map(|seed| stats::bootstrap_ratio(&pairs, rules.level, RESAMPLES, seed)),
+        p: seed.map(|seed| stats::sign_flip_p(&pairs, seed)),
         p_t: ratio.p_t,
         adjusted: None,
         detectable: stats::minimum_detectable_effect(ratio.log_sd, ratio.pairs, rules.level),
     })
 }
 
-fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, stats::NotComparable> {
+fn unpaired_estimate(
+    a: &Sample,
+    b: &Sample,
+    rules: &Rules,
+    seed: Option<u64>,
+) -> Result<Estimate, stats::NotComparable> {
     let ratio = stats::welch_ratio(a, b, rules.level)?;
     Ok(Estimate {
         scale: Scale::Ratio,
@@ -455,7 +485,7 @@ fn unpaired_estimate(a: &Sample, b: &Sample, rules: &Rules) -> Result<Estimate, 
         rounds: u32::try_from(ratio.n_a.min(ratio.n_b)).unwrap_or(u32::MAX),
         log_sd: None,
         bootstrap: None,
-        p: stats::mann_whitney(a, b).map_or(1.0, |found| found.p),
+        p: seed.map(|_| stats::mann_whitney(a, b).map_or(1.0, |found| found.p)),
         p_t: ratio.p,
         adjusted: None,
         detectable: None,
@@ -482,8 +512,9 @@ fn unpaired(matched: &Matched, rules: &Rules) -> Option<Warning> {
 fn disagreement(estimate: &Estimate) -> Option<Warning> {
     let alpha = 1.0 - estimate.level;
     // Below six rounds the permutation test finds nothing: no disagreement.
-    let decides = estimate.rounds >= stats::MIN_ROUNDS && (estimate.p_t <= alpha) != (estimate.p <= alpha);
-    decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p: estimate.p })
+    let p = estimate.p?;
+    let decides = estimate.rounds >= stats::MIN_ROUNDS && (estimate.p_t <= alpha) != (p <= alpha);
+    decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p })
 }
 
 /// The detectable difference is per metric, the warning per case.
@@ -496,12 +527,11 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
 }
 
 /// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.
-pub fn voiding_mark(evidence: &Evidence, cases: &[u32]) -> Option<NoVerdict> {
-    let runs: Vec<i64> = measured_runs(evidence, cases);
-    let voiding = evidence.marks.iter().filter(|(id, mark)| mark.kind.voids_verdict() && runs.contains(id));
+pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
+    let voiding = lookup.marks(&lookup.measured_runs(cases)).filter(|(_, mark)| mark.kind.voids_verdict());
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
     let Some((_, what)) = marks.first() else {
-        let failed = cases.iter().map(|case| evidence.failed(*case)).sum();
+        let failed = cases.iter().map(|case| lookup.failed(*case)).sum();
         return (failed > 0).then(|| NoVerdict::Voided { what: "failure".to_owned(), runs: failed });
     };
     let mut with_it: Vec<i64> = marks.iter().filter(|(_, other)| other == what).map(|(id, _)| *id).collect();
@@ -511,11 +541,10 @@ pub fn voiding_mark(evidence: &Evidence, cases: &[u32]) -> Option<NoVerdict> {
 }
 
 /// One warning per kind. What disturbed the machine is told of all runs at once, and here only if one side had more of it.
-pub fn marks(evidence: &Evidence, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
-    let runs = measured_runs(evidence, cases);
+pub fn marks(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
+    let runs = lookup.measured_runs(cases);
     let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
-    let of_run = |(id, mark): &&(i64, Mark)| runs.contains(id) && !mark.kind.is_disturbance();
-    for (id, mark) in evidence.marks.iter().filter(of_run) {
+    for (id, mark) in lookup.marks(&runs).filter(|(_, mark)| !mark.kind.is_disturbance()) {
         // Each note text is a warning of its own.
         let same =
             |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
@@ -530,9 +559,4 @@ pub fn marks(evidence: &Evidence, cases: &[u32], side: Option<SideLetter>) -> Ve
         Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail: detail.to_owned() }
     };
     found.into_iter().map(warning).collect()
-}
-
-pub fn measured_runs(evidence: &Evidence, cases: &[u32]) -> Vec<i64> {
-    let measured = |run: &&store::StoredRun| run.state == RunState::Measured && cases.contains(&run.planned.case);
-    evidence.runs.iter().filter(measured).map(|run| run.id).collect()
 }

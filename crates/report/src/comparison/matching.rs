@@ -11,6 +11,7 @@ use super::options::Pairing;
 use super::projection::{hidden, values_of};
 use super::warning::Warning;
 use crate::evidence::Evidence;
+use crate::lookup::Lookup;
 
 /// Runs of a round further apart are reported.
 const FAR_MS: u64 = 3_600_000;
@@ -46,7 +47,7 @@ pub struct Matched {
 /// The values of matched cases. Of several cases only complete rounds count: one without its slow case would look
 /// fast. Unpaired, a round has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
 /// whose logarithms' mean is the shares' mean.
-pub fn matched(index: &Index, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
+pub fn matched(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
     let sample = |case: u32, is_asked: &dyn Fn(u32) -> bool| {
         let own = index.sample(case, &metric.id, is_asked);
         if metric.quantity() == Quantity::Failures { failures::as_exponentials(&own) } else { own }
@@ -86,7 +87,7 @@ struct CasePair {
 }
 
 impl CasePair {
-    fn new(index: &Index, cases: [u32; 2], metric: &str, pairing: Pairing) -> CasePair {
+    fn new(index: &Index<'_>, cases: [u32; 2], metric: &str, pairing: Pairing) -> CasePair {
         let of_sides = cases.map(|case| index.rounds(case, metric));
         let [a, b] = &of_sides;
         let measured = a.union(b).copied().collect();
@@ -104,18 +105,17 @@ impl CasePair {
 }
 
 /// Counts rounds whose runs began an hour or more apart, as after a resume.
-pub fn far_apart(evidence: &Evidence, cases: &[(u32, u32)]) -> Option<Warning> {
-    let mut began: BTreeMap<(u32, u32), i64> = BTreeMap::new();
-    for run in evidence.runs.iter().filter(|run| run.state == RunState::Measured) {
-        if let Some(instant) = evidence.began_unix_ms(run) {
-            began.insert((run.planned.case, run.planned.round), instant);
-        }
-    }
+pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
+    let began = |case: u32| -> BTreeMap<u32, i64> {
+        let measured = lookup.attempts(&[case]).filter(|run| run.state == RunState::Measured);
+        measured.filter_map(|run| Some((run.planned.round, lookup.evidence().began_unix_ms(run)?))).collect()
+    };
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();
-    for ((case, round), instant) in &began {
-        let partners = cases.iter().filter(|(a, _)| a == case);
-        for other in partners.filter_map(|(_, b)| began.get(&(*b, *round))) {
-            let longest = apart_ms.entry(*round).or_default();
+    for (a, b) in cases {
+        let of_b = began(*b);
+        for (round, instant) in began(*a) {
+            let Some(other) = of_b.get(&round) else { continue };
+            let longest = apart_ms.entry(round).or_default();
             *longest = (*longest).max(instant.abs_diff(*other));
         }
     }

@@ -29,7 +29,7 @@ pub(crate) use failures::SHARE_MARGIN;
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};
-pub(crate) use judging::{Index, measured_runs};
+pub(crate) use judging::Index;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use remedy::{RemedyLine, remedies};

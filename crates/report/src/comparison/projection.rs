@@ -3,9 +3,9 @@
 //! After Go's benchstat: results have keys (`benchmark`, `system`, `metric` and the sweep's). Compared keys make
 //! sides, others rows and tables; an unused key that varies is *hidden*: its runs are pooled, and the row says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use model::Case;
+use model::{Case, Point};
 
 use super::options::{CompareError, Options};
 
@@ -54,11 +54,14 @@ pub fn known_keys(cases: &[Case]) -> Vec<String> {
 
 /// Sweep keys with several values within a benchmark.
 pub fn varying_point_keys(cases: &[Case]) -> Vec<String> {
-    let varies = |key: &String| {
-        cases.iter().any(|case| {
-            cases.iter().any(|other| other.benchmark == case.benchmark && other.point.get(key) != case.point.get(key))
-        })
+    let mut firsts: BTreeMap<&str, &Point> = BTreeMap::new();
+    for case in cases {
+        firsts.entry(&case.benchmark).or_insert(&case.point);
+    }
+    let differs = |case: &Case, key: &String| {
+        firsts.get(case.benchmark.as_str()).is_some_and(|first| first.get(key) != case.point.get(key))
     };
+    let varies = |key: &String| cases.iter().any(|case| differs(case, key));
     let keys: BTreeSet<&String> = cases.iter().flat_map(|case| case.point.keys()).collect();
     keys.into_iter().filter(|key| varies(key)).cloned().collect()
 }

@@ -2,6 +2,9 @@
 
 mod again;
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use model::{Length, MarkKind, Point, Quantity};
 use stats::Verdict;
 
@@ -9,6 +12,7 @@ use super::row::{Comparison, NoVerdict, Outcome, Side};
 use super::set::{Rules, Table};
 use super::warning::Warning;
 use crate::evidence::{Evidence, IMPORTED};
+use crate::lookup::Lookup;
 use crate::number::{Script, whole};
 use crate::words::{metric_name, table_title};
 use again::Again;
@@ -110,7 +114,10 @@ pub struct RemedyLine {
 
 struct Context<'a> {
     evidence: &'a Evidence,
+    lookup: Lookup<'a>,
     rules: &'a Rules,
+    /// The fewest operations that a run of a case had: of all kinds together, so that a kind may need more.
+    fewest: OnceCell<BTreeMap<u32, f64>>,
 }
 
 /// One line for each remedy, with all its rows.
@@ -119,12 +126,14 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
         // One experiment of both, which its notes say.
         return Vec::new();
     }
-    let context = Context { evidence, rules };
+    let context = Context { evidence, lookup: Lookup::new(evidence), rules, fewest: OnceCell::new() };
+    let sides = |table: &Table| (table.a.clone(), table.b.clone());
+    let several = tables.iter().any(|table| sides(table) != sides(&tables[0]));
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
         for row in &table.rows {
             for remedy in context.of_row(row) {
-                let name = row_name(row, table, tables);
+                let name = row_name(row, table, several);
                 match found.iter_mut().find_map(|(known, rows)| Some((merged(known, &remedy)?, known, rows))) {
                     Some((both, known, rows)) => {
                         *known = both;
@@ -140,8 +149,7 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
 }
 
 /// Benchmark, case and metric; the sides where there are several pairs.
-fn row_name(row: &Comparison, table: &Table, tables: &[Table]) -> String {
-    let several = tables.iter().any(|other| (&other.a, &other.b) != (&table.a, &table.b));
+fn row_name(row: &Comparison, table: &Table, several: bool) -> String {
     let sides = several.then(|| format!("{} → {}", table.a, table.b));
     let parts = [Some(table_title(table)), Some(row.case_label()), Some(metric_name(&row.metric.id)), sides];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -245,26 +253,33 @@ impl Context<'_> {
         }
     }
 
-    /// The fewest that a run of the row's cases had: of all kinds together, so that a kind may need more.
+    /// The fewest that a run of the row's cases had.
     fn operations(&self, row: &Comparison) -> Option<f64> {
-        let of_row = |stored: &&store::StoredMeasurement| {
-            self.evidence.case(stored.case).is_some_and(|case| {
+        let of_row = |case: &u32| {
+            self.evidence.case(*case).is_some_and(|case| {
                 case.benchmark == row.benchmark
                     && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
             })
         };
+        let fewest = self.fewest.get_or_init(|| self.fewest());
+        fewest.iter().filter(|(case, _)| of_row(case)).map(|(_, fewest)| *fewest).reduce(f64::min)
+    }
+
+    fn fewest(&self) -> BTreeMap<u32, f64> {
         let is_rate = |metric: &model::Metric| {
             metric.quantity() == Quantity::Rate && metric.role != model::Role::Diagnostic && !metric.unit.contains('B')
         };
-        let of_rate = self.evidence.measurements.iter().filter(|stored| is_rate(&stored.measurement.metric));
-        let counts = of_rate.filter(of_row).filter_map(|stored| {
-            let run = self.evidence.runs.iter().find(|run| run.id == stored.run_id)?;
-            match stored.measurement.reading {
-                model::Reading::Value(rate) if rate > 0.0 => Some(rate * run.elapsed_s),
-                _ => None,
+        let mut fewest: BTreeMap<u32, f64> = BTreeMap::new();
+        for stored in self.evidence.measurements.iter().filter(|stored| is_rate(&stored.measurement.metric)) {
+            let Some(run) = self.lookup.run(stored.run_id) else { continue };
+            if let model::Reading::Value(rate) = stored.measurement.reading
+                && rate > 0.0
+            {
+                let operations = rate * run.elapsed_s;
+                fewest.entry(stored.case).and_modify(|least| *least = least.min(operations)).or_insert(operations);
             }
-        });
-        counts.reduce(f64::min)
+        }
+        fewest
     }
 
     /// By the key that ends the row's runs; nothing if they would become too long.
@@ -272,7 +287,7 @@ impl Context<'_> {
         const COUNTS: [&str; 4] = ["tasks", "queries", "statements", "executions"];
         let schedule = &self.evidence.header.plan.schedule;
         let runs = || row.a.runs.iter().chain(&row.b.runs).map(|point| point.run);
-        let elapsed = |run| self.evidence.runs.iter().find(|stored| stored.id == run).map(|stored| stored.elapsed_s);
+        let elapsed = |run| self.lookup.run(run).map(|stored| stored.elapsed_s);
         let longest_s = runs().filter_map(elapsed).fold(0.0, f64::max);
         if longest_s * factor > LONGEST_RUN_S {
             return None;
@@ -303,8 +318,8 @@ impl Context<'_> {
             return None;
         }
         let until_s = |point: &super::row::RunPoint| {
-            let run = self.evidence.runs.iter().find(|stored| stored.id == point.run)?;
-            let share = self.evidence.marks_of(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
+            let run = self.lookup.run(point.run)?;
+            let share = self.lookup.marks_of(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
             Some(share * run.elapsed_s)
         };
         let latest_s = row.a.runs.iter().chain(&row.b.runs).filter_map(until_s).reduce(f64::max)?;
@@ -345,9 +360,7 @@ impl Context<'_> {
     }
 
     fn longest_s(&self, row: &Comparison) -> f64 {
-        let of_run = |point: &super::row::RunPoint| {
-            self.evidence.runs.iter().find(|stored| stored.id == point.run).map(|stored| stored.elapsed_s)
-        };
+        let of_run = |point: &super::row::RunPoint| self.lookup.run(point.run).map(|stored| stored.elapsed_s);
         row.a.runs.iter().chain(&row.b.runs).filter_map(of_run).fold(1e-9, f64::max)
     }
 

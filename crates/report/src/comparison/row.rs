@@ -97,10 +97,10 @@ pub struct Estimate {
     pub rounds: u32,
     /// Between rounds; `None` if unpaired.
     pub log_sd: Option<f64>,
-    /// Over rounds; `None` if unpaired.
+    /// Over rounds; `None` if unpaired, or not shown.
     pub bootstrap: Option<(f64, f64)>,
-    /// Sign-flip permutation, or Mann-Whitney if unpaired.
-    pub p: f64,
+    /// Sign-flip permutation, or Mann-Whitney if unpaired; `None` in rows that are judged and not shown.
+    pub p: Option<f64>,
     /// Paired, or Welch's.
     pub p_t: f64,
     /// `p_t` adjusted within the row's [family](super::Family) for its part of the error: the verdict's basis. `None`

@@ -1,12 +1,15 @@
 //! All comparisons of an experiment.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
-use model::{Order, RunState};
+use model::{Metric, Order, RunState};
 use stats::Estimator;
 use store::StoredRun;
 
-use super::builder::Builder;
+use super::builder::{Builder, Fate};
 use super::clients;
 use super::compared;
 use super::curves::CurveGroup;
@@ -25,6 +28,7 @@ use super::row::{Comparison, SideLetter};
 use super::steadiness;
 use crate::apart::Apart;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
+use crate::lookup::Lookup;
 
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -202,6 +206,8 @@ pub enum NoteKind {
     Differs,
     /// What only one of them has.
     OnlyIn,
+    /// Of étalon, on the hosts of the systems or of the load.
+    DifferentBuilds,
     /// Not interleaved.
     SequentialOrder,
     /// Running, planned or dropped runs.
@@ -233,6 +239,7 @@ impl NoteKind {
             NoteKind::Apart => "apart",
             NoteKind::Differs => "differs",
             NoteKind::OnlyIn => "only-in",
+            NoteKind::DifferentBuilds => "different-builds",
             NoteKind::SequentialOrder => "sequential-order",
             NoteKind::Incomplete => "incomplete",
             NoteKind::Unfinished => "unfinished",
@@ -305,13 +312,14 @@ impl ComparisonSet {
     /// Grouped by text, with the number of further ones.
     pub fn dropped_by_reason(&self) -> Vec<(&DroppedRun, usize)> {
         let mut found: Vec<(&DroppedRun, usize)> = Vec::new();
+        let mut places: BTreeMap<(&str, bool, &String), usize> = BTreeMap::new();
         for run in &self.dropped {
-            let is_same = |first: &DroppedRun| {
-                (first.state, first.repeated, &first.reason) == (run.state, run.repeated, &run.reason)
-            };
-            match found.iter_mut().find(|(first, _)| is_same(first)) {
-                Some((_, more)) => *more += 1,
-                None => found.push((run, 0)),
+            match places.entry((run.state.as_str(), run.repeated, &run.reason)) {
+                Entry::Occupied(place) => found[*place.get()].1 += 1,
+                Entry::Vacant(place) => {
+                    place.insert(found.len());
+                    found.push((run, 0));
+                }
             }
         }
         found
@@ -329,28 +337,32 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     }
     let index = Index::new(evidence);
     check_metrics(&index, &options.metrics)?;
-    let dropped = dropped_runs(evidence);
+    let dropped = dropped_runs(&index.lookup);
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
     let pairs = pairs(evidence, &baseline, &others);
-    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables(a, b)).collect();
+    let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
+    let fate = |a: &String, b: &String| match evidence.apart.is_some() || *a == baseline && is_asked(b) {
+        true => Fate::Shown(&options.metrics),
+        false => Fate::Dropped,
+    };
+    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables(a, b, fate(a, b))).collect();
     if options.a.as_ref().is_some_and(|a| *a != evidence.header.plan.comparison.baseline) {
         // Who picks the first side has picked among all pairs.
         let pairs = others.iter().enumerate().flat_map(|(place, a)| others[place + 1..].iter().map(move |b| (a, b)));
-        tables.extend(pairs.flat_map(|(a, b)| builder.tables(a, b)));
+        tables.extend(pairs.flat_map(|(a, b)| builder.tables(a, b, fate(a, b))));
     }
     failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
     if rules.order == TimeOrder::Apart {
         tables.iter_mut().flat_map(|table| &mut table.rows).for_each(Comparison::without_verdict);
     }
-    let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
-    tables.retain(|table| evidence.apart.is_some() || table.a == baseline && is_asked(&table.b));
+    tables.retain(|table| matches!(fate(&table.a, &table.b), Fate::Shown(_)));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let asked = pairs.iter().filter(|(_, b)| is_asked(b));
     let mut one_sided: Vec<OneSided> = asked.flat_map(|(a, b)| builder.one_sided(a, b)).collect();
-    let disturbances = disturbances(evidence, &tables);
+    let disturbances = disturbances(&index.lookup, &tables);
     let notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
     let remedies = remedies(evidence, &tables, &rules);
     // What no other experiment has is in notes of its own, and was left out when they were joined.
@@ -366,7 +378,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let disk = disk::groups(evidence, &index, &looked_at, &rules);
     let clients = clients::groups(evidence, &index, &looked_at, &rules);
     let hosts = hosts::groups(evidence, &index, &looked_at, &rules);
-    let mut set = ComparisonSet {
+    let set = ComparisonSet {
         answer: String::new(),
         compared: Vec::new(),
         rules,
@@ -387,11 +399,16 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         remedies,
         apart: evidence.apart.as_deref().cloned(),
     };
+    Ok(in_words(evidence, set))
+}
+
+/// With what was compared, and the answer.
+fn in_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     set.compared = compared::lines(evidence, &set);
     let disturbed = super::disturbance::clause(&set.disturbances);
     let ends: Vec<String> = [compared::lesser_promise(evidence, &set), disturbed].into_iter().flatten().collect();
     set.answer = crate::answer::answer(&set, compared::place(evidence), &ends.join(" "));
-    Ok(set)
+    set
 }
 
 /// The sides of each table.
@@ -409,26 +426,30 @@ fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     families::judge(&mut rows, rules)
 }
 
-fn unmeasured(evidence: &Evidence, index: &Index, projection: &Projection, baseline: &str) -> Vec<Unmeasured> {
-    let last = evidence.last_attempts();
+fn unmeasured(evidence: &Evidence, index: &Index<'_>, projection: &Projection, baseline: &str) -> Vec<Unmeasured> {
+    let mut cases: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+    for (number, case) in (0..).zip(&evidence.cases) {
+        cases.entry(&case.benchmark).or_default().push(number);
+    }
     let without = evidence.header.plan.benchmarks.iter().filter(|own| !index.metrics.contains_key(&own.name));
     let of = |name: &str| {
-        let case = |run: &&StoredRun| evidence.case(run.planned.case).filter(|case| case.benchmark == name);
-        let failed = |run: &&&StoredRun| {
-            let of_other = case(run).is_some_and(|case| side_label(case, &projection.cols) != baseline);
+        let last = || index.lookup.last_attempts(cases.get(name).map_or(&[], Vec::as_slice));
+        let failed = |run: &&StoredRun| {
+            let case = evidence.case(run.planned.case);
+            let of_other = case.is_some_and(|case| side_label(case, &projection.cols) != baseline);
             of_other && run.state == RunState::Failed
         };
-        let reason = last.iter().filter(|run| case(run).is_some()).find_map(|run| run.reason.clone());
+        let reason = last().find_map(|run| run.reason.clone());
         Unmeasured {
             benchmark: name.to_owned(),
-            failed: last.iter().filter(failed).count(),
+            failed: last().filter(failed).count(),
             reason: reason.unwrap_or_else(|| "no run was run".to_owned()),
         }
     };
     without.map(|own| of(&own.name)).collect()
 }
 
-fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareError> {
+fn check_metrics(index: &Index<'_>, filter: &MetricFilter) -> Result<(), CompareError> {
     let MetricFilter::Named(names) = filter else { return Ok(()) };
     let mut known: Vec<String> = index.metrics.values().flatten().map(|metric| metric.id.clone()).collect();
     known.sort();
@@ -439,10 +460,14 @@ fn check_metrics(index: &Index, filter: &MetricFilter) -> Result<(), CompareErro
     }
 }
 
-/// Keeps what was asked for; and what failed, which nobody who looks at one metric may miss.
+/// What was asked for; and what failed, which nobody who looks at one metric may miss.
+pub(super) fn is_shown(filter: &MetricFilter, metric: &Metric) -> bool {
+    filter.shows(metric) || metric.id == FAILED_SHARE
+}
+
 fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
     for table in tables.iter_mut() {
-        table.rows.retain(|row| filter.shows(&row.metric) || row.metric.id == FAILED_SHARE);
+        table.rows.retain(|row| is_shown(filter, &row.metric));
     }
     tables.retain(|table| !table.rows.is_empty());
 }
@@ -486,8 +511,9 @@ fn sides(
 }
 
 /// The attempts that are in no figure.
-fn dropped_runs(evidence: &Evidence) -> Vec<DroppedRun> {
-    let measured: Vec<u32> =
+fn dropped_runs(lookup: &Lookup<'_>) -> Vec<DroppedRun> {
+    let evidence = lookup.evidence();
+    let measured: BTreeSet<u32> =
         evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.planned.position).collect();
     let is_dropped = |state| matches!(state, RunState::Failed | RunState::Aborted | RunState::Superseded);
     let ended = evidence.runs.iter().filter(|run| is_dropped(run.state));
@@ -498,7 +524,7 @@ fn dropped_runs(evidence: &Evidence) -> Vec<DroppedRun> {
             round: run.planned.round,
             case: evidence
                 .case(run.planned.case)
-                .map_or_else(String::new, |case| case.label(&evidence.header.plan.varying_keys(&case.benchmark))),
+                .map_or_else(String::new, |case| case.label(lookup.varying(&case.benchmark))),
             state: run.state,
             reason: run.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
             repeated: measured.contains(&run.planned.position),

@@ -52,7 +52,7 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
 
 /// Of the side of which more runs lack the metric. A case that has nothing of it takes no part, unless its counterpart
 /// has.
-pub fn lacking(index: &Index, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+pub fn lacking(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let pairs = &cases.matched.pairs;
     let counterpart_has = |case: u32| {
         let others = pairs.iter().filter_map(|(a, b)| match case {
@@ -107,7 +107,7 @@ fn rounds_of(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
 
 /// Why none of some cases is the best, whatever figures that stand without a verdict say: no row of theirs would have one,
 /// since they are not at their end, were measured apart, or one was repeated too often.
-pub fn unfair(evidence: &Evidence, index: &Index, cases: &[u32]) -> Option<String> {
+pub fn unfair(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<String> {
     if let Some(found) = evidence.unfinished() {
         return Some(found.text());
     }
@@ -126,27 +126,34 @@ pub fn unfair(evidence: &Evidence, index: &Index, cases: &[u32]) -> Option<Strin
         .or_else(|| beyond(|ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
 }
 
-/// How often étalon ended under the systems of each side, in whatever case: few in each case may be many in all.
-pub fn cut_off_of_systems(evidence: &Evidence, ends: &BTreeMap<u32, Ends>, sides: [&[u32]; 2]) -> [usize; 2] {
-    let system = |case: u32| evidence.case(case).map(|case| case.system.as_str());
-    let [of_a, of_b] = sides.map(|cases| cases.iter().filter_map(|case| system(*case)).collect::<BTreeSet<&str>>());
+/// How often étalon ended under each system, in whatever case: few in each case may be many in all.
+pub fn cut_off<'a>(evidence: &'a Evidence, ends: &BTreeMap<u32, Ends>) -> BTreeMap<&'a str, usize> {
+    let mut found = BTreeMap::new();
+    for (case, ends) in ends {
+        let Some(case) = evidence.case(*case) else { continue };
+        *found.entry(case.system.as_str()).or_default() += ends.cut_off_first.len();
+    }
+    found
+}
+
+/// How often étalon ended under the systems of each side.
+pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, sides: [&[u32]; 2]) -> [usize; 2] {
+    let system = |case: &u32| evidence.case(*case).map(|case| case.system.as_str());
+    let [of_a, of_b] = sides.map(|cases| cases.iter().filter_map(system).collect::<BTreeSet<&str>>());
     if of_a == of_b {
         return [0, 0];
     }
-    [of_a, of_b].map(|systems| {
-        let own = ends.iter().filter(|(case, _)| system(**case).is_some_and(|system| systems.contains(system)));
-        own.map(|(_, ends)| ends.cut_off_first.len()).sum()
-    })
+    [of_a, of_b].map(|systems| systems.into_iter().filter_map(|system| cut_off.get(system)).sum())
 }
 
 /// Why there is no verdict if what was repeated or measured again is a choice; else the largest p of the row by what might have
 /// been measured instead, if there is anything.
 pub fn otherwise(
-    index: &Index,
+    index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
     matched: &Matched,
-    found: (&Estimate, &Rules, u64),
+    found: (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
     let repeated = repeated(index, cases, metric, matched, found)?;
     let first = as_first(index, cases, metric, matched, found)?;
@@ -157,11 +164,11 @@ pub fn otherwise(
 /// as bad as the worst run of both sides; else the p of a t test of just that, if anything was repeated. A connection that
 /// was lost once changes little; a server that is asked again until it lives, much.
 fn repeated(
-    index: &Index,
+    index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
     matched: &Matched,
-    (found, rules, seed): (&Estimate, &Rules, u64),
+    (found, rules): (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
     let ends = |cases: &[u32]| -> Vec<&Ends> { cases.iter().filter_map(|case| index.ends.get(case)).collect() };
     let sides = [ends(cases.a), ends(cases.b)];
@@ -197,7 +204,7 @@ fn repeated(
         let value = |run: &RunValue| if repeated.contains(&run.round) { worst } else { run.value };
         Sample::from_runs(sample.runs().iter().map(|run| RunValue { round: run.round, value: value(run) }))
     };
-    let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, seed);
+    let (otherwise, _) = estimate(&at_worst(&matched.a, &of_a), &at_worst(&matched.b, &of_b), rules, None);
     p_if_same(otherwise, found, metric, rules).ok_or(no_verdict).map(Some)
 }
 
@@ -226,11 +233,11 @@ pub fn measured_first(evidence: &Evidence) -> BTreeMap<(u32, String), BTreeMap<u
 /// Why there is no verdict if the row says something else by what runs that were measured again had said first; else the p of
 /// that, if there are any: whoever interrupts until it pleases is not believed. Rows of several cases are not asked.
 fn as_first(
-    index: &Index,
+    index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
     matched: &Matched,
-    (found, rules, seed): (&Estimate, &Rules, u64),
+    (found, rules): (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
     let of_side = |sample: &Sample, cases: &[u32]| -> (Sample, usize) {
         let first = if let [case] = cases { index.first.get(&(*case, metric.id.clone())) } else { None };
@@ -245,6 +252,6 @@ fn as_first(
     if runs == 0 {
         return Ok(None);
     }
-    let (otherwise, _) = estimate(&a, &b, rules, seed);
+    let (otherwise, _) = estimate(&a, &b, rules, None);
     p_if_same(otherwise, found, metric, rules).ok_or(NoVerdict::MeasuredAgain { runs }).map(Some)
 }

@@ -1,8 +1,10 @@
 //! The data of a case's charts: every system at one point of a benchmark.
 
-use model::{Case, Metric, Point, Quantity, Reading, Role};
+use std::collections::BTreeMap;
 
-use crate::comparison::RunPoint;
+use model::{Case, Metric, Quantity, Reading, Role};
+use store::StoredMeasurement;
+
 use crate::evidence::Evidence;
 use crate::number::RowUnit;
 
@@ -24,74 +26,82 @@ pub struct SystemCase<'a> {
 /// In the plan's order.
 pub fn views(evidence: &Evidence) -> Vec<CaseView<'_>> {
     let plan = &evidence.header.plan;
-    let mut views: Vec<(&str, &Point, CaseView<'_>)> = Vec::new();
+    let mut varying = BTreeMap::new();
+    for benchmark in &plan.benchmarks {
+        varying.entry(benchmark.name.as_str()).or_insert_with(|| benchmark.varying_keys());
+    }
+    let (mut views, mut places) = (Vec::<CaseView<'_>>::new(), BTreeMap::new());
     for (case, index) in evidence.cases.iter().zip(0..) {
         let system = SystemCase {
             name: &case.system,
             index: plan.systems.iter().position(|s| s.name == case.system).unwrap_or(0),
             case: index,
         };
-        match views.iter_mut().find(|(benchmark, point, _)| *benchmark == case.benchmark && **point == case.point) {
-            Some((_, _, view)) => view.systems.push(system),
-            None => {
-                let view = CaseView { benchmark: &case.benchmark, title: title(evidence, case), systems: vec![system] };
-                views.push((&case.benchmark, &case.point, view));
-            }
-        }
+        // Such a text is the same for equal points only.
+        let place = *places.entry((&case.benchmark, format!("{:?}", case.point))).or_insert_with(|| {
+            let keys = varying.get(case.benchmark.as_str()).map_or(&[][..], Vec::as_slice);
+            let title = title(evidence, case, keys);
+            views.push(CaseView { benchmark: &case.benchmark, title, systems: Vec::new() });
+            views.len() - 1
+        });
+        views[place].systems.push(system);
     }
-    views.into_iter().map(|(_, _, view)| view).collect()
+    views
 }
 
-fn title(evidence: &Evidence, case: &Case) -> String {
-    let varying = evidence.header.plan.varying_keys(&case.benchmark);
+fn title(evidence: &Evidence, case: &Case, varying: &[String]) -> String {
     let values = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let several = evidence.header.plan.benchmarks.len() > 1;
     let benchmark = (several || varying.is_empty()).then(|| case.benchmark.clone());
     benchmark.into_iter().chain(values).collect::<Vec<_>>().join(", ")
 }
 
-/// A share of failures is one of them where anything failed.
-pub fn primary_metrics(evidence: &Evidence, benchmark: &str) -> Vec<Metric> {
-    let mut metrics: Vec<Metric> = Vec::new();
+/// What the charts of a benchmark have in common, so that those beside each other can be compared.
+#[derive(Default)]
+pub struct Common<'a> {
+    /// The primary metrics, each with one unit for all cases. A share of failures is one of them where anything failed.
+    pub metrics: Vec<(&'a Metric, RowUnit<'a>)>,
+    /// The unit of response times in nanoseconds, as that of the medians.
+    pub responses: Option<RowUnit<'static>>,
+}
+
+/// By benchmark.
+pub fn common(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
+    const MEDIAN: &str = "response_p50";
+    let mut primary: Vec<(&str, &Metric)> = Vec::new();
+    let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+    let of_case = |stored: &StoredMeasurement| evidence.case(stored.case).map(|case| case.benchmark.as_str());
     for stored in &evidence.measurements {
-        let metric = &stored.measurement.metric;
-        let of_benchmark = evidence.case(stored.case).is_some_and(|case| case.benchmark == benchmark);
-        let is_empty = metric.quantity() == Quantity::Failures && stored.measurement.reading == Reading::Value(0.0);
-        if of_benchmark && !is_empty && metric.role == Role::Primary && !metrics.iter().any(|m| m.id == metric.id) {
-            metrics.push(metric.clone());
+        let (Some(benchmark), metric) = (of_case(stored), &stored.measurement.metric) else { continue };
+        if metric.role == Role::Primary && !values.contains_key(&(benchmark, metric.id.as_str())) {
+            let is_empty = stored.measurement.reading == Reading::Value(0.0);
+            if !is_empty || metric.quantity() != Quantity::Failures {
+                values.insert((benchmark, &metric.id), Vec::new());
+                primary.push((benchmark, metric));
+            }
         }
     }
-    metrics
-}
-
-/// One unit for a metric in all cases of a benchmark, so that charts beside each other can be compared.
-pub fn unit<'m>(evidence: &Evidence, benchmark: &str, metric: &'m Metric) -> RowUnit<'m> {
-    let of_benchmark = |case: u32| evidence.case(case).is_some_and(|case| case.benchmark == benchmark);
-    let own = evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == metric.id);
-    let own = own.filter(|stored| of_benchmark(stored.case));
-    RowUnit::new(&metric.unit, own.filter_map(|stored| stored.measurement.reading.value()))
-}
-
-/// The unit of response times in nanoseconds, as that of a benchmark's medians.
-pub fn response_unit(evidence: &Evidence, benchmark: &str) -> Option<RowUnit<'static>> {
-    let is_median = |metric: &&Metric| metric.id == "response_p50";
-    let median = evidence.measurements.iter().map(|stored| &stored.measurement.metric).find(is_median)?;
-    Some(RowUnit::named("ns", unit(evidence, benchmark, median).name()))
-}
-
-/// In run order.
-pub fn points(evidence: &Evidence, case: u32, metric: &str) -> Vec<RunPoint> {
-    let mut points: Vec<RunPoint> = evidence
-        .measurements
-        .iter()
-        .filter(|stored| stored.case == case && stored.measurement.metric.id == metric)
-        .filter_map(|stored| match stored.measurement.reading {
-            Reading::Value(value) if value.is_finite() => {
-                Some(RunPoint { run: stored.run_id, position: stored.position, round: stored.round, value })
-            }
-            _ => None,
-        })
-        .collect();
-    points.sort_by_key(|point| point.position);
-    points
+    let medians = || evidence.measurements.iter().filter(|stored| stored.measurement.metric.id == MEDIAN);
+    for benchmark in medians().filter_map(of_case) {
+        values.entry((benchmark, MEDIAN)).or_default();
+    }
+    for stored in &evidence.measurements {
+        let Some(benchmark) = of_case(stored) else { continue };
+        if let Some(all) = values.get_mut(&(benchmark, stored.measurement.metric.id.as_str())) {
+            all.extend(stored.measurement.reading.value());
+        }
+    }
+    let mut found: BTreeMap<&str, Common<'_>> = BTreeMap::new();
+    let of = |benchmark, id| values.get(&(benchmark, id)).into_iter().flatten().copied();
+    for (benchmark, metric) in primary {
+        let unit = RowUnit::new(&metric.unit, of(benchmark, &metric.id));
+        found.entry(benchmark).or_default().metrics.push((metric, unit));
+    }
+    if let Some(median) = medians().next() {
+        for benchmark in evidence.header.plan.benchmarks.iter().map(|benchmark| benchmark.name.as_str()) {
+            let unit = RowUnit::new(&median.measurement.metric.unit, of(benchmark, MEDIAN));
+            found.entry(benchmark).or_default().responses = Some(RowUnit::named("ns", unit.name()));
+        }
+    }
+    found
 }

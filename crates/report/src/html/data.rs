@@ -25,7 +25,7 @@ pub fn embedded(evidence: &Evidence, set: &ComparisonSet) -> String {
 }
 
 pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
-    let document = serde_json::to_string_pretty(&json::document(evidence, set)).unwrap_or_default();
+    let document = serde_json::to_string(&json::document(evidence, set)).unwrap_or_default();
     let files = [
         ("comparison.json", "application/json", document, "every comparison, as étalon's --json prints it"),
         ("runs.csv", "text/csv", runs_csv(evidence), "every metric of every run"),

@@ -1,12 +1,12 @@
 //! The facts of the systems side by side, and what is to be known of the runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use model::{Facts, Nature};
 
 use crate::comparison::{ComparisonSet, Table, Warning};
-use crate::evidence::Evidence;
+use crate::evidence::{CLIENT, Evidence};
 use crate::number::count;
 use crate::words::{metric_name, table_title};
 
@@ -40,11 +40,13 @@ pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The machine that made the load; of experiments that were measured apart, that of each.
+/// The machines that made the load: étalon's own, and its agents'; of experiments that were measured apart, those of each.
 fn load_generators(evidence: &Evidence) -> Markup {
-    let called = |subject| if evidence.apart.is_some() { subject } else { "load generator" };
-    let all: Vec<(&str, Option<&Facts>)> =
-        evidence.load_generators().into_iter().map(|(subject, facts)| (called(subject), Some(facts))).collect();
+    let all: Vec<(&str, Option<&Facts>)> = evidence
+        .load_generators()
+        .into_iter()
+        .map(|(subject, facts)| (if subject == CLIENT { "load generator" } else { subject }, Some(facts)))
+        .collect();
     let names: BTreeSet<&str> =
         all.iter().filter_map(|(_, facts)| *facts).flat_map(|f| f.entries.keys()).map(String::as_str).collect();
     html! {
@@ -116,7 +118,7 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
             ul.warnings { @for (text, places) in &found {
                 li {
                     span dir="auto" { (text) }
-                    @for (place, metrics) in places { span.where { bdi { (place) } ": " (metrics.join(", ")) } }
+                    @for (place, metrics) in in_order(places) { span.where { bdi { (place) } ": " (metrics.join(", ")) } }
                 }
             } }
         }
@@ -136,30 +138,36 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// A warning's text, and the cases that it is about, each with its metrics.
-type Found = (String, Vec<(String, Vec<String>)>);
+/// A warning's text, and by name the cases that it is about, each with its place among them and its metrics.
+type Found = (String, BTreeMap<String, (usize, Vec<String>)>);
+
+/// The cases in the order of the tables.
+fn in_order(places: &BTreeMap<String, (usize, Vec<String>)>) -> Vec<(&String, &Vec<String>)> {
+    let mut all: Vec<_> = places.iter().map(|(name, (place, metrics))| (place, (name, metrics))).collect();
+    all.sort_by_key(|(place, _)| **place);
+    all.into_iter().map(|(_, case)| case).collect()
+}
 
 /// Each warning once, with the rows that it is about.
 fn collected(tables: &[Table]) -> Vec<Found> {
     let several = tables.len() > 1;
-    let mut found: Vec<Found> = Vec::new();
+    let (mut found, mut texts) = (Vec::<Found>::new(), BTreeMap::<String, usize>::new());
     for table in tables {
+        let title = table_title(table);
         // "A" and "B" mean something else in each table.
         let sides = several.then(|| format!("{} against {}", table.b, table.a));
         for row in &table.rows {
             let label = Some(row.case_label()).filter(|label| !label.is_empty());
             let place =
-                [Some(table_title(table)), sides.clone(), label].into_iter().flatten().collect::<Vec<_>>().join(", ");
+                [Some(title.clone()), sides.clone(), label].into_iter().flatten().collect::<Vec<_>>().join(", ");
             for text in row.warnings.iter().map(Warning::text) {
-                let index = found.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
-                    found.push((text, Vec::new()));
+                let index = *texts.entry(text).or_insert_with_key(|text| {
+                    found.push((text.clone(), BTreeMap::new()));
                     found.len() - 1
                 });
                 let places = &mut found[index].1;
-                match places.iter_mut().find(|(known, _)| *known == place) {
-                    Some((_, metrics)) => metrics.push(metric_name(&row.metric.id)),
-                    None => places.push((place.clone(), vec![metric_name(&row.metric.id)])),
-                }
+                let next = places.len();
+                places.entry(place.clone()).or_insert((next, Vec::new())).1.push(metric_name(&row.metric.id));
             }
         }
     }

@@ -3,6 +3,8 @@
 //! Metrics of one family, `elapsed/S4-inside` and `elapsed/S5-touch`, stand in one picture: the parts of a suite are read
 //! beside each other.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use model::{Direction, NoValue};
 use stats::Verdict;
@@ -10,7 +12,7 @@ use stats::Verdict;
 use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
 use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
-use crate::number::Script;
+use crate::number::{Script, count};
 use crate::words::{metric_name, table_title, verdict_words};
 
 /// How a picture is laid out.
@@ -46,27 +48,38 @@ const ZERO_ABOVE: f64 = 0.7;
 /// Letters of a reason that find room at the right.
 const GIST: usize = 24;
 
+/// A page has pictures of so many metrics at most.
+const MOST_PICTURES: usize = 300;
+
 /// A row with the table that it is of.
 type Placed<'a> = (&'a Table, &'a Comparison);
 
 /// One picture per metric, or family of metrics.
 pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
-    let mut metrics: Vec<(String, Vec<Placed<'_>>)> = Vec::new();
+    let (mut metrics, mut places) = (Vec::<(&str, Vec<Placed<'_>>)>::new(), BTreeMap::new());
     for table in &set.tables {
         for row in &table.rows {
             let (family, _) = family_and_part(&row.metric.id);
-            match metrics.iter_mut().find(|(metric, _)| metric == family) {
-                Some((_, rows)) => rows.push((table, row)),
-                None => metrics.push((family.to_owned(), vec![(table, row)])),
-            }
+            let place = *places.entry(family).or_insert_with(|| {
+                metrics.push((family, Vec::new()));
+                metrics.len() - 1
+            });
+            metrics[place].1.push((table, row));
         }
     }
-    metrics
-        .iter()
-        .zip(0..)
-        .filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.ratio().is_some()))
-        .map(|((metric, rows), number)| figure(set, metric, rows, number))
-        .collect()
+    let with_change =
+        |((_, rows), _): &(&(&str, Vec<Placed<'_>>), usize)| rows.iter().any(|(_, row)| row.ratio().is_some());
+    let mut drawn = metrics.iter().zip(0..).filter(with_change);
+    let mut figures: Vec<Markup> =
+        drawn.by_ref().take(MOST_PICTURES).map(|((metric, rows), number)| figure(set, metric, rows, number)).collect();
+    let more = drawn.count();
+    if more > 0 {
+        figures.push(html! { p.notice {
+            (count(more, "more metric")) " without a picture, since no browser would open a page of so many: all stand in the table \
+             above, and " code { "etalon report STORE --metrics NAME" } " draws those that it names."
+        } });
+    }
+    figures
 }
 
 /// The family of a metric, and its part there: what stands before and after a `/`.
@@ -83,13 +96,13 @@ enum Item<'a> {
 
 /// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
 fn items<'a>(rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
-    let several = rows.iter().any(|(table, _)| heading(table, rows) != heading(rows[0].0, rows));
+    let headings = Headings::of(rows);
     let mut items = Vec::new();
     let mut offset = 0;
     let mut last: Option<String> = None;
     for placed in rows {
-        let head = heading(placed.0, rows);
-        if several && last.as_ref() != Some(&head) {
+        let head = headings.text(placed.0);
+        if (headings.titles || headings.sides) && last.as_ref() != Some(&head) {
             items.push(Item::Head(head.clone(), offset));
             offset += HEAD;
         }
@@ -100,13 +113,26 @@ fn items<'a>(rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
     (items, offset)
 }
 
-/// What tells a table from the others: its B, and its title if titles differ.
-fn heading(table: &Table, rows: &[Placed<'_>]) -> String {
-    let titles_differ = rows.iter().any(|(other, _)| table_title(other) != table_title(table));
-    let sides_differ = rows.iter().any(|(other, _)| other.b != table.b);
-    let title = titles_differ.then(|| table_title(table));
-    let side = sides_differ.then(|| table.b.clone());
-    [title, side].into_iter().flatten().collect::<Vec<_>>().join(": ")
+/// What tells the tables of some rows apart.
+struct Headings {
+    titles: bool,
+    sides: bool,
+}
+
+impl Headings {
+    fn of(rows: &[Placed<'_>]) -> Headings {
+        Headings {
+            titles: rows.windows(2).any(|pair| table_title(pair[0].0) != table_title(pair[1].0)),
+            sides: rows.windows(2).any(|pair| pair[0].0.b != pair[1].0.b),
+        }
+    }
+
+    /// Its title if titles differ, and its B.
+    fn text(&self, table: &Table) -> String {
+        let title = self.titles.then(|| table_title(table));
+        let side = self.sides.then(|| table.b.clone());
+        [title, side].into_iter().flatten().collect::<Vec<_>>().join(": ")
+    }
 }
 
 fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
@@ -296,10 +322,11 @@ fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
 
 fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
     html! {
+        @let headings = Headings::of(rows);
         table.small {
             thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
             tbody { @for (table, row) in rows { tr {
-                th scope="row" { bdi { (heading(table, rows)) } " " bdi { (name(table, row)) } }
+                th scope="row" { bdi { (headings.text(table)) } " " bdi { (name(table, row)) } }
                 @match crate::words::change(row) {
                     Some(change) => {
                         td { (change.point(Script::Typographic)) }

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use model::{Series, SeriesKind};
 
 use super::ReportError;
-use crate::evidence::{Evidence, SeriesSource};
+use crate::evidence::SeriesSource;
 use crate::latency::Latency;
+use crate::lookup::Lookup;
 
 /// Longer series are merged.
 const MOST_SLOTS: u32 = 240;
@@ -37,12 +38,12 @@ struct Open {
 }
 
 /// Of measured runs.
-pub fn case(evidence: &Evidence, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
+pub fn case(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
     let mut nominal_ms = 0;
     let mut lasts: BTreeMap<i64, u32> = BTreeMap::new();
-    for run in crate::comparison::measured_runs(evidence, &[case]) {
+    for run in lookup.measured_runs(&[case]) {
         let series = source.series(run)?;
         for part in series.iter().filter(|part| part.kind == SeriesKind::Response) {
             let latency = decode(part, run)?;

@@ -28,9 +28,9 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use crate::comparison::{ComparisonSet, KNEE_SHARE, Options, compare};
+use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, Options, compare};
 use crate::evidence::{Evidence, SeriesSource};
-use crate::number::{Script, percent};
+use crate::number::{RowUnit, Script, count, percent};
 use crate::views::{FAMILIES, curves, hosts, overview};
 
 const STYLE: &str = include_str!("style.css");
@@ -38,6 +38,10 @@ const SCRIPT: &str = include_str!("app.js");
 
 /// Cases with visible charts; the others are folded.
 const UNFOLDED: usize = 6;
+
+/// A page has so many charts of runs at most, and those of response times of so many cases: more, and no browser opens it.
+const MOST_CHARTS: usize = 2_000;
+const MOST_CASES: usize = 1_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -104,7 +108,8 @@ impl Part {
 
 /// In order; only those that apply.
 fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
-    let charts = charts(evidence, source)?;
+    let index = Index::new(evidence);
+    let charts = charts(&index, source)?;
     let part = Part::new;
     let mut parts = Vec::new();
     parts.extend(stands_for(evidence).map(|list| part("published", "Published", "What it repeats", STANDS_FOR, list)));
@@ -124,7 +129,7 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     if !set.hosts.is_empty() {
         parts.push(part("hosts", "Hosts", "Each client host", HOSTS, views::render(&hosts::tables(set))));
     }
-    let limits = responses::view(evidence, source)?;
+    let limits = responses::view(&index, source)?;
     parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
     for family in FAMILIES {
         let own = (family.views)(evidence, None);
@@ -216,29 +221,59 @@ struct Charts {
     responses: Option<(Markup, Markup)>,
 }
 
-fn charts(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
-    let views = cases::views(evidence);
+fn charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
+    let evidence = index.lookup.evidence();
+    let (views, common, order) = (cases::views(evidence), cases::common(evidence), runs::run_order(evidence));
+    let nothing = cases::Common::default();
     let mut dots = Vec::new();
     let mut curves = Vec::new();
     let mut over_time = Vec::new();
     let mut has_responses = false;
+    let (mut drawn, mut left_out) = (0, 0);
     for (number, view) in views.iter().enumerate() {
-        let metrics = cases::primary_metrics(evidence, view.benchmark);
-        let of_metric = |(index, metric)| runs::dots(evidence, view, metric, &format!("dots-{number}-{index}"));
-        dots.push((view.title.clone(), metrics.iter().enumerate().map(of_metric).collect()));
+        let common = common.get(view.benchmark).unwrap_or(&nothing);
+        let of_metric = |(place, (metric, unit)): (usize, &(&model::Metric, RowUnit<'_>))| {
+            runs::dots((index, &order), view, (metric, unit), &format!("dots-{number}-{place}"))
+        };
+        let room = MOST_CHARTS.saturating_sub(drawn);
+        let figures: Vec<Markup> = common.metrics.iter().take(room).enumerate().map(of_metric).collect();
+        drawn += figures.len();
+        left_out += common.metrics.len() - figures.len();
+        if !figures.is_empty() || common.metrics.is_empty() {
+            dots.push((view.title.clone(), figures));
+        }
+        if number >= MOST_CASES {
+            continue;
+        }
         // One case at a time to save memory.
         let loaded = view
             .systems
             .iter()
-            .map(|system| Ok((system, load::case(evidence, source, system.case)?)))
+            .map(|system| Ok((system, load::case(&index.lookup, source, system.case)?)))
             .collect::<Result<series::Loaded<'_>, ReportError>>()?;
         has_responses |= loaded.iter().any(|(_, latency)| latency.whole.is_some());
-        let unit = cases::response_unit(evidence, view.benchmark);
+        let unit = common.responses;
         curves.push((view.title.clone(), vec![series::latency(view, &loaded, unit, &format!("latency-{number}"))]));
         over_time.push((view.title.clone(), series::seconds(view, &loaded, unit, &format!("seconds-{number}"))));
     }
-    let responses = has_responses.then(|| (folded(curves), folded(over_time)));
-    Ok(Charts { runs: folded(dots), responses })
+    let responses = has_responses.then(|| {
+        let more = views.len().saturating_sub(MOST_CASES);
+        (with_left_out(folded(curves), more), with_left_out(folded(over_time), more))
+    });
+    Ok(Charts { runs: with_left_out(folded(dots), left_out), responses })
+}
+
+/// Says how many have no room.
+fn with_left_out(charts: Markup, more: usize) -> Markup {
+    html! {
+        (charts)
+        @if more > 0 {
+            p.notice {
+                (count(more, "more chart")) " left out, since no browser would open a page of so many; "
+                "the values of every run are in " code { "runs.csv" } " below."
+            }
+        }
+    }
 }
 
 /// The first ones open, the others folded.

@@ -2,13 +2,16 @@
 //! attention (Nielsen, *Usability Engineering*, 1993: 0.1 s is instant, 1 s keeps the thought, 10 s the attention; the
 //! published test gave the database 5 of those 10).
 
+use std::cell::OnceCell;
+
 use maud::{Markup, html};
 
-use super::cases::{CaseView, SystemCase, points, views};
+use super::cases::{CaseView, SystemCase, views};
 use super::{ReportError, load};
 use crate::comparison::{Index, unfair};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
+use crate::lookup::{gathered, places};
 use crate::number::{RowUnit, Script, significant, whole};
 use crate::views::{Bar, BarGroup, Bars, Entry, Form};
 
@@ -40,23 +43,28 @@ enum Better {
 }
 
 /// The tables of all cases that count their responses by limits; nothing where none does.
-pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
-    let index = Index::new(evidence);
+pub fn view(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
+    let evidence = index.lookup.evidence();
+    let of_cases = OnceCell::new();
+    let of_cases = || of_cases.get_or_init(|| places(evidence.measurements.iter().map(|stored| stored.case)));
     let mut parts = Vec::new();
     for (number, view) in views(evidence).iter().enumerate() {
-        let limits = if is_of_tasks(evidence, view) { limits(evidence, view) } else { Vec::new() };
+        let cases: Vec<u32> = view.systems.iter().map(|system| system.case).collect();
+        if !is_of_tasks(index, &cases) {
+            continue;
+        }
+        let limits = limits(evidence, &gathered(of_cases(), &cases));
         if limits.is_empty() {
             continue;
         }
         let columns = view
             .systems
             .iter()
-            .map(|system| column(evidence, source, system, &limits))
+            .map(|system| column(index, source, system, &limits))
             .collect::<Result<Vec<_>, ReportError>>()?;
         let columns: Vec<Column> = columns.into_iter().filter(|column| column.runs > 0).collect();
         if !columns.is_empty() {
-            let cases: Vec<u32> = view.systems.iter().map(|system| system.case).collect();
-            let unfair = unfair(evidence, &index, &cases);
+            let unfair = unfair(evidence, index, &cases);
             parts.push(html! {
                 h3 dir="auto" { (view.title) }
                 div.grid { div { (table(&limits, &columns, unfair.as_deref())) } (bars(view, &limits, &columns, number)) }
@@ -68,21 +76,17 @@ pub fn view(evidence: &Evidence, source: &dyn SeriesSource) -> Result<Option<Mar
 
 /// Tasks that people wait for, as the published ones: a number of tasks, or a task log. Limits say nothing of closed
 /// loops.
-fn is_of_tasks(evidence: &Evidence, view: &CaseView<'_>) -> bool {
-    let Some(case) = view.systems.first().and_then(|system| evidence.case(system.case)) else { return false };
-    let counts_below = |stored: &store::StoredMeasurement| {
-        view.systems.iter().any(|system| system.case == stored.case)
-            && stored.measurement.metric.id.starts_with(LIMITS[1])
-    };
+fn is_of_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
+    let Some(case) = cases.first().and_then(|case| index.lookup.evidence().case(*case)) else { return false };
+    let counts_below = |case: &u32| index.metrics_of(*case).any(|metric| metric.starts_with(LIMITS[1]));
     case.point.get("tasks").and_then(model::Value::as_int).is_some_and(|tasks| tasks > 0)
-        || evidence.measurements.iter().any(counts_below)
+        || cases.iter().any(counts_below)
 }
 
 /// Milliseconds and counting metric, the shortest first.
-fn limits(evidence: &Evidence, view: &CaseView<'_>) -> Vec<(u64, String)> {
+fn limits(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
     let mut found: Vec<(u64, String)> = Vec::new();
-    let of_view = |case: u32| view.systems.iter().any(|system| system.case == case);
-    for stored in evidence.measurements.iter().filter(|stored| of_view(stored.case)) {
+    for stored in measurements.iter().map(|place| &evidence.measurements[*place]) {
         let id = &stored.measurement.metric.id;
         let limit = LIMITS.iter().find_map(|prefix| id.strip_prefix(prefix)).and_then(milliseconds);
         if let Some(limit) = limit
@@ -102,17 +106,17 @@ fn milliseconds(text: &str) -> Option<u64> {
 }
 
 fn column(
-    evidence: &Evidence,
+    index: &Index<'_>,
     source: &dyn SeriesSource,
     system: &SystemCase<'_>,
     limits: &[(u64, String)],
 ) -> Result<Column, ReportError> {
-    let values = |id: &str| -> Vec<f64> { points(evidence, system.case, id).iter().map(|point| point.value).collect() };
+    let values = |id: &str| -> Vec<f64> { index.points(&[system.case], id).iter().map(|point| point.value).collect() };
     let sum = |id: &str| -> Option<u64> {
         let all = values(id);
         (!all.is_empty()).then(|| all.iter().sum::<f64>() as u64)
     };
-    let merged = load::case(evidence, source, system.case)?.whole;
+    let merged = load::case(&index.lookup, source, system.case)?.whole;
     let errors = sum("errors").unwrap_or(0);
     let stated = sum("executions");
     let succeeded =
@@ -137,8 +141,8 @@ fn column(
     Ok(Column {
         system: system.name.to_owned(),
         index: system.index,
-        runs: crate::comparison::measured_runs(evidence, &[system.case]).len(),
-        failed: evidence.failed(system.case),
+        runs: index.lookup.measured_runs(&[system.case]).len(),
+        failed: index.lookup.failed(system.case),
         executions: succeeded + errors,
         errors,
         times_us,

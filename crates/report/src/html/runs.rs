@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use model::{Metric, Order, PlannedRun, RunState};
+use store::StoredRun;
 
-use super::cases::{CaseView, SystemCase, points};
+use super::cases::{CaseView, SystemCase};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, legend, nothing};
-use crate::comparison::RunPoint;
+use crate::comparison::{Index, RunPoint};
 use crate::evidence::Evidence;
+use crate::lookup::Lookup;
 use crate::number::{RowUnit, Script, median};
 use crate::words::{arrow, metric_name};
 
@@ -18,47 +20,58 @@ const HEIGHT: i32 = 240;
 /// Labels of rounds that find room.
 const MOST_ROUND_LABELS: u32 = 12;
 
-pub fn dots(evidence: &Evidence, view: &CaseView<'_>, metric: &Metric, id: &str) -> Markup {
+/// Where the runs stand in the charts of them all.
+pub struct RunOrder {
+    axis: Axis,
+    /// The extent of every other round; none in sequential order.
+    bands: Vec<(f64, f64)>,
+}
+
+pub fn dots(
+    (index, order): (&Index<'_>, &RunOrder),
+    view: &CaseView<'_>,
+    (metric, unit): (&Metric, &RowUnit<'_>),
+    id: &str,
+) -> Markup {
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
     let sides: Vec<(&SystemCase<'_>, Vec<RunPoint>)> =
-        view.systems.iter().map(|system| (system, points(evidence, system.case, &metric.id))).collect();
+        view.systems.iter().map(|system| (system, index.points(&[system.case], &metric.id))).collect();
     let values = || sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value));
     if values().next().is_none() {
         return nothing(&title, "no run has a value");
     }
-    let unit = super::cases::unit(evidence, view.benchmark, metric);
-    let (x, bands) = run_order(evidence);
     let y = Axis::linear(values().map(|value| unit.of(value)), 5);
-    let mut panel = Panel::new(WIDTH, HEIGHT, x, y.clone());
+    let mut panel = Panel::new(WIDTH, HEIGHT, order.axis.clone(), y.clone());
     panel.left = 60;
     panel.grid = GridLines::Horizontal;
     panel.title = format!("Every run, {title}");
     panel.description = "One mark per run, from left to right in the order in which they ran.".to_owned();
     panel.x_caption = "round, in run order".to_owned();
     panel.y_caption = format!("{} {}", unit.name(), arrow(metric.direction)).trim().to_owned();
-    panel.layers = bands.into_iter().map(|(from, to)| Layer::Box((from, y.lo), (to, y.hi), Ink::Block)).collect();
+    let bands = order.bands.iter();
+    panel.layers = bands.map(|(from, to)| Layer::Box((*from, y.lo), (*to, y.hi), Ink::Block)).collect();
     for (system, points) in &sides {
         let middle = median(points.iter().map(|point| point.value)).map(|value| unit.of(value));
         if let (Some(first), Some(last), Some(middle)) = (points.first(), points.last(), middle) {
             let ends = [(f64::from(first.position), middle), (f64::from(last.position), middle)];
             panel.layers.push(Layer::Line(ends.to_vec(), Ink::Middle(system.index)));
         }
-        panel.marks.extend(points.iter().map(|point| mark(evidence, system, point, &unit)));
+        panel.marks.extend(points.iter().map(|point| mark(&index.lookup, system, point, unit)));
     }
-    panel.marks.extend(view.systems.iter().flat_map(|system| lost(evidence, system, y.lo)));
+    panel.marks.extend(view.systems.iter().flat_map(|system| lost(&index.lookup, system, y.lo)));
     let systems: Vec<&SystemCase<'_>> = sides.iter().map(|(system, _)| *system).collect();
     let legend = html! { (legend(&systems)) (mark_legend(&panel)) };
-    Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, &unit))
+    Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, unit))
 }
 
-/// With round labels and the extent of every other round; none in sequential order.
-fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
+/// With round labels.
+pub fn run_order(evidence: &Evidence) -> RunOrder {
     let plan = &evidence.header.plan;
     let last = evidence.runs.iter().map(|run| run.planned.position).max().unwrap_or(0);
     let mut axis = Axis { lo: -1.0, hi: f64::from(last) + 1.0, ticks: Vec::new() };
     if plan.schedule.order == Order::Sequential {
         axis.ticks = Axis::between(0.0, f64::from(last), 8).ticks;
-        return (axis, Vec::new());
+        return RunOrder { axis, bands: Vec::new() };
     }
     // By existing rounds: a damaged store may claim any number.
     let mut extents: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
@@ -76,10 +89,11 @@ fn run_order(evidence: &Evidence) -> (Axis, Vec<(f64, f64)>) {
             (f64::midpoint(lo, hi), (u64::from(*round) + 1).to_string())
         })
         .collect();
-    (axis, extents.into_iter().filter(|(round, _)| round % 2 == 1).map(|(_, extent)| edges(extent)).collect())
+    let bands = extents.into_iter().filter(|(round, _)| round % 2 == 1).map(|(_, extent)| edges(extent));
+    RunOrder { axis, bands: bands.collect() }
 }
 
-fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
+fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
         "{}, round {}: {} {}",
         system.name,
@@ -88,7 +102,7 @@ fn mark(evidence: &Evidence, system: &SystemCase<'_>, point: &RunPoint, unit: &R
         unit.name()
     );
     let mut class = format!("pt {}", series_class(system.index));
-    for mark in evidence.marks_of(point.run) {
+    for mark in lookup.marks_of(point.run) {
         title.push_str(&format!("; {}: {}", crate::comparison::mark_name(mark.kind), mark.detail));
         if mark.kind.voids_verdict() {
             class = format!("pt void {}", series_class(system.index));
@@ -120,11 +134,9 @@ fn sample(class: &str, shape: Shape) -> Markup {
 }
 
 /// Crosses at the lower edge.
-fn lost(evidence: &Evidence, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
-    let lost = evidence
-        .last_attempts()
-        .into_iter()
-        .filter(|run| run.planned.case == system.case && matches!(run.state, RunState::Failed | RunState::Aborted));
+fn lost(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
+    let is_lost = |run: &&StoredRun| matches!(run.state, RunState::Failed | RunState::Aborted);
+    let lost = lookup.last_attempts(&[system.case]).filter(is_lost);
     lost.map(|run| Mark {
         x: f64::from(run.planned.position),
         y: floor,

@@ -1,5 +1,7 @@
 //! Results of a single system.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use model::Role;
 
@@ -17,12 +19,13 @@ fn unit(figure: &Figure) -> RowUnit<'_> {
 }
 
 pub fn cards(set: &ComparisonSet) -> Markup {
-    let mut metrics: Vec<(&str, Vec<&Figure>)> = Vec::new();
+    let (mut metrics, mut places) = (Vec::<(&str, Vec<&Figure>)>::new(), BTreeMap::new());
     for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
-        match metrics.iter_mut().find(|(metric, _)| *metric == figure.metric.id) {
-            Some((_, figures)) => figures.push(figure),
-            None => metrics.push((&figure.metric.id, vec![figure])),
-        }
+        let place = *places.entry(&figure.metric.id).or_insert_with(|| {
+            metrics.push((&figure.metric.id, Vec::new()));
+            metrics.len() - 1
+        });
+        metrics[place].1.push(figure);
     }
     html! { div.verdicts { @for (metric, figures) in &metrics {
         article.verdict { h3 { (metric_name(metric)) } p { (span(figures)) } }

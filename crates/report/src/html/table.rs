@@ -12,6 +12,9 @@ use crate::words::{
     reason_of_all, row_unit, table_title,
 };
 
+/// So many rows of a table are read in one go; the others are folded, as many at a time.
+const PAGE: usize = 1_000;
+
 pub fn tables(set: &ComparisonSet) -> Markup {
     html! {
         @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
@@ -33,6 +36,18 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, &mut notes, index)).collect();
     let level = percent(set.rules.level, Script::Typographic);
     let by_case = table.rows.iter().any(|row| !row.label.is_empty());
+    let head = html! {
+        thead { tr {
+            @if by_case { th scope="col" { "case" } }
+            th scope="col" { "metric" }
+            th.num scope="col" { "A " bdi title=(table.a) { (table.a) } }
+            th.num scope="col" { "B " bdi title=(table.b) { (table.b) } }
+            th.num scope="col" { "B against A" }
+            th.num scope="col" { (level) " interval" }
+            th.num scope="col" { "p" }
+            th scope="col" { "verdict" }
+        } }
+    };
     html! {
         div.scroll { table.results {
             caption {
@@ -43,18 +58,15 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
                     @if let Some(text) = exploring(set, &table.rows, Script::Typographic) { "; " (text) }
                 }
             }
-            thead { tr {
-                @if by_case { th scope="col" { "case" } }
-                th scope="col" { "metric" }
-                th.num scope="col" { "A " bdi title=(table.a) { (table.a) } }
-                th.num scope="col" { "B " bdi title=(table.b) { (table.b) } }
-                th.num scope="col" { "B against A" }
-                th.num scope="col" { (level) " interval" }
-                th.num scope="col" { "p" }
-                th scope="col" { "verdict" }
-            } }
-            tbody { @for row in &rows { (row) } }
+            (head)
+            tbody { @for row in &rows[..rows.len().min(PAGE)] { (row) } }
         } }
+        @for (number, page) in rows.chunks(PAGE).enumerate().skip(1) {
+            details.case {
+                summary { "Rows " (number * PAGE + 1) " to " (number * PAGE + page.len()) " of " (rows.len()) }
+                div.scroll { table.results { (head) tbody { @for row in page { (row) } } } }
+            }
+        }
         @for note in notes.of_all() { p.note dir="auto" { "All rows: " (note) "." } }
         @if notes.iter().next().is_some() {
             ol.footnotes { @for (number, texts) in notes.iter() {
@@ -69,6 +81,7 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
     let mark = notes.of_row(row);
     let change = change(row);
     let (word, rest) = notes.verdict(row, set);
+    let p = row.estimate.as_ref().and_then(|estimate| estimate.p);
     let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
     let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
     let level = percent(set.rules.level, Script::Typographic);
@@ -83,8 +96,8 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
             (figure(&row.b, &unit, "B"))
             td.num data-l="B against A" data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.point(Script::Typographic))) }
             td.num data-l={ (level) " interval" } data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.interval(Script::Typographic))) }
-            td.num data-l="p" data-v=[row.estimate.as_ref().map(|e| e.p.to_string())] {
-                (row.estimate.as_ref().map_or("n/a".to_owned(), |e| p_value(e.p)))
+            td.num data-l="p" data-v=[p.map(|p| p.to_string())] {
+                (p.map_or("n/a".to_owned(), p_value))
             }
             td.say data-l="verdict" data-v=(verdict_class(row)) {
                 span.word { (icon(row)) (word) }

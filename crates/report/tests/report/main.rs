@@ -17,6 +17,7 @@ mod gate;
 mod hosts;
 mod html;
 mod json;
+mod large;
 mod pages;
 mod published;
 mod remedies;

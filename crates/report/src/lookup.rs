@@ -1,0 +1,120 @@
+//! What is asked of an evidence again and again, found in one pass over it: a store may have many thousand runs, and who looks
+//! through all of them for each of them takes minutes.
+
+use std::collections::BTreeMap;
+
+use model::{Mark, RunState};
+use store::{StoredMeasurement, StoredRun};
+
+use crate::evidence::Evidence;
+
+/// The runs of an evidence by their cases, what they measured and their marks by run.
+pub struct Lookup<'a> {
+    evidence: &'a Evidence,
+    /// See [`Evidence::last_attempts`].
+    last: Vec<&'a StoredRun>,
+    /// By case, as places in `last`.
+    last_of: BTreeMap<u32, Vec<usize>>,
+    /// By case, as places in the evidence's runs.
+    runs_of: BTreeMap<u32, Vec<usize>>,
+    by_id: BTreeMap<i64, &'a StoredRun>,
+    /// By run, as places in the evidence's marks.
+    marks_of: BTreeMap<i64, Vec<usize>>,
+    /// By benchmark: see [`model::Plan::varying_keys`].
+    varying: BTreeMap<&'a str, Vec<String>>,
+}
+
+impl<'a> Lookup<'a> {
+    pub fn new(evidence: &'a Evidence) -> Lookup<'a> {
+        let last = evidence.last_attempts();
+        let mut varying = BTreeMap::new();
+        for benchmark in &evidence.header.plan.benchmarks {
+            // Of two of one name the first counts, as everywhere.
+            varying.entry(benchmark.name.as_str()).or_insert_with(|| benchmark.varying_keys());
+        }
+        Lookup {
+            last_of: places(last.iter().map(|run| run.planned.case)),
+            last,
+            runs_of: places(evidence.runs.iter().map(|run| run.planned.case)),
+            by_id: evidence.runs.iter().rev().map(|run| (run.id, run)).collect(),
+            marks_of: places(evidence.marks.iter().map(|(run, _)| *run)),
+            varying,
+            evidence,
+        }
+    }
+
+    pub fn evidence(&self) -> &'a Evidence {
+        self.evidence
+    }
+
+    /// The keys that tell the cases of a benchmark apart.
+    pub fn varying(&self, benchmark: &str) -> &[String] {
+        self.varying.get(benchmark).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn run(&self, id: i64) -> Option<&'a StoredRun> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// Every attempt at these cases, in the evidence's order.
+    pub fn attempts(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
+        let runs = &self.evidence.runs;
+        gathered(&self.runs_of, cases).into_iter().map(move |place| &runs[place])
+    }
+
+    /// The last attempt at each place of these cases, by position.
+    pub fn last_attempts(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
+        let found: Vec<&'a StoredRun> =
+            gathered(&self.last_of, cases).into_iter().map(|place| self.last[place]).collect();
+        found.into_iter()
+    }
+
+    /// Those of these cases, in the evidence's order.
+    pub fn measured_runs(&self, cases: &[u32]) -> Vec<i64> {
+        self.attempts(cases).filter(|run| run.state == RunState::Measured).map(|run| run.id).collect()
+    }
+
+    /// As [`Evidence::failed`].
+    pub fn failed(&self, case: u32) -> usize {
+        self.last_attempts(&[case]).filter(|run| self.evidence.has_failed(run)).count()
+    }
+
+    /// Of these runs, in the evidence's order.
+    pub fn marks(&self, runs: &[i64]) -> impl Iterator<Item = &'a (i64, Mark)> + use<'a> {
+        let marks = &self.evidence.marks;
+        gathered(&self.marks_of, runs).into_iter().map(move |place| &marks[place])
+    }
+
+    pub fn marks_of(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {
+        self.marks(&[run]).map(|(_, mark)| mark)
+    }
+}
+
+/// The measurements of each run, in the evidence's order.
+pub fn by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
+    let mut found: BTreeMap<i64, Vec<&StoredMeasurement>> = BTreeMap::new();
+    for stored in &evidence.measurements {
+        found.entry(stored.run_id).or_default().push(stored);
+    }
+    found
+}
+
+/// Where each key stands.
+pub fn places<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> {
+    let mut found: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+    for (place, key) in keys.enumerate() {
+        found.entry(key).or_default().push(place);
+    }
+    found
+}
+
+/// Where any of these keys stands, ascending.
+pub fn gathered<K: Ord>(places: &BTreeMap<K, Vec<usize>>, keys: &[K]) -> Vec<usize> {
+    let mut all: Vec<usize> = keys.iter().filter_map(|key| places.get(key)).flatten().copied().collect();
+    // Of one key they are in order.
+    if keys.len() > 1 {
+        all.sort_unstable();
+        all.dedup();
+    }
+    all
+}
