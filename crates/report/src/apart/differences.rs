@@ -7,9 +7,11 @@ use model::plan::redact_url;
 use model::{Facts, Length, Nature, Order, Reading, Schedule};
 
 use super::{ApartDifference, SEED, Source};
-use crate::evidence::{CLIENT, IMPORTED};
+use crate::evidence::{BUILD, CLIENT_HOST, IMPORTED};
 use crate::number::{RowUnit, Script};
 
+/// What its version and its build are about.
+const ETALON: &str = "étalon";
 /// What the load generator spends on an operation, by family.
 const COSTS: [&str; 2] = ["client_cpu_per_tx", "cpu_per_io"];
 /// The load generator's own cost differs if it does by this factor.
@@ -44,8 +46,8 @@ pub fn differences(
     let mut found = Found::default();
     let mut add = |about: &str, name: &str, values| found.add(about, name, values);
     let of = |value: &dyn Fn(&Source) -> String| sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>();
-    add("étalon", "version", of(&|source| source.evidence.header.etalon_version.clone()));
-    add("étalon", "build", of(&|source| source.evidence.header.build.clone()));
+    add(ETALON, "version", of(&|source| source.evidence.header.etalon_version.clone()));
+    add(ETALON, "build", of(&|source| source.evidence.header.build.clone()));
     // An import knows nothing of how it was run.
     let planned = |value: &dyn Fn(&Schedule) -> String| {
         let of = |source: &Source| {
@@ -105,21 +107,42 @@ fn load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mu
     if let Some((name, values)) = dearest(sources, counterparts) {
         found.add(ABOUT, &name, values);
     }
+    let of_source = |source: &'_ Source| -> Vec<String> {
+        source.evidence.load_generators().into_iter().map(|(subject, _)| subject.to_owned()).collect()
+    };
+    let subjects: BTreeSet<String> = sources.iter().flat_map(of_source).collect();
+    for subject in &subjects {
+        match subject.strip_prefix(CLIENT_HOST) {
+            None => machines(sources, subject, [ABOUT, ETALON], found),
+            Some(agent) => {
+                let about = [format!("{ABOUT} {agent}"), format!("{ETALON} at {agent}")];
+                machines(sources, subject, [&about[0], &about[1]], found);
+            }
+        }
+    }
+}
+
+/// Of the machine of this subject, and of the étalon on it.
+fn machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2], found: &mut Found) {
     // Who imported a table of other tools knows nothing of its machine.
-    let hosts: Option<Vec<_>> = sources.iter().map(|source| source.evidence.facts.get(CLIENT)).collect();
+    let hosts: Option<Vec<_>> = sources.iter().map(|source| source.evidence.facts.get(subject)).collect();
     let Some(hosts) = hosts else {
         let is_known = |source: &Source| {
-            let is_told = source.evidence.facts.contains_key(CLIENT);
+            let is_told = source.evidence.facts.contains_key(subject);
             is_told.then(|| "told".to_owned())
         };
-        return found.add(ABOUT, "machine", sources.iter().map(is_known).collect());
+        return found.add(about, "machine", sources.iter().map(is_known).collect());
     };
     let names: BTreeSet<&String> = hosts.iter().flat_map(|facts| facts.entries.keys()).collect();
     for name in names {
         let is_identity =
             hosts.iter().all(|facts| facts.entries.get(name).is_none_or(|f| f.nature == Nature::Identity));
         if is_identity {
-            found.add(ABOUT, name, hosts.iter().map(|facts| facts.get(name).map(str::to_owned)).collect());
+            let values = hosts.iter().map(|facts| facts.get(name).map(str::to_owned)).collect();
+            match name.strip_prefix(BUILD) {
+                Some(name) => found.add(about_etalon, name, values),
+                None => found.add(about, name, values),
+            }
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Notes on all rows of a set.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Facts;
 use model::facts::{PUBLICATION, UNTRIED};
 
 use super::disturbance::{Disturbance, unknown_load};
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use super::warning::Warning;
-use crate::evidence::{Evidence, IMPORTED};
+use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count, percent};
 use crate::words;
 
@@ -33,6 +36,9 @@ pub fn notes(
             NoteKind::DebugBuild,
             format!("not comparable: measured by a {build} build of étalon, whose own cost is in every figure"),
         );
+    }
+    if let Some(text) = different_builds(evidence) {
+        add(NoteKind::DifferentBuilds, text);
     }
     if let Some(text) = sequential(rules) {
         add(NoteKind::SequentialOrder, text);
@@ -83,6 +89,44 @@ pub fn notes(
     notes
 }
 
+/// What differs between the étalons on the hosts of the systems, or between those that made a load together. That of the
+/// conductor may be another: it makes no load there.
+fn different_builds(evidence: &Evidence) -> Option<String> {
+    if evidence.apart.is_some() {
+        // Said among all that differs.
+        return None;
+    }
+    let systems = || evidence.header.plan.systems.iter();
+    let of_systems = systems().filter_map(|system| Some((system.name.as_str(), evidence.facts_of(&system.name)?)));
+    let agents = evidence.load_generators().into_iter();
+    let agents = agents.filter_map(|(subject, facts)| Some((subject.strip_prefix(CLIENT_HOST)?, facts)));
+    let told = [differing(HOST_BUILD, of_systems.collect()), differing(BUILD, agents.collect())];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty())
+        .then(|| format!("not one build of étalon on all hosts, which may cost more on one: {}", told.join("; ")))
+}
+
+/// `profile release (alpha), debug (beta)`: the facts with this prefix that differ, of those who tell them.
+fn differing(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String> {
+    let names: BTreeSet<&str> = machines
+        .iter()
+        .flat_map(|(_, facts)| facts.entries.keys())
+        .filter_map(|name| name.strip_prefix(prefix))
+        .collect();
+    let of_name = |name: &str| {
+        let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (machine, facts) in &machines {
+            if let Some(value) = facts.get(&format!("{prefix}{name}")) {
+                values.entry(value).or_default().push(machine);
+            }
+        }
+        let told = values.iter().map(|(value, machines)| format!("{value} ({})", machines.join(", ")));
+        (values.len() > 1).then(|| format!("{name} {}", told.collect::<Vec<_>>().join(", ")))
+    };
+    let told: Vec<String> = names.into_iter().filter_map(of_name).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 /// Effect of an order that does not interleave the sides.
 fn sequential(rules: &Rules) -> Option<String> {
     match rules.order {
@@ -123,7 +167,7 @@ fn virtual_disk(evidence: &Evidence) -> Option<String> {
 
 /// The texts that a fact has, with their systems.
 fn cautions(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
-    let mut systems: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+    let mut systems: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (system, facts) in &evidence.facts {
         if let Some(text) = facts.get(fact) {
             systems.entry(text).or_default().push(system);

@@ -112,6 +112,45 @@ fn it_is_never_called_a_verdict() {
     assert_eq!(names, ["version", "warm-up", "kernel.version"]);
 }
 
+/// Each étalon's build is said before the plan and the machines, which may fill what a sentence names; that of each agent, too.
+#[test]
+fn the_builds_of_etalon_are_said_first() {
+    let (mut first, _) = day(1, &[("pg", SLOW)], &[1]);
+    let (mut second, _) = day(8, &[("pg", SLOW)], &[1]);
+    let builds = [(&mut first, "dist", "glibc 2.36"), (&mut second, "release", "musl, linked in")];
+    for (source, profile, libc) in builds {
+        for (subject, profile) in [("client", "release"), ("client h1", profile)] {
+            let facts = source.evidence.facts.entry(subject.to_owned()).or_default();
+            facts.identity("etalon.profile", profile);
+            facts.identity("etalon.libc", libc);
+            facts.identity("etalon.allocator", "the C library's");
+        }
+    }
+    let evidence = joined(&[&first, &second]);
+    let differences = &evidence.apart.as_ref().unwrap().differences;
+    let told: Vec<(&str, &str, Vec<&str>)> = differences
+        .iter()
+        .map(|one| (&*one.about, &*one.name, one.values.iter().map(|value| value.as_deref().unwrap()).collect()))
+        .collect();
+    let libc = || vec!["glibc 2.36", "musl, linked in"];
+    assert_eq!(
+        told,
+        [
+            ("étalon", "libc", libc()),
+            ("étalon at h1", "libc", libc()),
+            ("étalon at h1", "profile", vec!["dist", "release"])
+        ]
+    );
+    let set = compare(&evidence, &Options::default()).unwrap();
+    let differs = set.notes.iter().find(|note| note.kind == NoteKind::Differs).unwrap();
+    assert!(
+        differs.text.contains("étalon at h1: libc (glibc 2.36 | musl, linked in), profile (dist | release)"),
+        "{differs:?}"
+    );
+    let page = report::html::render(&evidence, &set, &BTreeMap::new()).unwrap();
+    assert!(page.contains("client h1 (day8)") && page.contains("etalon.allocator"));
+}
+
 #[test]
 fn a_gate_holds_a_candidate_against_an_earlier_experiment() {
     let (fast, _) = day(1, &[("pg", FAST)], &[1, 4]);

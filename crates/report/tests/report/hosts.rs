@@ -2,6 +2,7 @@
 
 use model::{Direction, Measurement, Role};
 use report::compare;
+use report::comparison::NoteKind;
 use report::json::{document, schema};
 use report::text::{TextOptions, render};
 use report::{ComparisonSet, Options};
@@ -87,4 +88,28 @@ fn a_local_load_has_no_hosts() {
     assert!(set(&made).hosts.is_empty());
     assert!(!render(&set(&made), &TextOptions::default()).contains("client host"));
     assert!(!page(&made).contains("id=\"hosts\""));
+}
+
+/// Agents of other builds, on the hosts of the systems and on those that make the load.
+#[test]
+fn other_builds_of_etalon_are_said() {
+    let mut made = two_hosts();
+    let note = |made: &Made| {
+        let notes = set(made).notes;
+        notes.into_iter().find(|note| note.kind == NoteKind::DifferentBuilds).map(|note| note.text)
+    };
+    for subject in ["rollback-journal", "wal"] {
+        let facts = made.evidence.facts.entry(subject.to_owned()).or_default();
+        facts.identity("host.etalon.profile", "release");
+    }
+    for subject in ["client", "client a", "client b"] {
+        let profile = if subject == "client" { "debug" } else { "release" };
+        made.evidence.facts.entry(subject.to_owned()).or_default().identity("etalon.profile", profile);
+    }
+    assert_eq!(note(&made), None, "the conductor makes no load");
+    made.evidence.facts.get_mut("wal").unwrap().identity("host.etalon.profile", "dist");
+    made.evidence.facts.get_mut("client b").unwrap().identity("etalon.profile", "debug");
+    let told = note(&made).unwrap();
+    assert!(told.contains("profile dist (wal), release (rollback-journal); profile debug (b), release (a)"), "{told}");
+    assert!(page(&made).contains("client b"));
 }
