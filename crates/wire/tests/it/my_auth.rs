@@ -1,4 +1,5 @@
-//! Every way of logging in. The server that plays `caching_sha2_password` is our own: MariaDB 10.11 has none.
+//! Every way of logging in. The server that plays `caching_sha2_password` is our own, since MariaDB has
+//! none; `systems` logs in to a real one.
 
 use rsa::pkcs8::{EncodePublicKey, LineEnding};
 use rsa::{Oaep, RsaPrivateKey};
@@ -111,7 +112,7 @@ fn caching_sha2(config: Config, password: &str, fast: bool, key: &RsaPrivateKey)
     let mut out = Vec::new();
     handshake.receive(&greeting("caching_sha2_password", MYSQL_8, SEED), &mut out)?;
     let once = Sha256::digest(password);
-    let mask = Sha256::new().chain_update(Sha256::digest(Sha256::digest(once))).chain_update(SEED).finalize();
+    let mask = Sha256::new().chain_update(Sha256::digest(once)).chain_update(SEED).finalize();
     let proof: Vec<u8> = once.iter().zip(mask).map(|(a, b)| a ^ b).collect();
     let right = out.windows(33).any(|window| window[0] == 32 && window[1..] == proof);
     if fast {
