@@ -10,6 +10,8 @@
 
 #[path = "shared/procedure.rs"]
 mod procedure;
+#[path = "shared/releases.rs"]
+mod releases;
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,8 +23,7 @@ use load::error::Failure;
 use model::{Reading, RunRecord, SystemPlan, Value};
 
 use procedure::{open, private, reading, system};
-
-const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
+use releases::folders_of;
 
 fn sqlite(folder: &Path, settings: &[(&str, &str)]) -> SystemPlan {
     system("sqlite", format!("sqlite:{}/pages.db", folder.display()), settings)
@@ -59,10 +60,10 @@ fn assert_sound(name: &str, record: &RunRecord, statements: f64) {
     let sum = value(record, "insert") + value(record, "flush");
     assert!((value(record, "elapsed") - sum).abs() < 1e-9, "{name}");
     assert!((value(record, "commits") * value(record, "insert") / statements - 1.0).abs() < 1e-6, "{name}");
-    // Every row is in the data once; and in the log, with its page or without.
-    let bytes = statements * 8.0 * (page - 192.0);
-    assert!(value(record, "write_bytes/data") >= bytes, "{name}: the checkpoint has not ended");
-    assert!(value(record, "log_per_commit") >= 8.0 * (page - 192.0), "{name}");
+    // Every row is in the data once; and in the log, with its page or without. MySQL's rows are shorter.
+    let row = page - 704.0;
+    assert!(value(record, "write_bytes/data") >= statements * 8.0 * row, "{name}: the checkpoint has not ended");
+    assert!(value(record, "log_per_commit") >= 8.0 * row, "{name}");
     let whole = record.series.iter().find(|series| series.interval.is_none());
     assert!(whole.is_some(), "{name} has no response times");
 }
@@ -111,13 +112,10 @@ fn sqlite_s_rollback_journal_is_a_log_too_and_pages_may_be_of_any_size() {
     system.drop_all().unwrap();
 }
 
-/// The installed version and those named by [`MORE_POSTGRES`].
 #[test]
 fn every_version_of_postgresql_accounts_for_what_it_writes() {
     let timing = [("track_io_timing", "on"), ("track_wal_io_timing", "on")];
-    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
-    let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| Some(folder.to_owned()));
-    for bin_dir in std::iter::once(None).chain(folders) {
+    for bin_dir in std::iter::once(None).chain(folders_of("postgres").into_iter().map(Some)) {
         let name = bin_dir.clone().unwrap_or_else(|| "the installed PostgreSQL".to_owned());
         let system = open(&private("postgres", bin_dir, &timing));
         let record = run(&*system, 300).unwrap();
@@ -142,16 +140,27 @@ fn postgresql_without_timing_goes_on_and_says_how_to_switch_it_on() {
 }
 
 #[test]
-fn mariadb_accounts_for_what_it_writes_by_file() {
-    let system = open(&private("mariadb", None, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
-    let record = run(&*system, 300).unwrap();
-    assert_sound("mariadb", &record, 300.0);
-    assert_eq!(value(&record, "page_size"), 8192.0);
-    assert!(value(&record, "writes/data.tio.ibd") >= 2_400.0);
-    assert!(value(&record, "avg_write/data") > 0.0);
-    assert!(reason(&record, "avg_write/log").contains("MDEV-27848"));
-    assert_true("mariadb", &record);
-    system.drop_all().unwrap();
+fn mariadb_and_mysql_account_for_what_they_write_by_file() {
+    let of = |engine| folders_of(engine).into_iter().map(move |folder| (engine, Some(folder)));
+    for (engine, bin_dir) in std::iter::once(("mariadb", None)).chain(of("mariadb")).chain(of("mysql")) {
+        let name = bin_dir.clone().unwrap_or_else(|| engine.to_owned());
+        let system = open(&private(engine, bin_dir, &[("performance_schema", "ON"), ("innodb_page_size", "8k")]));
+        let record = run(&*system, 300).unwrap();
+        assert_sound(&name, &record, 300.0);
+        assert_eq!(value(&record, "page_size"), 8192.0);
+        assert!(value(&record, "writes/data.tio.ibd") >= 2_400.0, "{name}");
+        assert!(value(&record, "avg_write/data") > 0.0, "{name}");
+        if engine == "mysql" {
+            assert!(value(&record, "avg_write/log") > 0.0, "{name}");
+            // Its rows are in both logs, of which it keeps the binary one by default.
+            assert!(value(&record, "write_bytes/log") > 2.0 * 2_400.0 * 7_488.0, "{name}");
+            assert!(reason(&record, "unexplained/writes").contains("page cache"), "{name}");
+        } else {
+            assert!(reason(&record, "avg_write/log").contains("MDEV-27848"), "{name}");
+            assert_true(&name, &record);
+        }
+        system.drop_all().unwrap();
+    }
 }
 
 #[test]

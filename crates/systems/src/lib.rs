@@ -24,7 +24,8 @@ use families::system::Engine;
 /// The engines of this build: a new one adds its line here, and its folder above.
 pub const ENGINES: &[&dyn Engine] = &[
     &postgres::Postgres,
-    &mysql::MySql,
+    &mysql::Product::MySql,
+    &mysql::Product::MariaDb,
     &sqlserver::SqlServer,
     &sqlite::Sqlite::Plain,
     &sqlite::Sqlite::Encrypted,

@@ -151,8 +151,7 @@ fn at(engine: &str, url: &str) -> SystemPlan {
 fn private(engine: &str, settings: &[(&str, &str)]) -> SystemPlan {
     let server = PrivateServer { engine: engine.to_owned(), version: None, bin_dir: None, connect: Connect::Socket };
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())));
-    let of = if engine == "postgres" { engine } else { "mysql" };
-    SystemPlan { server: Some(server), settings: settings.collect(), ..at(of, "") }
+    SystemPlan { server: Some(server), settings: settings.collect(), ..at(engine, "") }
 }
 
 fn change_mode(mode: &str, path: &Path) {

@@ -3,6 +3,7 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test fails by panicking, and says why it is skipped"
@@ -10,6 +11,8 @@
 
 mod bars;
 mod loads;
+#[path = "../shared/releases.rs"]
+mod releases;
 mod runs;
 #[path = "../shared/server.rs"]
 mod server;

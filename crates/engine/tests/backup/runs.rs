@@ -16,6 +16,8 @@ use load::error::{Failure, FailureKind};
 use load::observer::Silent;
 use model::{Plan, Reading, RunRecord};
 
+use crate::releases::folders_of;
+
 /// Keeps everything of a test in one folder, to see what stays behind.
 pub struct Place(tempfile::TempDir);
 
@@ -416,6 +418,44 @@ fn mariadb_by_its_files_plain_and_encrypted() {
     // and a large part of so small a server.
     let [plain, encrypted] = [&plain, &encrypted].map(|record| value(record, "saving_without_zero_pages/data"));
     assert!(plain > 60.0 && encrypted < 30.0, "{plain} % and {encrypted} % saved");
+}
+
+fn of_release(engine: &str, folder: &str) -> String {
+    format!("server = {{ engine = \"{engine}\", bin_dir = {folder:?} }}")
+}
+
+/// By the dump: of its release there is no program that copies files.
+#[test]
+fn mysql_by_its_dump() {
+    for folder in folders_of("mysql") {
+        let place = Place::new();
+        let mysql = of_release("mysql", &folder);
+        for keys in ["codec = \"zstd\"", "method = \"mysqldump\""] {
+            let record = run(&place, &mysql, keys).unwrap();
+            assert_whole(&record);
+            assert!(!record.marks.iter().any(|mark| mark.detail.contains("second choice")), "{:?}", record.marks);
+        }
+        for method in ["mariadb-backup", "mariadb-dump"] {
+            let refused = run(&place, &mysql, &format!("method = \"{method}\"")).unwrap_err();
+            assert_eq!(refused.kind, FailureKind::Unsupported, "{refused}");
+            assert!(refused.hint.as_ref().is_some_and(|hint| hint.contains("mysqldump")), "{refused:?}");
+        }
+    }
+}
+
+/// Debian's `mariadb-backup` is not of that release, and would read files of another form.
+#[test]
+fn another_mariadb_is_dumped_where_the_program_of_its_release_is_missing() {
+    for folder in folders_of("mariadb") {
+        let place = Place::new();
+        let mariadb = of_release("mariadb", &folder);
+        let record = run(&place, &mariadb, "").unwrap();
+        assert_whole(&record);
+        assert!(record.marks.iter().any(|mark| mark.detail.contains("second choice")), "{:?}", record.marks);
+        let missing = run(&place, &mariadb, "method = \"mariadb-backup\"").unwrap_err();
+        assert_eq!(missing.kind, FailureKind::Missing, "{missing}");
+        assert!(missing.hint.unwrap().contains("mariadb-dump"));
+    }
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {

@@ -1,4 +1,4 @@
-//! One suite for every engine of the registry: whoever adds one passes this, or is not done. `ETALON_TEST_ENGINE=NAME` tests
+//! One suite for every engine of the registry, in each release that is at hand: whoever adds one passes this, or is not done. `ETALON_TEST_ENGINE=NAME` tests
 //! that one alone, `ETALON_TEST_CASE=NAME` with that case alone.
 
 #![allow(
@@ -17,53 +17,112 @@ mod control;
 mod families;
 mod files;
 mod lanes;
+mod met;
+#[path = "../shared/releases.rs"]
+mod releases;
 mod sabotage;
 mod subject;
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 
+use ::families::system::Engine;
 use engine::Registry;
+use met::Met;
 use subject::{Case, Subject};
+
+/// Engines.
+const AT_ONCE: usize = 6;
 
 /// All that an engine promises.
 fn cases() -> Vec<Case> {
     [families::CASES, lanes::CASES, control::CASES, files::CASES].concat()
 }
 
-/// Runs a case; how it failed is an `Err`.
-fn run(case: &Case, subject: &Subject) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(|| (case.run)(subject))).map_err(|panic| {
+/// How it failed is an `Err`.
+fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         said.or_else(|| panic.downcast_ref::<&str>().map(|said| (*said).to_owned())).unwrap_or_default()
     })
+}
+
+fn run(case: &Case, subject: &Subject) -> Result<(), String> {
+    catch(|| (case.run)(subject))
 }
 
 fn is_wanted(variable: &str, name: &str) -> bool {
     std::env::var(variable).is_ok_and(|wanted| wanted == name) || std::env::var(variable).is_err()
 }
 
-#[test]
-fn every_engine_keeps_every_promise() {
-    let registry = Registry::built_in().with_engine(&example::Example);
-    let mut broken = Vec::new();
-    let mut kept = 0;
-    for engine in registry.engines().iter().filter(|engine| is_wanted("ETALON_TEST_ENGINE", engine.spec().name)) {
-        let Some(subject) = Subject::open(*engine) else { continue };
-        for case in cases().iter().filter(|case| is_wanted("ETALON_TEST_CASE", case.name) && case.concerns(&subject)) {
-            eprintln!("{}: {}", subject.name, case.name);
-            match run(case, &subject) {
-                Ok(()) => kept += 1,
-                Err(said) => broken.push(format!("{}: {}: {said}", subject.name, case.name)),
-            }
-        }
-        let name = subject.name;
-        if let Err(left) = subject.close() {
-            broken.push(format!("{name}: left behind: {left}"));
+/// An engine, and the folder of its programs if they are not the installed ones.
+type Wanted = (&'static dyn Engine, Option<String>);
+
+/// Every engine as it is installed here, and the servers of other releases that are at hand.
+fn wanted() -> Vec<Wanted> {
+    let mut wanted = Vec::new();
+    for engine in Registry::built_in().with_engine(&example::Example).engines() {
+        let spec = engine.spec();
+        if is_wanted("ETALON_TEST_ENGINE", spec.name) {
+            wanted.push((*engine, None));
+            let others = spec.private_servers.iter().flat_map(|server| releases::folders_of(server));
+            wanted.extend(others.map(|folder| (*engine, Some(folder))));
         }
     }
+    wanted
+}
+
+/// What came of an engine's cases.
+#[derive(Default)]
+struct Outcome {
+    kept: usize,
+    broken: Vec<String>,
+    met: Vec<Met>,
+}
+
+fn try_every_case((engine, programs): Wanted) -> Outcome {
+    let mut outcome = Outcome::default();
+    let Some(subject) = Subject::open(engine, programs) else { return outcome };
+    let (product, release) = subject.release();
+    let name = format!("{} {release}", subject.name);
+    for case in cases().iter().filter(|case| is_wanted("ETALON_TEST_CASE", case.name) && case.concerns(&subject)) {
+        eprintln!("{name}: {}", case.name);
+        match run(case, &subject) {
+            Ok(()) => outcome.kept += 1,
+            Err(said) => outcome.broken.push(format!("{name}: {}: {said}", case.name)),
+        }
+    }
+    outcome.met.push(Met::of(&subject, product, release));
+    if let Err(left) = subject.close() {
+        outcome.broken.push(format!("{name}: left behind: {left}"));
+    }
+    outcome
+}
+
+#[test]
+fn every_engine_keeps_every_promise() {
+    let waiting = Mutex::new(wanted().into_iter());
+    let all = Mutex::new(Outcome::default());
+    // The cases wait more than they work.
+    let work = || {
+        while let Some(next) = { waiting.lock().unwrap().next() } {
+            let name = next.0.spec().name;
+            let outcome = catch(|| try_every_case(next))
+                .unwrap_or_else(|said| Outcome { broken: vec![format!("{name}: {said}")], ..Outcome::default() });
+            let mut all = all.lock().unwrap();
+            all.kept += outcome.kept;
+            all.broken.extend(outcome.broken);
+            all.met.extend(outcome.met);
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    let Outcome { kept, broken, met } = all.into_inner().unwrap();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
     assert!(kept > 0, "nothing was tested: there is no engine or no case of that name");
+    if std::env::var("ETALON_TEST_ENGINE").is_err() {
+        met::hold(&met);
+    }
 }
 
 /// The document's table names every method of the traits and every case, and no other.
@@ -111,7 +170,7 @@ fn every_sabotage_is_caught() {
     for (sabotage, caught_by) in sabotage::TABLE {
         let case = cases().into_iter().find(|case| case.name == *caught_by);
         let case = case.unwrap_or_else(|| panic!("{sabotage:?}: there is no case `{caught_by}`"));
-        let subject = Subject::open(sabotage::engine(*sabotage)).unwrap();
+        let subject = Subject::open(sabotage::engine(*sabotage), None).unwrap();
         assert!(case.concerns(&subject), "{sabotage:?}: {caught_by} is not for it");
         match run(&case, &subject) {
             Ok(()) => survived.push(format!("{sabotage:?} is not caught by {caught_by}")),

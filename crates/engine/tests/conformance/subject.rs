@@ -29,11 +29,15 @@ pub const NAMED: [(&str, &str); 1] = [("sqlserver", "ETALON_TEST_MSSQL")];
 /// The engine that a build has only with the feature of its name; others refuse it, which has a test of its own.
 const FEATURE: (&str, bool) = ("sqlcipher", cfg!(feature = "sqlcipher"));
 
+/// What Debian has no package of, so that there may be no installed one.
+const NOT_PACKAGED: [&str; 1] = ["mysql"];
+
 /// How each engine is told to wait a second for a lock, and no longer: the setting, its value in a plan, its value in the facts.
 /// An engine that is not here is asked for nothing that takes a setting.
 const LOCK_WAITS: &[(&str, &str, &str, &str)] = &[
     ("postgres", "lock_timeout", "1s", "1s"),
     ("mysql", "innodb_lock_wait_timeout", "1", "1"),
+    ("mariadb", "innodb_lock_wait_timeout", "1", "1"),
     ("sqlite", "busy_timeout", "1000", "1000"),
     ("sqlcipher", "busy_timeout", "1000", "1000"),
     ("example", "busy_timeout", "1000", "1000"),
@@ -92,14 +96,17 @@ impl Case {
 pub struct Subject {
     pub engine: &'static dyn Engine,
     pub name: &'static str,
+    /// Where its programs are, of a server that is not the installed one.
+    pub programs: Option<String>,
     pub plan: SystemPlan,
     pub system: Box<dyn System>,
     folder: tempfile::TempDir,
 }
 
 impl Subject {
-    /// None where nobody names a server, or the build has no such engine.
-    pub fn open(engine: &'static dyn Engine) -> Option<Subject> {
+    /// With the installed programs, if it is a server, or those of a folder. None where nobody names a server, nobody has
+    /// one, or the build has no such engine.
+    pub fn open(engine: &'static dyn Engine, programs: Option<String>) -> Option<Subject> {
         let spec = engine.spec();
         if FEATURE == (spec.name, false) {
             return None;
@@ -113,7 +120,7 @@ impl Subject {
             };
             plan.url = url;
         } else if let Some(server) = spec.private_servers.first() {
-            let (engine, bin_dir) = ((*server).to_owned(), None);
+            let (engine, bin_dir) = ((*server).to_owned(), programs.clone());
             plan.server = Some(PrivateServer { engine, version: None, bin_dir, connect: Connect::Socket });
         } else {
             plan.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
@@ -123,8 +130,15 @@ impl Subject {
             plan.settings.insert((*setting).to_owned(), value);
         }
         let request = OpenRequest::new(&plan, Consent::OwnOnly);
-        let system = engine.open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", plan.name));
-        Some(Subject { engine, name: spec.name, system, folder, plan })
+        let system = match engine.open(&request) {
+            Ok(system) => system,
+            Err(failure) if failure.kind == FailureKind::Missing && NOT_PACKAGED.contains(&spec.name) => {
+                eprintln!("{}: none is installed", spec.name);
+                return None;
+            }
+            Err(failure) => panic!("{}: {failure}", plan.name),
+        };
+        Some(Subject { engine, name: spec.name, programs, system, folder, plan })
     }
 
     /// Removes everything; what is left is an `Err`.
@@ -134,6 +148,15 @@ impl Subject {
         let left: Vec<_> =
             std::fs::read_dir(self.folder.path()).unwrap().flatten().map(|file| file.file_name()).collect();
         if left.is_empty() { Ok(()) } else { Err(format!("{left:?}")) }
+    }
+
+    /// Product and release, as the server says.
+    pub fn release(&self) -> (String, String) {
+        let facts = self.system.facts().unwrap_or_else(|failure| panic!("{failure}"));
+        let fact = |name: &str| facts.get(name).unwrap_or_default().to_owned();
+        let version = fact("server.version");
+        let mut numbers = version.split(|c: char| !c.is_ascii_digit() && c != '.');
+        (fact("server.product"), numbers.find(|part| !part.is_empty()).unwrap_or_default().to_owned())
     }
 
     pub fn is_named(&self) -> bool {

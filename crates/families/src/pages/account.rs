@@ -137,6 +137,8 @@ pub struct IoAccount {
     pub log_bytes: Option<Reading>,
     /// Bytes that the engine is known to write but does not count, by what they are.
     pub explained: BTreeMap<&'static str, Reading>,
+    /// Why none of the operating system's counters is of what this engine writes.
+    pub incomparable: Option<&'static str>,
     pub notes: Vec<String>,
 }
 
@@ -162,6 +164,7 @@ impl IoAccount {
                 .iter()
                 .map(|(what, now)| (*what, minus(now, before.explained.get(what))))
                 .collect(),
+            incomparable: self.incomparable,
             notes: self.notes.clone(),
         }
     }

@@ -164,11 +164,12 @@ fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
     counted("os_write_bytes", "processes", "bytes", did.device_write_bytes);
     counted("os_write_bytes", "calls", "bytes", did.write_call_bytes);
     device(before, after, all);
-    let written = match found.written_by {
-        WrittenBy::Calls => did.write_call_bytes,
-        WrittenBy::Device => did.device_write_bytes,
+    let written = match (found.engine.incomparable, found.written_by) {
+        (Some(reason), _) => Reading::unavailable(reason),
+        (None, WrittenBy::Calls) => Reading::Value(did.write_call_bytes as f64),
+        (None, WrittenBy::Device) => Reading::Value(did.device_write_bytes as f64),
     };
-    shares(found, &Reading::Value(written as f64), all);
+    shares(found, &written, all);
 }
 
 /// Share of the operating system's count that the engine does not count, and the share that is not explained either.

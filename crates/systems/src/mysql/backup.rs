@@ -1,11 +1,12 @@
-//! Backups by `mariadb-backup`, piped to étalon's codecs, or by `mariadb-dump`; restored into a private server.
+//! Backups by `mariadb-backup`, piped to étalon's codecs, or by the product's dump; restored into a private server. MySQL's own
+//! copy of files, the statement `CLONE`, came with 8.0.17, and writes a folder on the server that is no stream.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::private::Private;
-use super::programs::Product;
+use super::programs::{self, Product};
 use super::url::{Address, Place};
 use super::{MySqlSystem, SCHEMA};
 use crate::server::restored;
@@ -17,6 +18,7 @@ use families::backup::sink::{BackupSink, io_failure};
 use families::backup::tool::{self, ToolCall};
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
+use model::catalog::is_of_release;
 
 /// Installation hint.
 const BACKUP_HINT: &str = "`apt install mariadb-backup`, or put the folder of `mariadb-backup` and `mbstream` on PATH; `method = \"mariadb-dump\"` \
@@ -29,7 +31,10 @@ type RestoredServer = restored::RestoredServer<super::MySqlServer>;
 const FILES: BackupMethod = BackupMethod("mariadb-backup");
 /// SQL, by the program of this name.
 const DUMP: BackupMethod = BackupMethod("mariadb-dump");
-pub(super) const METHODS: &[BackupMethod] = &[FILES, DUMP];
+/// SQL, by MySQL's program or what stands for it: MariaDB's packages bring one of this name, which reads both.
+const MYSQL_DUMP: BackupMethod = BackupMethod("mysqldump");
+pub(super) const OF_MARIADB: &[BackupMethod] = &[FILES, DUMP];
+pub(super) const OF_MYSQL: &[BackupMethod] = &[MYSQL_DUMP];
 
 pub(super) struct MySqlBackups<'a> {
     pub(super) system: &'a MySqlSystem,
@@ -41,61 +46,97 @@ enum Programs {
 }
 
 /// The program of a method that is not on this machine.
-pub(super) fn lacking(system: &model::SystemPlan, method: &str) -> Option<Failure> {
-    let folders: Vec<PathBuf> = system.server.iter().flat_map(|server| &server.bin_dir).map(PathBuf::from).collect();
-    let (files, dump) = (|| Programs::files(&folders).err(), || Programs::dump(&folders).err());
-    match BackupMethod::NATIVE.0 == method {
-        true => files().and_then(|_| dump()),
-        false if method == FILES.0 => files(),
-        false if method == DUMP.0 => dump(),
-        false => None,
+pub(super) fn lacking(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
+    let server = system.server.as_ref();
+    let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
+    let release = || {
+        let (folder, asked) = server.map(|server| (server.bin_dir.as_deref(), server.version.as_deref()))?;
+        programs::Programs::find(product, folder, asked).ok()?.release()
+    };
+    let files = || Programs::files(&folders, release().as_deref()).err();
+    let dump = || Programs::dump(product, &folders).err();
+    match method {
+        native if native == BackupMethod::NATIVE.0 && product == Product::MariaDb => files().and_then(|_| dump()),
+        native if native == BackupMethod::NATIVE.0 => dump(),
+        own if own == FILES.0 => files(),
+        own if own == DUMP.0 || own == MYSQL_DUMP.0 => dump(),
+        _ => None,
     }
 }
 
 impl Programs {
-    fn files(folders: &[PathBuf]) -> Result<Programs, Failure> {
+    /// Of the server's release, where that is known: they read its files and its log.
+    ///
+    /// <https://mariadb.com/docs/server/server-usage/backup-and-restore/mariadb-backup/mariadb-backup-overview>
+    fn files(folders: &[PathBuf], release: Option<&str>) -> Result<Programs, Failure> {
         let backup = tool::find("mariadb-backup", folders, BACKUP_HINT)?;
-        Ok(Programs::Files { backup, stream: tool::find("mbstream", folders, BACKUP_HINT)? })
+        let stream = tool::find("mbstream", folders, BACKUP_HINT)?;
+        let Some(series) = release.map(series) else { return Ok(Programs::Files { backup, stream }) };
+        let said = tool::version(&backup);
+        match said.split(' ').find(|word| word.contains("-MariaDB")).and_then(|word| word.split('-').next()) {
+            Some(own) if !is_of_release(own, series) => {
+                let cause =
+                    format!("{} is of {own}, and reads the files of servers of its own release", backup.display());
+                Err(Failure::new(FailureKind::Missing, format!("find the program mariadb-backup of {series}"), cause)
+                    .hint(BACKUP_HINT))
+            }
+            _ => Ok(Programs::Files { backup, stream }),
+        }
     }
 
-    fn dump(folders: &[PathBuf]) -> Result<Programs, Failure> {
-        let find = |new, old| {
-            tool::find(new, folders, DUMP_HINT)
-                .or_else(|missing| tool::find(old, folders, DUMP_HINT).map_err(|_| missing))
+    fn dump(product: Product, folders: &[PathBuf]) -> Result<Programs, Failure> {
+        let find = |mut names: [&str; 2]| {
+            if product == Product::MySql {
+                names.reverse();
+            }
+            tool::find(names[0], folders, DUMP_HINT)
+                .or_else(|missing| tool::find(names[1], folders, DUMP_HINT).map_err(|_| missing))
         };
-        Ok(Programs::Dump { dump: find("mariadb-dump", "mysqldump")?, client: find("mariadb", "mysql")? })
+        Ok(Programs::Dump { dump: find([DUMP.0, MYSQL_DUMP.0])?, client: find(["mariadb", "mysql"])? })
     }
 }
 
+/// `10.11` of `10.11.19`.
+fn series(release: &str) -> &str {
+    release.match_indices('.').nth(1).map_or(release, |(at, _)| &release[..at])
+}
+
 impl MySqlBackups<'_> {
+    fn product(&self) -> Product {
+        self.system.server.product
+    }
+
     fn folders(&self) -> Vec<PathBuf> {
         self.system.private().map(|private| private.bin_dirs()).unwrap_or_default()
     }
 
     fn files(&self) -> Result<Programs, Failure> {
-        if self.system.private().is_none() {
+        let Some(private) = self.system.private() else {
             let cause =
                 "mariadb-backup reads the server's files, and étalon reads only those of a server that it has started";
             return Err(Failure::new(FailureKind::Unsupported, "back up by `mariadb-backup`", cause)
                 .hint("`method = \"mariadb-dump\"`"));
-        }
-        Programs::files(&self.folders())
+        };
+        Programs::files(&private.bin_dirs(), private.release().as_deref())
     }
 
     fn dump(&self) -> Result<Programs, Failure> {
-        Programs::dump(&self.folders())
+        Programs::dump(self.product(), &self.folders())
     }
 
     /// The programs of a method; the text says why they are a fallback.
     fn choose(&self, method: &str) -> Result<(BackupMethod, Programs, Option<String>), Failure> {
-        match (self.method(method)?, self.files()) {
-            (FILES, Ok(programs)) => Ok((FILES, programs, None)),
-            (FILES, Err(why)) if method == BackupMethod::NATIVE.0 => {
+        let chosen = self.method(method)?;
+        if chosen != FILES {
+            return Ok((chosen, self.dump()?, None));
+        }
+        match self.files() {
+            Ok(programs) => Ok((FILES, programs, None)),
+            Err(why) if method == BackupMethod::NATIVE.0 => {
                 let note = format!("second choice: {why}");
                 Ok((DUMP, self.dump()?, Some(note)))
             }
-            (FILES, Err(why)) => Err(why),
-            _ => Ok((DUMP, self.dump()?, None)),
+            Err(why) => Err(why),
         }
     }
 
@@ -182,10 +223,7 @@ impl MySqlBackups<'_> {
         // Not timed: the empty server.
         let (private, endpoint) = match self.system.private() {
             Some(private) => private.fresh_twin(request.folder)?,
-            None => Private::fresh(
-                self.system.ask(|client| Ok(Product::of(client.protocol.session.flavor)))?,
-                request.folder,
-            )?,
+            None => Private::fresh(self.product(), request.folder)?,
         };
         meter.server_cpu_before_s = private.running.cpu_s().unwrap_or_default();
         let mut from = decoder(taken, request)?;
@@ -225,13 +263,20 @@ fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
 
 impl Backups for MySqlBackups<'_> {
     fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
-        ("MariaDB", METHODS)
+        match self.product() {
+            Product::MariaDb => ("MariaDB", OF_MARIADB),
+            Product::MySql => ("MySQL", OF_MYSQL),
+        }
     }
 
     fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
-            let why =
-                "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn";
+            let why = match self.product() {
+                Product::MariaDb => {
+                    "MariaDB's server compresses no backups, and its programs only by a codec that is being withdrawn"
+                }
+                Product::MySql => "neither MySQL's server nor its dump compresses backups",
+            };
             return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
         }
         if self.system.private().is_none() {

@@ -9,7 +9,8 @@ use wire::mysql::Flavor;
 use super::SCHEMA;
 use super::connect::Endpoint;
 use super::dialect::quoted;
-use super::session::variables;
+use super::programs::Product;
+use super::session::{pairs, variables};
 use crate::mysql::lane::{AskError, Client};
 use crate::server::counted::{Counting, CountsQuery};
 use crate::server::refusal::failure;
@@ -32,7 +33,7 @@ const COUNTERS: &[Source] = &[
     source("statements", "", &["questions"]),
     source("commit_statements", "", &["com_commit"]),
     source("rollback_statements", "", &["com_rollback"]),
-    source("deadlocks", "", &["innodb_deadlocks"]),
+    source("deadlocks", "", &["innodb_deadlocks", "er_lock_deadlock"]),
     source("lock_waits", "", &["innodb_row_lock_waits"]),
     source("rows_read", "rows", &["innodb_rows_read"]),
     source("rows_inserted", "rows", &["innodb_rows_inserted"]),
@@ -46,33 +47,56 @@ const COUNTERS: &[Source] = &[
     source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
 ];
 
-/// A session's own counts, which both products show to every account.
+/// A session's own counts, which both products show to every account. MySQL's tables leave the `Com_…` out: its `COMMIT`s count
+/// among the statements.
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
-pub(super) fn of_session(flavor: Flavor) -> CountsQuery {
-    macro_rules! asked_of {
-        ($table:literal) => {
-            concat!(
-                "SELECT CONNECTION_ID(), CAST(SUM(IF(variable_name = 'Questions', variable_value, 0)) AS SIGNED), \
-                 CAST(SUM(IF(variable_name = 'Com_commit', variable_value, 0)) AS SIGNED) FROM ",
-                $table,
-                " WHERE variable_name IN ('Questions', 'Com_commit')"
-            )
-        };
+pub(super) fn of_session(product: Product) -> CountsQuery {
+    match product {
+        Product::MariaDb => CountsQuery {
+            sql: "SELECT CONNECTION_ID(), CAST(SUM(IF(variable_name = 'Questions', variable_value, 0)) AS SIGNED), \
+                  CAST(SUM(IF(variable_name = 'Com_commit', variable_value, 0)) AS SIGNED) FROM \
+                  information_schema.SESSION_STATUS WHERE variable_name IN ('Questions', 'Com_commit')",
+            columns: &[Counting::Statements, Counting::Commits],
+        },
+        Product::MySql => CountsQuery {
+            sql: "SELECT CONNECTION_ID(), CAST(variable_value AS SIGNED) FROM performance_schema.session_status WHERE \
+                  variable_name = 'Questions'",
+            columns: &[Counting::Statements],
+        },
     }
-    let sql = match flavor {
-        Flavor::MariaDb => asked_of!("information_schema.SESSION_STATUS"),
-        Flavor::MySql => asked_of!("performance_schema.session_status"),
-    };
-    CountsQuery { sql, columns: &[Counting::Statements, Counting::Commits] }
 }
 
 const NO_COMMITS: &str = "the server counts the statement COMMIT (`commit_statements`), and nothing for a statement that \
                           commits by itself; what its sessions executed is counted in `session_statements`";
 
+/// Deadlocks of MySQL: `lock_deadlocks` of its `INNODB_METRICS` stays 0, as seen in 8.0.15.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-error-summary-tables.html>
+const DEADLOCKS: &str = "SELECT error_name, sum_error_raised FROM performance_schema.events_errors_summary_global_by_error WHERE \
+                         error_name = 'ER_LOCK_DEADLOCK'";
+/// Row versions left unpurged, of MySQL.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/information-schema-innodb-metrics-table.html>
+const HISTORY: &str = "SELECT name, count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len' AND status = \
+                       'enabled'";
+
+/// What MariaDB has as status variables and MySQL in tables, which not every account may read.
+fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
+    if client.protocol.session.flavor != Flavor::MySql {
+        return Ok(BTreeMap::new());
+    }
+    match client.rows(sql) {
+        Ok(rows) => Ok(pairs(rows)),
+        Err(AskError::Server(_)) => Ok(BTreeMap::new()),
+        Err(error) => Err(failure("read the server's counters", &error)),
+    }
+}
+
 pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
-    let known = variables(client, "SHOW GLOBAL STATUS")?;
+    let mut known = variables(client, "SHOW GLOBAL STATUS")?;
+    known.extend(of_mysql(client, DEADLOCKS)?);
     let mut counters = Counters::default();
     counters.unavailable("commits", "", NO_COMMITS);
     for source in COUNTERS {
@@ -80,7 +104,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
         match value {
             Some(value) => counters.set(source.name, source.unit, value),
             None => {
-                let reason = format!("this server has no status variable {}", source.variables.join(" or "));
+                let reason = format!("this server shows no counter {}", source.variables.join(" or "));
                 counters.unavailable(source.name, source.unit, reason);
             }
         }
@@ -164,8 +188,10 @@ const PURGE_POLL: Duration = Duration::from_millis(50);
 pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
-        let known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_history_list_length'")?;
-        let left = known.values().next().and_then(|text| text.parse::<u64>().ok());
+        let mut known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_history_list_length'")?;
+        known.extend(of_mysql(client, HISTORY)?);
+        let left = ["innodb_history_list_length", "trx_rseg_history_len"].iter().find_map(|name| known.get(*name));
+        let left = left.and_then(|text| text.parse::<u64>().ok());
         if left.is_none_or(|left| left <= HISTORY_AT_REST) || started.elapsed() > PURGE_PATIENCE {
             return Ok(());
         }

@@ -46,27 +46,43 @@ use families::transactions::{Program, Protocol};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
 use private::MySqlRecipe;
-use programs::{Product, Programs};
+pub use programs::Product;
+use programs::Programs;
 use session::Session;
 pub(crate) use url::Address;
 
 /// Étalon's database.
 const SCHEMA: &str = "etalon";
 
-pub struct MySql;
-
-impl Engine for MySql {
+/// Two products, which speak one protocol. The server itself says which it is: a URL of one may lead to the other.
+impl Engine for Product {
     fn spec(&self) -> EngineSpec {
+        let (name, schemes, private_servers, about, backups): (_, &[&str], &[&str], _, _) = match self {
+            Product::MySql => (
+                "mysql",
+                &["mysql"],
+                &["mysql"],
+                "MySQL: `mysql://user@host:port/` is a server that is there, where settings are those of étalon's sessions; \
+                 `server = { engine = \"mysql\" }` is one that étalon makes and removes, where they are the server's",
+                backup::OF_MYSQL,
+            ),
+            Product::MariaDb => (
+                "mariadb",
+                &["mariadb"],
+                &["mariadb"],
+                "MariaDB: `mariadb://user@host:port/` is a server that is there, where settings are those of étalon's sessions; \
+                 `server = { engine = \"mariadb\" }` is one that étalon makes and removes, where they are the server's",
+                backup::OF_MARIADB,
+            ),
+        };
         EngineSpec {
-            name: "mysql",
-            schemes: &["mysql", "mariadb"],
-            about: "MySQL and MariaDB: `mysql://user@host:port/` is a server that is there, where settings are those of \
-                    étalon's sessions; `server = { engine = \"mariadb\" }`, or `\"mysql\"`, is one that étalon makes and \
-                    removes, where they are the server's",
-            private_servers: Product::WORDS,
+            name,
+            schemes,
+            about,
+            private_servers,
             own_url: None,
             workload: "transactions",
-            backups: backup::METHODS,
+            backups,
             visibility: Visibility::Public,
             cautions: &[],
         }
@@ -112,13 +128,14 @@ impl Engine for MySql {
     }
 
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
-        backup::lacking(system, method)
+        backup::lacking(*self, system, method)
     }
 }
 
 type MySqlSystem = ServerSystem<MySqlServer>;
 
 pub(crate) struct MySqlServer {
+    product: Product,
     checkpoint: Checkpoint,
 }
 
@@ -150,13 +167,13 @@ impl Server for MySqlServer {
             let owner = tables::refuse_foreign(client, consent)?;
             counters::refuse_unfit(client, endpoint, owner != TableOwner::Nobody)?;
         }
-        Ok(MySqlServer { checkpoint: counters::checkpoint(client)? })
+        let product = Product::of(client.protocol.session.flavor);
+        Ok(MySqlServer { product, checkpoint: counters::checkpoint(client)? })
     }
 
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
         server::dialogue::refuse_pipeline("MySQL", program)?;
-        let flavor = system.ask(|client| Ok(client.protocol.session.flavor))?;
-        let question = counters::of_session(flavor);
+        let question = counters::of_session(system.server.product);
         let mut statements = Vec::new();
         match program.protocol() {
             Protocol::Prepared => {

@@ -13,11 +13,15 @@ use load::error::Failure;
 /// row: so a long value fills the page here.
 pub struct Pages;
 
+/// Since MySQL 8 such a page begins with an index of the value, of 96 bytes and ten entries of 60. The version comment hides
+/// this from MariaDB. `storage/innobase/include/lob0first.h`
+const LESS_SINCE_8: &str = "/*!80000 - 512 */";
+
 /// In picoseconds. <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-file-summary-tables.html>
 const FILES: &str = "SELECT EVENT_NAME, SUBSTRING_INDEX(REPLACE(FILE_NAME, '\\\\', '/'), '/', -1), SUM(COUNT_READ), \
                      SUM(SUM_NUMBER_OF_BYTES_READ), SUM(SUM_TIMER_READ), SUM(COUNT_WRITE), SUM(SUM_NUMBER_OF_BYTES_WRITE), \
                      SUM(SUM_TIMER_WRITE) FROM performance_schema.file_summary_by_instance WHERE EVENT_NAME LIKE \
-                     'wait/io/file/innodb/%' GROUP BY 1, 2 ORDER BY 1, 2";
+                     'wait/io/file/innodb/%' OR EVENT_NAME = 'wait/io/file/sql/binlog' GROUP BY 1, 2 ORDER BY 1, 2";
 const PS_PER_MS: f64 = 1e9;
 const OFF: &str = "performance_schema is off, and nothing is timed or counted by file; it is switched on when the server \
                    starts: `performance_schema = ON` in its option file, or `settings = { performance_schema = \"ON\" }` for \
@@ -26,6 +30,9 @@ const NOT_ALLOWED: &str =
     "the account may not read performance_schema; `GRANT SELECT ON performance_schema.* TO …` lets it";
 const NO_LOG_INSTRUMENT: &str = "MariaDB does not time its log: the instrument innodb_log_file was removed (MDEV-27848); the \
                                  response times of the commits are the nearest there is";
+/// Of what [`LOG_SYNCS`] is counted of.
+const CACHED_LOG: &str = "the server writes its log through the page cache, of which the operating system counts whole folios, and data \
+                          asynchronously, which it does not count as calls";
 const NO_LOG_READS: &str = "the server does not count what it reads of its log";
 const NO_SYNC_TIME: &str = "the server counts syncs together with the opening and closing of files (COUNT_MISC)";
 const NO_SYNC_COUNT: &str = "the server counts the syncs of all files together";
@@ -39,7 +46,7 @@ fn status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
 
 fn class_of(event: &str) -> FileClass {
     match event.rsplit('/').next().unwrap_or_default() {
-        "innodb_log_file" => FileClass::Log,
+        "innodb_log_file" | "binlog" => FileClass::Log,
         "innodb_temp_file" => FileClass::Temporary,
         _ => FileClass::Data,
     }
@@ -56,7 +63,7 @@ fn file(row: &[Datum]) -> IoPlace {
     })
 }
 
-/// MariaDB dropped it together with its log's instrument.
+/// MariaDB dropped it together with its log's instrument, when it no longer wrote the log through the page cache.
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
 /// For lack of a privilege.
@@ -107,14 +114,17 @@ fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     counted(FileClass::Data, "innodb", reason, known, &from)
 }
 
-/// By file, or why not.
-fn by_file(session: &mut dyn Session) -> Result<Result<Vec<IoPlace>, &'static str>, Failure> {
+/// By file, and whether the redo log is among them; or why not.
+fn by_file(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'static str>, Failure> {
     // 0 on MariaDB by default.
     if refused(one(session, "SELECT @@performance_schema"))? != Ok(1.0) {
         return Ok(Err(OFF));
     }
     Ok(match refused(session.query(FILES))? {
-        Ok(rows) => Ok(rows.iter().map(|row| file(row)).collect()),
+        Ok(rows) => {
+            let has_log = rows.iter().any(|row| text(row.first()).ends_with("/innodb_log_file"));
+            Ok((rows.iter().map(|row| file(row)).collect(), has_log))
+        }
         Err(_) => Err(NOT_ALLOWED),
     })
 }
@@ -131,7 +141,7 @@ impl PagesDialect for Pages {
     }
 
     fn insert(&self, page_bytes: u64, rows: u64) -> String {
-        let row = format!("(SPACE({}))", filler(page_bytes));
+        let row = format!("(SPACE({} {LESS_SINCE_8}))", filler(page_bytes));
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
     }
 
@@ -162,8 +172,7 @@ impl PagesDialect for Pages {
         let known = status(session)?;
         let mut account = IoAccount::default();
         match by_file(session)? {
-            Ok(files) => {
-                let timed_log = files.iter().any(|place| place.class == FileClass::Log);
+            Ok((files, timed_log)) => {
                 account.places = files;
                 if !timed_log {
                     account.places.push(log(&known, NO_LOG_INSTRUMENT));
@@ -177,13 +186,14 @@ impl PagesDialect for Pages {
                 account.notes.push(reason.to_owned());
             }
         }
+        account.incomparable = known.contains_key(LOG_SYNCS).then_some(CACHED_LOG);
         let unknown = || Reading::unavailable("this server has no status variable innodb_lsn_current");
         let made = known.get("innodb_lsn_current").or_else(|| known.get("innodb_os_log_written"));
         account.log_bytes = Some(made.copied().map_or_else(unknown, Reading::Value));
         Ok(account)
     }
 
-    /// Data files are written asynchronously and, with `innodb_flush_method = O_DIRECT`, past the page cache.
+    /// Files are written asynchronously and, with `innodb_flush_method = O_DIRECT`, past the page cache.
     fn written_by(&self) -> WrittenBy {
         WrittenBy::Device
     }

@@ -214,6 +214,10 @@ impl Private {
         own.into_iter().chain(base).collect()
     }
 
+    pub(super) fn release(&self) -> Option<String> {
+        self.recipe.programs.release()
+    }
+
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
         let place = Place::Socket(self.running.folders()?.beside_socket(SOCKET_NAME));
         self.spec = self.spec_with(&["--skip-networking".to_owned()])?;

@@ -27,7 +27,7 @@ const VERSIONED: [(&str, &str); 2] = [("C:\\Program Files", "MariaDB "), ("C:\\P
 
 /// MariaDB first: where both fit, Debian packages it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Product {
+pub enum Product {
     /// `mariadbd`, or `mysqld` of older versions.
     MariaDb,
     /// MySQL's `mysqld`.

@@ -86,12 +86,16 @@ impl Settings for Session {
 }
 
 pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
-    let rows = client.rows(sql).map_err(|error| failure("read the server's settings", &error))?;
+    client.rows(sql).map(pairs).map_err(|error| failure("read the server's settings", &error))
+}
+
+/// Names in lower case, and values.
+pub(super) fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
     let pair = |row: Vec<Option<String>>| {
         let mut row = row.into_iter();
         Some((row.next()??.to_ascii_lowercase(), row.next()?.unwrap_or_default()))
     };
-    Ok(rows.into_iter().filter_map(pair).collect())
+    rows.into_iter().filter_map(pair).collect()
 }
 
 pub(super) fn plain(name: &str) -> String {

@@ -12,6 +12,7 @@ use rustls::{ClientConfig, SupportedProtocolVersion};
 use super::url::wrong;
 use crate::server::tls::{CertificateCheck, ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
 use crate::server::url::Given;
+use families::backup::tool;
 use load::error::{Failure, FailureKind};
 
 /// In URLs and option files.
@@ -159,14 +160,15 @@ impl TlsOptions {
         wanted.client_config().map(Some)
     }
 
-    /// Arguments for MySQL's or MariaDB's own programs.
+    /// Arguments for MySQL's or MariaDB's own programs; MariaDB's may have MySQL's names.
     ///
     /// # Errors
     /// MariaDB's programs would fall back to no TLS if somebody in between says that the server has none.
     pub(super) fn arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
         let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let word = self.mode.name(MODES);
-        let mut arguments = match (name.starts_with("maria"), self.mode) {
+        let is_mariadb = name.starts_with("maria") || tool::version(program).contains("MariaDB");
+        let mut arguments = match (is_mariadb, self.mode) {
             (false, _) => vec![format!("--ssl-mode={}", word.to_ascii_uppercase())],
             (true, TlsMode::Disable) => vec!["--skip-ssl".to_owned()],
             (true, TlsMode::Prefer) => vec!["--ssl".to_owned(), "--skip-ssl-verify-server-cert".to_owned()],

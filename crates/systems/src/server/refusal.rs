@@ -96,6 +96,9 @@ pub(crate) trait Explain {
                 of(FailureKind::Unreachable, cause, hint)
             }
             Refusal::NoTls => (ENCRYPT, no_tls.0.to_owned(), FailureKind::Unsupported, no_tls.1.to_owned()),
+            Refusal::Tls(cause) if cause.ends_with("HandshakeFailure") => {
+                (ENCRYPT, cause.clone(), FailureKind::Unsupported, NOTHING_IN_COMMON.to_owned())
+            }
             Refusal::Tls(cause) => (ENCRYPT, cause.clone(), FailureKind::Other, tls.to_owned()),
             Refusal::NoPassword | Refusal::Insecure | Refusal::Unproven => {
                 let (tried, cause, hint) = self.explain_password(refusal);
@@ -109,6 +112,9 @@ pub(crate) trait Explain {
     }
 }
 
+/// What the alert of this name says. <https://www.rfc-editor.org/rfc/rfc5246#section-7.2.2>
+const NOTHING_IN_COMMON: &str = "the server takes none of étalon's ciphers, which exchange keys by elliptic curves (TLS 1.3, and ECDHE \
+                                 in TLS 1.2): is it old, or set to others?";
 pub(crate) const CONNECT: &str = "connect to";
 pub(crate) const ENCRYPT: &str = "encrypt the connection to";
 

@@ -10,9 +10,11 @@ use load::lane::ErrorClass;
 
 const PASSWORD: &str = "hunter2-is-no-secret";
 
-#[test]
+of_both_products!(a_server_of_others);
+
 fn a_server_of_others() {
-    let server = start(Connect::Tcp, &[("max_connections", "20"), ("plugin_load_add", "auth_ed25519")]);
+    let settings = [("max_connections", "20"), ("plugin_load_add", "auth_ed25519")];
+    let server = start(Connect::Tcp, if product() == Product::MariaDb { &settings } else { &settings[..1] });
     for sql in [
         "CREATE DATABASE shop",
         "CREATE USER shopper@'127.0.0.1' IDENTIFIED BY '{}'",
@@ -55,21 +57,17 @@ fn logins_that_fail(server: &MySqlSystem, refused: Refused<'_>) {
         let failure = refusal(&format!("mysql://127.0.0.1:{}/?user={user}", server.port()), &[]);
         assert_eq!(failure.kind, FailureKind::Login, "{user}: {failure}");
     }
-    let own = server.own_url();
-    let failure = refused(refusal(&format!("{own}shoppe"), &[]), FailureKind::Missing);
+    let failure = refused(refusal(&server.own_url_of("shoppe"), &[]), FailureKind::Missing);
     assert!(failure.hint.unwrap().contains("CREATE DATABASE shoppe"));
 }
 
 fn every_way_to_log_in(server: &MySqlSystem) {
-    if server.client().unwrap().protocol.session.flavor == wire::mysql::Flavor::MariaDb {
-        server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')"));
-        server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");
-        let system = open(&server.url("edward", PASSWORD, ""), &[], Consent::OwnOnly).unwrap();
-        assert_eq!(system.facts().unwrap().get("path.login"), Some("client_ed25519"));
+    match product() {
+        Product::MariaDb => by_ed25519(server),
+        Product::MySql => by_caching_sha2(server),
     }
     let system = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
     let facts = system.facts().unwrap();
-    println!("{:?}", facts.get("path.login"));
     assert_eq!(facts.get("path.kind"), Some("tcp"));
     // From the option file.
     let folder = tempfile::tempdir().unwrap();
@@ -80,6 +78,31 @@ fn every_way_to_log_in(server: &MySqlSystem) {
     let environment = |name: &str| (name == "HOME").then(|| folder.path().display().to_string());
     let address = Address::parse("mysql:///shop", &environment).unwrap();
     Endpoint::new(address).unwrap().connect(Purpose::Control).unwrap().close();
+}
+
+fn by_ed25519(server: &MySqlSystem) {
+    server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED VIA ed25519 USING PASSWORD('{PASSWORD}')"));
+    server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");
+    let system = open(&server.url("edward", PASSWORD, ""), &[], Consent::OwnOnly).unwrap();
+    assert_eq!(system.facts().unwrap().get("path.login"), Some("client_ed25519"));
+}
+
+/// Without encryption by the server's public key, if that may be asked for; the server then knows the account, and a hash will
+/// do. Its encryption is by ciphers that étalon does not have.
+fn by_caching_sha2(server: &MySqlSystem) {
+    server.run(&format!("CREATE USER edward@'127.0.0.1' IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'"));
+    server.run("GRANT ALL ON etalon.* TO edward@'127.0.0.1'");
+    let with_key = server.url("edward", PASSWORD, "");
+    let plain = with_key.split_once('?').unwrap().0;
+    let failure = refusal(plain, &[]);
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("get-server-public-key=1")), "{failure:?}");
+    for url in [&with_key, plain] {
+        let facts = open(url, &[], Consent::OwnOnly).unwrap().facts().unwrap();
+        assert_eq!((facts.get("path.login"), facts.get("path.tls")), (Some("caching_sha2_password"), Some("off")));
+    }
+    let failure = refusal(&format!("{plain}?ssl-mode=required"), &[]);
+    assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("ECDHE")), "{failure:?}");
 }
 
 fn rights_that_are_missing(server: &MySqlSystem, refused: Refused<'_>) {
@@ -121,7 +144,7 @@ fn databases_of_others(server: &MySqlSystem, refused: Refused<'_>) {
     assert_eq!(theirs(), "0");
     // Two systems of a plan on one server, and foreign tables.
     server.run("CREATE TABLE shop.pgbench_accounts (x INT)");
-    let second = open(&format!("{}shop", server.own_url()), &[("sort_buffer_size", "1M")], Consent::OwnOnly).unwrap();
+    let second = open(&server.own_url_of("shop"), &[("sort_buffer_size", "1M")], Consent::OwnOnly).unwrap();
     second.prepare(&pgbench_tables(1)).unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     second.drop_all().unwrap();

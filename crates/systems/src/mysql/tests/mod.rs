@@ -7,6 +7,10 @@ mod server;
 mod tls;
 mod tls_table;
 
+#[path = "../../../../engine/tests/shared/releases.rs"]
+mod releases;
+
+use std::cell::RefCell;
 use std::path::Path;
 
 use host::reactor::Choice;
@@ -18,12 +22,41 @@ use crate::mysql::url::Place;
 use crate::server::testing::{self, Tested};
 use crate::server::url::Address as _;
 
+thread_local! {
+    /// Whose servers the test of this thread starts: a plan's word, and the folder of its programs.
+    static SERVERS: RefCell<(&'static str, Option<String>)> = const { RefCell::new(("mariadb", None)) };
+}
+
+/// Runs a test on each MySQL at hand.
+fn of_mysql(test: fn()) {
+    for folder in releases::folders_of("mysql") {
+        SERVERS.set(("mysql", Some(folder)));
+        test();
+    }
+}
+
+/// Of this thread's test.
+fn product() -> Product {
+    SERVERS.with_borrow(|(engine, _)| Product::of_word(engine))
+}
+
+/// Makes two tests of each function: on the installed MariaDB, and on MySQL.
+macro_rules! of_both_products {
+    ($($test:ident),* $(,)?) => {
+        mod mariadb {
+            $(#[test] fn $test() { super::$test(); })*
+        }
+        mod mysql {
+            $(#[test] fn $test() { crate::mysql::tests::of_mysql(super::$test); })*
+        }
+    };
+}
+use of_both_products;
+
 impl Tested for MySqlServer {
-    /// `ETALON_TEST_MYSQL_BIN` selects other programs.
     fn private_server(connect: Connect) -> PrivateServer {
-        let bin_dir = std::env::var("ETALON_TEST_MYSQL_BIN").ok();
-        let is_mysql = bin_dir.as_ref().is_some_and(|dir| !Path::new(dir).join("mariadbd").exists());
-        PrivateServer { engine: if is_mysql { "mysql" } else { "mariadb" }.to_owned(), version: None, bin_dir, connect }
+        let (engine, bin_dir) = SERVERS.with_borrow(|(engine, folder)| ((*engine).to_owned(), folder.clone()));
+        PrivateServer { engine, version: None, bin_dir, connect }
     }
 
     fn prepared(sql: &[&str]) -> Vec<String> {
@@ -51,11 +84,17 @@ impl MySqlSystem {
 
     /// Of a private TCP server, for another account and database.
     fn url(&self, user: &str, password: &str, database: &str) -> String {
-        format!("mysql://{user}:{password}@127.0.0.1:{}/{database}", self.port())
+        // Where passwords are not sent in the clear, nor by a hash.
+        let key = if self.server.product == Product::MySql { "?get-server-public-key=1" } else { "" };
+        format!("mysql://{user}:{password}@127.0.0.1:{}/{database}{key}", self.port())
     }
 
     /// Étalon's own login.
     fn own_url(&self) -> String {
-        self.url("etalon", self.endpoint.address.password.as_deref().unwrap(), "")
+        self.own_url_of("")
+    }
+
+    fn own_url_of(&self, database: &str) -> String {
+        self.url("etalon", self.endpoint.address.password.as_deref().unwrap(), database)
     }
 }

@@ -9,7 +9,13 @@ use crate::server::testing::lane::{WAYS, one_of_two_in_a_deadlock_is_told};
 use crate::server::testing::life;
 use families::transactions::pgbench_tables;
 
-#[test]
+of_both_products! {
+    a_private_server_from_its_making_to_its_removal,
+    a_private_server_that_does_not_start_says_why,
+    the_server_counts_what_the_client_claims,
+    promises_are_read_back_from_the_server,
+}
+
 fn a_private_server_from_its_making_to_its_removal() {
     let system = start(Connect::Socket, &[("innodb-buffer-pool-size", "64M"), ("innodb_flush_log_at_trx_commit", "2")]);
     says_what_it_is(&system);
@@ -33,7 +39,11 @@ fn a_private_server_from_its_making_to_its_removal() {
 
 fn says_what_it_is(system: &MySqlSystem) {
     let facts = system.facts().unwrap();
-    assert!(["MariaDB", "MySQL"].contains(&facts.get("server.product").unwrap()));
+    let (product, authentication) = match system.server.product {
+        Product::MariaDb => ("MariaDB", "mysql_native_password"),
+        Product::MySql => ("MySQL", "caching_sha2_password"),
+    };
+    assert_eq!((facts.get("server.product"), facts.get("path.login")), (Some(product), Some(authentication)));
     assert_eq!(facts.get("setting.innodb_buffer_pool_size"), Some("67108864"));
     assert_eq!(facts.get("database.engine"), Some("InnoDB"));
     assert_eq!((facts.get("path.kind"), facts.get("path.tls")), (Some("socket"), Some("off")));
@@ -144,7 +154,6 @@ fn deadlocks_are_tried_again(system: &MySqlSystem) {
     assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
 }
 
-#[test]
 fn a_private_server_that_does_not_start_says_why() {
     let refused = testing::refused_start::<MySqlServer>;
     let failure = refused(&[("inodb_buffer_pool_size", "1G")]);
@@ -166,13 +175,11 @@ fn a_deep_folder_is_no_hindrance() {
     });
 }
 
-#[test]
 fn the_server_counts_what_the_client_claims() {
     testing::the_server_counts_what_the_client_claims::<MySqlServer>(&["prepared", "simple"]);
 }
 
-/// Every durability row that MariaDB can have, set and read back.
-#[test]
+/// Every durability row that the product can have, set and read back.
 fn promises_are_read_back_from_the_server() {
     let promised = |system: &MySqlSystem| system.facts().unwrap().durability().unwrap();
     let expect = |system: &MySqlSystem, tier: DurabilityTier, words: &str| {
@@ -196,13 +203,17 @@ fn promises_are_read_back_from_the_server() {
             DurabilityTier::Delayed,
             "once a second",
         ),
-        ("default_storage_engine = Aria", "default_storage_engine = InnoDB", DurabilityTier::Unsafe, "engine=Aria"),
         ("default_storage_engine = MyISAM", "default_storage_engine = InnoDB", DurabilityTier::Unsafe, "a half of one"),
         ("default_storage_engine = MEMORY", "default_storage_engine = InnoDB", DurabilityTier::Memory, "in memory"),
     ] {
         client.execute(&format!("SET GLOBAL {set}")).unwrap();
         expect(&system, tier, words);
         client.execute(&format!("SET GLOBAL {back}")).unwrap();
+    }
+    if product() == Product::MariaDb {
+        client.execute("SET GLOBAL default_storage_engine = Aria").unwrap();
+        expect(&system, DurabilityTier::Unsafe, "engine=Aria");
+        client.execute("SET GLOBAL default_storage_engine = InnoDB").unwrap();
     }
     expect(&system, DurabilityTier::Durable, "sync_binlog=1");
     client.close();

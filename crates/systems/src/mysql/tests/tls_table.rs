@@ -174,6 +174,6 @@ fn a_server_without_tls_is_refused_where_tls_is_wanted() {
     assert_eq!(arguments("verify_ca", "mariadb").unwrap_err().kind, FailureKind::Unsupported);
     let verified = ["--ssl", "--ssl-verify-server-cert", "--ssl-ca=/x"];
     assert_eq!(arguments("verify_identity", "mariadb-dump").unwrap(), verified);
-    assert_eq!(arguments("verify_ca", "mysqldump").unwrap(), ["--ssl-mode=VERIFY_CA", "--ssl-ca=/x"]);
+    assert_eq!(arguments("verify_ca", "/nowhere/mysqldump").unwrap(), ["--ssl-mode=VERIFY_CA", "--ssl-ca=/x"]);
     stage.server.drop_all().unwrap();
 }
