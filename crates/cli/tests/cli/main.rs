@@ -31,6 +31,8 @@ mod loads;
 mod names;
 mod power;
 mod published;
+#[path = "../../../engine/tests/shared/releases.rs"]
+mod releases;
 mod remedies;
 mod results;
 mod scene;
