@@ -8,6 +8,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod action;
 mod apart;
 mod ask;
 mod audit;
