@@ -138,7 +138,7 @@ fn the_container_file_copies_what_is_there_and_runs_without_rights() {
     }
     assert!(count >= 4);
     assert_eq!(file.lines().filter(|line| line.starts_with("FROM ")).count(), 2);
-    assert!(file.contains("cargo build --release --locked --package cli --bin etalon"));
+    assert!(file.contains("cargo build --profile dist --locked --package cli --bin etalon"));
     let last = &file[file.rfind("FROM ").unwrap()..];
     assert!(last.contains("\nUSER 65532:65532\n") && last.contains("\nENTRYPOINT [\"/usr/local/bin/etalon\"]\n"));
 }
