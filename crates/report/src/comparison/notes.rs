@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Facts;
-use model::facts::{PUBLICATION, UNTRIED};
+use model::facts::{LAYER, PUBLICATION, UNTRIED};
 
 use super::disturbance::{Disturbance, unknown_load};
 use super::row::NoVerdict;
@@ -71,6 +71,9 @@ pub fn notes(
     }
     for (system, why) in cautions(evidence, UNTRIED) {
         add(NoteKind::Untried, format!("{why} ({system})"));
+    }
+    for (system, layer) in cautions(evidence, LAYER) {
+        add(NoteKind::Layer, format!("{layer} ({system})"));
     }
     if let Some(text) = virtual_disk(evidence) {
         add(NoteKind::VirtualDisk, text);

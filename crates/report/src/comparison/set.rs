@@ -224,6 +224,8 @@ pub enum NoteKind {
     Publication,
     /// Étalon itself has not met the real engine.
     Untried,
+    /// Something stood in for an operating system.
+    Layer,
     /// Of a virtual machine.
     VirtualDisk,
     /// Something went on beside the runs.
@@ -248,6 +250,7 @@ impl NoteKind {
             NoteKind::Missing => "missing",
             NoteKind::Publication => "publication",
             NoteKind::Untried => "untried",
+            NoteKind::Layer => "layer",
             NoteKind::VirtualDisk => "virtual-disk",
             NoteKind::Disturbed => "disturbed",
             NoteKind::LoadUnknown => "load-unknown",

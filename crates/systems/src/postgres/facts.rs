@@ -1,7 +1,9 @@
 //! Server facts, settings and durability.
 
+use std::env::consts::OS;
 use std::path::PathBuf;
 
+use model::facts::LAYER;
 use model::{Durability, Facts, Nature};
 
 use super::durability;
@@ -72,6 +74,13 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
         facts.passing("database.name", text(4));
         facts.passing("database.size_bytes", text(5));
     }
+    if durability::system_of(&version) == "windows" && OS != "windows" && is_here(client, address).map_err(asked)? {
+        let words = format!(
+            "the server is built for Windows and runs on this machine, whose system is {OS}: by Wine or a virtual machine, so \
+             that its figures are of neither"
+        );
+        facts.identity(LAYER, words);
+    }
     facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
     facts.passing("path.address", address.shown());
     let tls = client.one(TLS).map_err(asked)?;
@@ -139,10 +148,13 @@ pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataP
             return Ok(DataPlace::Elsewhere(reason.to_owned()));
         }
     };
-    // A container's server has another address from outside.
+    Ok(if is_here(client, address)? { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
+}
+
+/// Whether the server is on this machine. A container's has another address from outside.
+fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
-    let here = address.is_socket() || client.one(same)? == "t";
-    Ok(if here { DataPlace::here(folder) } else { DataPlace::on_another_machine() })
+    Ok(address.is_socket() || client.one(same)? == "t")
 }
 
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
