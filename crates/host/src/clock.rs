@@ -56,6 +56,20 @@ pub fn clock_step_ns() -> u64 {
     smallest
 }
 
+/// How long the shortest sleep takes, the median of some: what a wait is rounded up to.
+pub fn timer_step_us() -> u64 {
+    const SLEEPS: usize = 9;
+    let mut lengths: Vec<u64> = (0..SLEEPS)
+        .map(|_| {
+            let before = now_ns();
+            std::thread::sleep(Duration::from_nanos(1));
+            now_ns() - before
+        })
+        .collect();
+    lengths.sort_unstable();
+    lengths[SLEEPS / 2] / 1000
+}
+
 /// Cost of one clock reading, the median over batches: several hundred nanoseconds with a system call, else 20 to 40.
 pub fn clock_cost_ns() -> u64 {
     const BATCHES: usize = 31;
@@ -99,6 +113,12 @@ mod tests {
         sleep_until(deadline);
         assert!(now_ns() >= deadline);
         sleep_until(0);
+    }
+
+    #[test]
+    fn a_sleep_is_never_shorter_than_it_was_asked_to_be() {
+        let step_us = timer_step_us();
+        assert!(step_us < 100_000, "{step_us}");
     }
 
     #[test]

@@ -31,10 +31,8 @@ fn used(who: nix::sys::resource::UsageWho) -> Result<Duration, String> {
     Ok(Duration::from_micros(us.max(0) as u64))
 }
 
-#[cfg(not(unix))]
-pub fn ended_children_cpu() -> Result<Duration, String> {
-    Err("this operating system does not keep the CPU time of processes that have ended".to_owned())
-}
+#[cfg(windows)]
+pub use crate::process::windows::ended_children_cpu;
 
 /// Counted in clock ticks (15.6 ms).
 #[cfg(windows)]

@@ -155,19 +155,23 @@ fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
         }
     };
     let did = after.processes.since(&before.processes);
-    let mut counted = |family: &str, place: &str, unit: &str, value: u64| {
-        all.push(diagnostic(family, place, unit, Reading::Value(value as f64)));
+    let known = |count: Option<u64>| match count {
+        Some(count) => Reading::Value(count as f64),
+        None => Reading::unavailable("this operating system does not tell what of a process reaches a device"),
     };
-    counted("os_reads", "processes", "", did.read_calls);
+    let mut counted = |family: &str, place: &str, unit: &str, count: Option<u64>| {
+        all.push(diagnostic(family, place, unit, known(count)));
+    };
+    counted("os_reads", "processes", "", Some(did.read_calls));
     counted("os_read_bytes", "processes", "bytes", did.device_read_bytes);
-    counted("os_writes", "processes", "", did.write_calls);
+    counted("os_writes", "processes", "", Some(did.write_calls));
     counted("os_write_bytes", "processes", "bytes", did.device_write_bytes);
-    counted("os_write_bytes", "calls", "bytes", did.write_call_bytes);
+    counted("os_write_bytes", "calls", "bytes", Some(did.write_call_bytes));
     device(before, after, all);
     let written = match (found.engine.incomparable, found.written_by) {
         (Some(reason), _) => Reading::unavailable(reason),
-        (None, WrittenBy::Calls) => Reading::Value(did.write_call_bytes as f64),
-        (None, WrittenBy::Device) => Reading::Value(did.device_write_bytes as f64),
+        (None, WrittenBy::Calls) => known(Some(did.write_call_bytes)),
+        (None, WrittenBy::Device) => known(did.device_write_bytes),
     };
     shares(found, &written, all);
 }

@@ -1,4 +1,5 @@
-//! Reads and writes of blocks, many in flight from one thread: io_uring where available, else blocking threads.
+//! Reads and writes of blocks, many in flight from one thread: io_uring on Linux, a completion port
+//! on Windows, else blocking threads.
 //!
 //! A [`BlockRing`] owns `depth` slots, each with a buffer and at most one operation. Requests are queued, submitted
 //! together and completed by [`BlockRing::reap`]; once warm nothing is allocated. A ring's buffers and files are
@@ -12,6 +13,10 @@ mod content;
 mod memory;
 mod null;
 mod open;
+#[cfg(windows)]
+mod overlapped;
+#[cfg(windows)]
+mod port;
 #[cfg(target_os = "linux")]
 mod ring;
 #[cfg(test)]
@@ -28,6 +33,8 @@ pub use open::{Access, Alignment, BlockFile, Cache, OpenError};
 
 use self::memory::Arena;
 use self::null::Null;
+#[cfg(windows)]
+use self::port::Port as Ring;
 #[cfg(target_os = "linux")]
 use self::ring::Ring;
 use self::threads::Threads;
@@ -39,6 +46,7 @@ pub enum RingForm {
     /// The ring if available, else threads.
     #[default]
     Auto,
+    /// io_uring on Linux, a completion port on Windows.
     Ring,
     /// `pread` and `pwrite` (`ReadFile` and `WriteFile` on Windows) on one thread per operation in flight; on the
     /// caller's own at depth 1.
@@ -122,7 +130,7 @@ pub enum SubmitError {
 }
 
 enum Inner {
-    #[cfg(target_os = "linux")]
+    #[cfg(any(target_os = "linux", windows))]
     Ring(Box<Ring>),
     Threads(Threads),
     Null(Null),
@@ -146,16 +154,19 @@ impl std::fmt::Debug for BlockRing {
     }
 }
 
+/// What the ring is called here.
+const RING: &str = if cfg!(windows) { "a completion port" } else { "io_uring" };
+
 /// A parameter, so that a kernel without rings can be tested on one with them.
 type RingResult = Result<(Inner, Vec<String>), String>;
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", windows))]
 fn open_ring(options: &RingOptions, files: &mut Vec<File>) -> RingResult {
     let (ring, shortfalls) = Ring::new(options, files)?;
     Ok((Inner::Ring(Box::new(ring)), shortfalls))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn open_ring(_options: &RingOptions, _files: &mut Vec<File>) -> RingResult {
     Err("this operating system has none".to_owned())
 }
@@ -184,11 +195,11 @@ impl BlockRing {
         };
         let (inner, shortfalls) = match ring {
             Ok(opened) => opened,
-            Err(reason) if needs_ring => return Err(HostError::unavailable("use io_uring", reason)),
+            Err(reason) if needs_ring => return Err(HostError::unavailable(format!("use {RING}"), reason)),
             Err(reason) => {
                 let slots = |cause: io::Error| HostError::unavailable("make the slots", cause.to_string());
                 let asked = options.form == RingForm::Auto;
-                let shortfalls = if asked { vec![format!("io_uring: {reason}")] } else { Vec::new() };
+                let shortfalls = if asked { vec![format!("{RING}: {reason}")] } else { Vec::new() };
                 let inner = match options.form {
                     RingForm::Null => Inner::Null(Null::new(&options).map_err(slots)?),
                     _ => Inner::Threads(Threads::new(&options, files).map_err(slots)?),
@@ -197,7 +208,7 @@ impl BlockRing {
             }
         };
         let kind = match &inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.kind(),
             Inner::Threads(threads) => threads.kind(),
             Inner::Null(_) => "null".to_owned(),
@@ -231,7 +242,7 @@ impl BlockRing {
     /// other is not counted.
     pub fn kernel_entries(&self) -> u64 {
         match &self.inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.entries(),
             Inner::Threads(threads) => threads.entries(),
             Inner::Null(_) => 0,
@@ -255,7 +266,7 @@ impl BlockRing {
         }
         let block_bytes = self.block_bytes as usize;
         let arena = match &mut self.inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.arena_mut(),
             Inner::Threads(threads) => threads.arena_mut(),
             Inner::Null(null) => Some(null.arena_mut()),
@@ -267,7 +278,7 @@ impl BlockRing {
 
     fn arena(&self) -> Option<&Arena> {
         match &self.inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.arena(),
             Inner::Threads(threads) => threads.arena(),
             Inner::Null(null) => Some(null.arena()),
@@ -293,7 +304,7 @@ impl BlockRing {
             return Err(SubmitError::TooLarge { bytes, most_bytes: self.block_bytes });
         }
         match &mut self.inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.submit(slot, file, op)?,
             Inner::Threads(threads) => threads.submit(slot, file, op),
             Inner::Null(null) => null.submit(slot, op),
@@ -306,7 +317,7 @@ impl BlockRing {
     /// only to measure submission alone.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.flush(),
             Inner::Threads(_) | Inner::Null(_) => Ok(()),
         }
@@ -319,7 +330,7 @@ impl BlockRing {
     pub fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();
         let reaped = match &mut self.inner {
-            #[cfg(target_os = "linux")]
+            #[cfg(any(target_os = "linux", windows))]
             Inner::Ring(ring) => ring.reap(deadline_ns, into),
             Inner::Threads(threads) => threads.reap(deadline_ns, into),
             Inner::Null(null) => {

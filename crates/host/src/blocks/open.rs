@@ -189,10 +189,13 @@ fn set_flags(options: &mut OpenOptions, cache: Cache) {
 #[cfg(windows)]
 fn set_flags(options: &mut OpenOptions, cache: Cache) {
     use std::os::windows::fs::OpenOptionsExt;
-    use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_NO_BUFFERING, FILE_FLAG_WRITE_THROUGH};
+    use windows_sys::Win32::Storage::FileSystem::{
+        FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED, FILE_FLAG_WRITE_THROUGH,
+    };
     let direct = if cache.is_direct() { FILE_FLAG_NO_BUFFERING } else { 0 };
     let durable = if cache.is_durable() { FILE_FLAG_WRITE_THROUGH } else { 0 };
-    options.custom_flags(direct | durable);
+    // Without the last a handle runs one operation at a time, whoever asks.
+    options.custom_flags(direct | durable | FILE_FLAG_OVERLAPPED);
 }
 
 /// macOS has no flag for it, but a request on the open file. Pages already cached stay in use.
@@ -209,9 +212,16 @@ fn after_open(_file: &File, _cache: Cache) -> std::io::Result<()> {
     Ok(())
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 fn alignment_of(_file: &File, _path: &Path) -> Result<Alignment, String> {
-    Err("what direct operations have to keep to is read on Linux only".to_owned())
+    Err("this operating system does not tell what direct operations have to keep to".to_owned())
+}
+
+/// The volume's sector, for buffers too: see "File Buffering" in Microsoft's documentation of CreateFile.
+#[cfg(windows)]
+fn alignment_of(_file: &File, path: &Path) -> Result<Alignment, String> {
+    let logical = disk::sectors_under(path).logical?;
+    Ok(Alignment { block_bytes: logical, memory_bytes: logical })
 }
 
 #[cfg(target_os = "linux")]
@@ -259,7 +269,7 @@ mod tests {
             let opened = BlockFile::open(&path, Access::ReadWrite, cache).unwrap();
             assert_eq!((opened.size_bytes, opened.cache), (8192, cache));
             opened.demand(4096, 8192).unwrap();
-            if cfg!(target_os = "linux") && cache.is_direct() {
+            if cfg!(any(target_os = "linux", windows)) && cache.is_direct() {
                 let refused = opened.demand(100, 0).unwrap_err();
                 assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("100 bytes")), "{refused}");
                 assert!(opened.demand(4096, 100).is_err());

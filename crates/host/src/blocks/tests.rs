@@ -132,11 +132,11 @@ fn a_kernel_without_a_ring_is_told_and_done_without() {
     let open = |options: &RingOptions| BlockRing::with_ring(options, vec![file.try_clone().unwrap()], forbidden);
     let ring = open(&RingOptions::new(4, 4096)).unwrap();
     assert_eq!(ring.kind(), "blocking calls on 4 threads");
-    assert_eq!(ring.shortfalls(), ["io_uring: forbidden here"]);
+    assert_eq!(ring.shortfalls(), [format!("{RING}: forbidden here")]);
     let alone = open(&RingOptions::new(1, 4096)).unwrap();
     assert_eq!(alone.kind(), "blocking calls");
     let by_name = RingOptions { form: RingForm::Ring, ..RingOptions::new(4, 4096) };
-    assert!(open(&by_name).unwrap_err().to_string().contains("io_uring: forbidden here"));
+    assert!(open(&by_name).unwrap_err().to_string().contains(&format!("{RING}: forbidden here")));
     let polling = RingOptions { polling: Polling::Device, ..RingOptions::new(4, 4096) };
     assert!(open(&polling).is_err(), "polling without a ring is nothing");
     let blocking = RingOptions { form: RingForm::Blocking, ..RingOptions::new(4, 4096) };

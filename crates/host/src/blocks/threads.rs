@@ -10,6 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::memory::Arena;
+#[cfg(windows)]
+use super::overlapped::{read_at, write_at};
 use super::{BlockDone, BlockOp, RingOptions};
 use crate::clock;
 
@@ -198,19 +200,4 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(unix)]
 fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::write_at(file, buffer, offset)
-}
-
-/// Windows runs one operation at a time on a handle not opened for overlapped I/O, whatever the threads.
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    match std::os::windows::fs::FileExt::seek_read(file, buffer, offset) {
-        // The end of the file is an error on Windows.
-        Err(cause) if cause.raw_os_error() == Some(38) => Ok(0),
-        read => read,
-    }
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_write(file, buffer, offset)
 }

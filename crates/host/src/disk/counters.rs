@@ -38,7 +38,7 @@ impl DeviceCounters {
             written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
             write_wait_ms: self.write_wait_ms.saturating_sub(earlier.write_wait_ms),
             busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
-            flushes: self.flushes.zip(earlier.flushes).map(|(now, then)| now.saturating_sub(then)),
+            flushes: both(self.flushes, earlier.flushes, u64::saturating_sub),
         }
     }
 }
@@ -51,20 +51,40 @@ pub struct ProcIo {
     pub write_call_bytes: u64,
     pub read_calls: u64,
     pub write_calls: u64,
-    /// Fetched from a device.
-    pub device_read_bytes: u64,
+    /// Fetched from a device; `None` where the system does not tell (Windows).
+    pub device_read_bytes: Option<u64>,
     /// Sent to a device, now or later.
-    pub device_write_bytes: u64,
+    pub device_write_bytes: Option<u64>,
 }
 
 impl ProcIo {
     /// Children are included only once they have ended.
+    #[cfg(target_os = "linux")]
     pub fn of(pid: u32) -> Result<ProcIo, String> {
-        if !cfg!(target_os = "linux") {
-            return Err("what a process reads and writes is counted on Linux only".to_owned());
-        }
         let path = format!("/proc/{pid}/io");
         parse_io(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow proc_pid_io(5)"))
+    }
+
+    /// With sockets, which Windows counts as files. Children are not included.
+    #[cfg(windows)]
+    pub fn of(pid: u32) -> Result<ProcIo, String> {
+        if crate::system::windows::wine().is_some() {
+            return Err("Wine does not count what a process reads and writes".to_owned());
+        }
+        let counters = crate::system::windows::io_of(pid)?;
+        Ok(ProcIo {
+            read_call_bytes: counters.ReadTransferCount,
+            write_call_bytes: counters.WriteTransferCount,
+            read_calls: counters.ReadOperationCount,
+            write_calls: counters.WriteOperationCount,
+            device_read_bytes: None,
+            device_write_bytes: None,
+        })
+    }
+
+    #[cfg(not(any(target_os = "linux", windows)))]
+    pub fn of(_pid: u32) -> Result<ProcIo, String> {
+        Err("this operating system does not count what a process reads and writes".to_owned())
     }
 
     #[must_use]
@@ -74,8 +94,8 @@ impl ProcIo {
             write_call_bytes: self.write_call_bytes + other.write_call_bytes,
             read_calls: self.read_calls + other.read_calls,
             write_calls: self.write_calls + other.write_calls,
-            device_read_bytes: self.device_read_bytes + other.device_read_bytes,
-            device_write_bytes: self.device_write_bytes + other.device_write_bytes,
+            device_read_bytes: both(self.device_read_bytes, other.device_read_bytes, u64::saturating_add),
+            device_write_bytes: both(self.device_write_bytes, other.device_write_bytes, u64::saturating_add),
         }
     }
 
@@ -85,10 +105,14 @@ impl ProcIo {
             write_call_bytes: self.write_call_bytes.saturating_sub(earlier.write_call_bytes),
             read_calls: self.read_calls.saturating_sub(earlier.read_calls),
             write_calls: self.write_calls.saturating_sub(earlier.write_calls),
-            device_read_bytes: self.device_read_bytes.saturating_sub(earlier.device_read_bytes),
-            device_write_bytes: self.device_write_bytes.saturating_sub(earlier.device_write_bytes),
+            device_read_bytes: both(self.device_read_bytes, earlier.device_read_bytes, u64::saturating_sub),
+            device_write_bytes: both(self.device_write_bytes, earlier.device_write_bytes, u64::saturating_sub),
         }
     }
+}
+
+fn both(a: Option<u64>, b: Option<u64>, of: fn(u64, u64) -> u64) -> Option<u64> {
+    a.zip(b).map(|(a, b)| of(a, b))
 }
 
 fn parse_device(stat: &str) -> Option<DeviceCounters> {
@@ -108,6 +132,7 @@ fn parse_device(stat: &str) -> Option<DeviceCounters> {
     })
 }
 
+#[cfg(any(target_os = "linux", test))]
 fn parse_io(io: &str) -> Option<ProcIo> {
     let number = |key: &str| text::value(io, key, ':')?.parse::<u64>().ok();
     Some(ProcIo {
@@ -115,9 +140,9 @@ fn parse_io(io: &str) -> Option<ProcIo> {
         write_call_bytes: number("wchar")?,
         read_calls: number("syscr")?,
         write_calls: number("syscw")?,
-        device_read_bytes: number("read_bytes")?,
+        device_read_bytes: Some(number("read_bytes")?),
         // Bytes of a file removed before they reached the device are taken off again.
-        device_write_bytes: number("write_bytes")?.saturating_sub(number("cancelled_write_bytes")?),
+        device_write_bytes: Some(number("write_bytes")?.saturating_sub(number("cancelled_write_bytes")?)),
     })
 }
 
@@ -142,15 +167,26 @@ mod tests {
         let io =
             "rchar: 10\nwchar: 20\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 100\ncancelled_write_bytes: 40\n";
         let io = parse_io(io).unwrap();
-        assert_eq!((io.device_write_bytes, io.read_calls), (60, 3));
-        assert_eq!(io.since(&io), ProcIo::default());
+        assert_eq!((io.device_write_bytes, io.read_calls), (Some(60), 3));
+        let nothing = ProcIo { device_read_bytes: Some(0), device_write_bytes: Some(0), ..ProcIo::default() };
+        assert_eq!((io.since(&io), nothing.plus(&io)), (nothing, io));
         assert_eq!(parse_io("rchar: 10\n"), None);
+    }
+
+    #[cfg(any(target_os = "linux", windows))]
+    #[test]
+    fn this_process_has_read_something() {
+        std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        match ProcIo::of(std::process::id()) {
+            Err(reason) if reason.starts_with("Wine") => println!("skipped: {reason}"),
+            counted => assert!(counted.unwrap().read_calls > 0),
+        }
+        assert!(ProcIo::of(u32::MAX - 7).is_err());
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_process_has_read_something() {
-        assert!(ProcIo::of(std::process::id()).unwrap().read_calls > 0);
+    fn a_device_that_is_not_there_is_named() {
         assert!(DeviceCounters::read("no-such-device").unwrap_err().contains("no-such-device"));
     }
 }

@@ -8,17 +8,17 @@ mod layers;
 mod linux;
 #[cfg(any(target_os = "macos", test))]
 mod macos;
-#[cfg(any(windows, test))]
-mod portable;
 mod probe;
 mod reached;
 mod temperature;
+#[cfg(windows)]
+mod windows;
 #[cfg(target_os = "linux")]
 use linux as os;
 #[cfg(target_os = "macos")]
 use macos as os;
 #[cfg(windows)]
-use portable as os;
+use windows as os;
 
 use std::path::{Path, PathBuf};
 
@@ -96,11 +96,9 @@ pub struct Filesystem {
 /// Also for a path that does not exist yet, by its nearest existing folder.
 pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
     let place = existing(path)?;
-    let mounts = os::mounts().map_err(|reason| HostError::unavailable("list the mounted filesystems", reason))?;
-    let Some(mount) = mounts::find(&mounts, &place) else {
-        let reason = "no mounted filesystem is above it in the system's list";
-        return Err(HostError::unavailable(format!("find the filesystem of {}", path.display()), reason));
-    };
+    let found = mount_of(&place);
+    let mount = &found
+        .map_err(|reason| HostError::unavailable(format!("find the filesystem of {}", path.display()), reason))?;
     let device = os::device(mount);
     Ok(Filesystem {
         kind: mount.kind.clone(),
@@ -113,6 +111,16 @@ pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
     })
 }
 
+#[cfg(windows)]
+use os::mount_of;
+
+#[cfg(not(windows))]
+fn mount_of(place: &Path) -> Result<mounts::Mount, String> {
+    let mounts = os::mounts().map_err(|reason| format!("the mounted filesystems cannot be listed: {reason}"))?;
+    let above = mounts::find(&mounts, place).ok_or("no mounted filesystem is above it in the system's list")?;
+    Ok(above.clone())
+}
+
 /// Also for a path that does not exist yet.
 pub fn is_memory_backed(path: &Path) -> Result<bool, HostError> {
     Ok(filesystem_of(path)?.backing == Backing::Memory)
@@ -123,24 +131,37 @@ pub fn free_bytes(path: &Path) -> Result<u64, HostError> {
     Ok(space(path)?.0)
 }
 
-/// Logical and physical sector.
-#[cfg(target_os = "linux")]
-pub fn sector_bytes(path: &Path) -> Result<(u32, u32), String> {
-    Ok((queue_bytes(path, "logical_block_size")?, queue_bytes(path, "physical_block_size")?))
+/// Of the device under a path, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sectors {
+    pub logical: Result<u32, String>,
+    pub physical: Result<u32, String>,
 }
 
-#[cfg(not(target_os = "linux"))]
-pub fn sector_bytes(_path: &Path) -> Result<(u32, u32), String> {
-    Err("the sectors of a device are read on Linux only".to_owned())
+#[cfg(target_os = "linux")]
+pub fn sectors_under(path: &Path) -> Sectors {
+    Sectors { logical: queue_bytes(path, "logical_block_size"), physical: queue_bytes(path, "physical_block_size") }
+}
+
+#[cfg(windows)]
+pub fn sectors_under(path: &Path) -> Sectors {
+    match existing(path) {
+        Ok(place) => os::sectors_under(&place),
+        Err(error) => Sectors { logical: Err(error.to_string()), physical: Err(error.to_string()) },
+    }
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+pub fn sectors_under(_path: &Path) -> Sectors {
+    let reason = "the sectors of a device are read on Linux and Windows only".to_owned();
+    Sectors { logical: Err(reason.clone()), physical: Err(reason) }
 }
 
 /// `name` is in `/sys/block/*/queue`.
 #[cfg(target_os = "linux")]
 pub(crate) fn queue_bytes(path: &Path, name: &str) -> Result<u32, String> {
     let place = existing(path).map_err(|error| error.to_string())?;
-    let mounts = os::mounts()?;
-    let mount = mounts::find(&mounts, &place).ok_or("no mounted filesystem is above it")?;
-    let file = Path::new("/sys/class/block").join(os::device(mount)?.name).join("queue").join(name);
+    let file = Path::new("/sys/class/block").join(os::device(&mount_of(&place)?)?.name).join("queue").join(name);
     crate::system::text::read(&file)?.parse().map_err(|_| format!("{} is no number", file.display()))
 }
 
@@ -164,7 +185,7 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
     let mut candidate = absolute.as_path();
     loop {
-        match std::fs::canonicalize(candidate) {
+        match dunce::canonicalize(candidate) {
             Ok(place) => return Ok(place),
             Err(cause) => match candidate.parent() {
                 Some(parent) if cause.kind() == std::io::ErrorKind::NotFound => candidate = parent,

@@ -12,6 +12,8 @@ mod portable;
 pub(crate) mod services;
 #[cfg(any(target_os = "linux", test))]
 pub(crate) mod virtualisation;
+#[cfg(windows)]
+mod windows;
 
 #[cfg(target_os = "linux")]
 use linux as os;
@@ -36,6 +38,8 @@ use crate::system::text::size;
 pub fn client_facts(paths: &[(&str, &Path)]) -> Facts {
     let mut facts = Facts::default();
     os::add(&mut facts);
+    #[cfg(windows)]
+    windows::add(&mut facts);
     add_memory(&mut facts);
     add_clock(&mut facts);
     add_load(&mut facts);

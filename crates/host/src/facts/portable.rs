@@ -72,7 +72,7 @@ fn add_system(facts: &mut Facts) {
 fn add_linux_only(facts: &mut Facts) {
     let reasons = [
         ("cpu.numa_nodes", "memory nodes are read on Linux only"),
-        ("cpu.governor", "this operating system has power plans in its place, which are not read"),
+        ("cpu.governor", "this operating system does not tell"),
         ("cpu.boost", "this operating system does not tell"),
         ("cpu.mitigations", "this operating system does not tell"),
         ("transparent_hugepages", "this operating system has none"),

@@ -218,9 +218,15 @@ fn running_units() -> Result<String, String> {
     Ok(parse_units(&crate::system::command::output_of("systemctl", &args)?))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(windows)]
 fn running_units() -> Result<String, String> {
-    Err("services are listed where systemd runs only".to_owned())
+    let names = crate::system::windows::running_services()?;
+    Ok(format!("{}: {}", names.len(), names.join(", ")))
+}
+
+#[cfg(not(any(target_os = "linux", windows)))]
+fn running_units() -> Result<String, String> {
+    Err("services are listed where systemd runs, and on Windows, only".to_owned())
 }
 
 #[cfg(any(target_os = "linux", test))]

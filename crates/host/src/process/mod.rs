@@ -7,7 +7,7 @@ mod tree;
 mod unix;
 mod user;
 #[cfg(windows)]
-mod windows;
+pub(crate) mod windows;
 
 #[cfg(unix)]
 use unix as os;
@@ -27,6 +27,12 @@ pub(crate) fn send(pid: u32, signal: StopSignal) -> Result<(), crate::HostError>
     os::send(pid, signal).map_err(|cause| crate::HostError::Process { tried: "signal", pid, reason: cause.to_string() })
 }
 
+/// From now on whatever this process starts ends with it, on Windows; on Linux each server does by itself.
+pub fn bind_children() -> Result<(), crate::HostError> {
+    os::bind_children().map_err(|cause| crate::HostError::unavailable("tie children to étalon", cause.to_string()))
+}
+
+/// Runs a command line as a user's shell would.
 pub fn shell(text: &str) -> std::process::Command {
     let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut command = std::process::Command::new(shell);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use super::user::User;
@@ -128,9 +128,8 @@ impl ServerSpec {
 /// Dropping it stops it and waits.
 #[derive(Debug)]
 pub struct ServerProcess {
-    child: Child,
+    child: os::Child,
     spec: ServerSpec,
-    _tether: os::Tether,
 }
 
 impl ServerProcess {
@@ -140,20 +139,9 @@ impl ServerProcess {
     pub fn spawn(spec: ServerSpec) -> Result<ServerProcess, HostError> {
         let log = OpenOptions::new().create(true).append(true).open(&spec.log);
         let log = log.map_err(HostError::at("open the server's log", &spec.log))?;
-        let second = log.try_clone().map_err(HostError::at("open the server's log", &spec.log))?;
-        let mut command = Command::new(&spec.program);
-        command.args(&spec.args);
-        for name in &spec.without_env {
-            command.env_remove(name);
-        }
-        command.envs(spec.env.iter().map(|(name, value)| (name, value)));
-        if let Some(folder) = &spec.working_dir {
-            command.current_dir(folder);
-        }
-        command.stdin(Stdio::null()).stdout(log).stderr(second);
         let failed = |cause| HostError::Start { program: spec.program.clone(), cause };
-        let (child, tether) = os::spawn(command, &spec).map_err(failed)?;
-        let server = ServerProcess { child, spec, _tether: tether };
+        let child = os::spawn(&spec, log).map_err(failed)?;
+        let server = ServerProcess { child, spec };
         // On failure dropping `server` ends it.
         server.note_pid()?;
         Ok(server)

@@ -1,17 +1,31 @@
+use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+pub(super) use std::process::Child;
+use std::process::{Command, Stdio};
 
 use nix::sys::signal::{self, SigHandler};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::server::{ServerSpec, StopSignal};
 
-/// Unused on Unix.
-#[derive(Debug)]
-pub(super) struct Tether;
+/// On Linux each server is tied to étalon by itself; see `linux::spawn`.
+pub(super) fn bind_children() -> io::Result<()> {
+    Ok(())
+}
 
-pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Child, Tether)> {
+/// Output and errors go to `log`.
+pub(super) fn spawn(spec: &ServerSpec, log: File) -> io::Result<Child> {
+    let mut command = Command::new(&spec.program);
+    command.args(&spec.args);
+    for name in &spec.without_env {
+        command.env_remove(name);
+    }
+    command.envs(spec.env.iter().map(|(name, value)| (name, value)));
+    if let Some(folder) = &spec.working_dir {
+        command.current_dir(folder);
+    }
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     apart_from_terminal(&mut command);
     if let Some(user) = &spec.run_as {
         // `std` drops the other groups as well when root changes the user.
@@ -20,11 +34,10 @@ pub(super) fn spawn(mut command: Command, spec: &ServerSpec) -> io::Result<(Chil
     // SAFETY: between fork and exec, `hear_again` makes system calls only; it neither allocates nor takes a lock.
     unsafe { command.pre_exec(hear_again) };
     #[cfg(target_os = "linux")]
-    let child = linux::spawn(command, spec.end_signal)?;
+    return linux::spawn(command, spec.end_signal);
     // macOS has no such tie: `scratch::find_abandoned` finds what a killed étalon leaves behind.
     #[cfg(not(target_os = "linux"))]
-    let child = command.spawn()?;
-    Ok((child, Tether))
+    command.spawn()
 }
 
 /// In a process group of its own, so that Ctrl-C reaches étalon alone.

@@ -143,10 +143,12 @@ fn watch(stream: &TcpStream, vigilance: Vigilance) -> io::Result<()> {
     if let Some(interval) = vigilance.keepalive_interval {
         keepalive = keepalive.with_interval(interval);
     }
-    if let Some(retries) = vigilance.keepalive_retries {
-        keepalive = keepalive.with_retries(retries);
+    let Some(retries) = vigilance.keepalive_retries else { return socket.set_tcp_keepalive(&keepalive) };
+    match socket.set_tcp_keepalive(&keepalive.clone().with_retries(retries)) {
+        // Wine, and Windows before 2017, probe ten times and cannot be asked for another number.
+        Err(_) if cfg!(windows) => socket.set_tcp_keepalive(&keepalive),
+        set => set,
     }
-    socket.set_tcp_keepalive(&keepalive)
 }
 
 impl Read for &Socket {

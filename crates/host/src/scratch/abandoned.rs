@@ -43,7 +43,7 @@ pub fn find_abandoned() -> Vec<Abandoned> {
 /// Leaves out other users' folders, those of other hosts that share the place, and those of containers whose processes
 /// cannot be seen. An unreadable place holds none.
 pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
-    let Ok(base) = std::fs::canonicalize(base) else { return Vec::new() };
+    let Ok(base) = dunce::canonicalize(base) else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(base) else { return Vec::new() };
     let ours = entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
     let mut found: Vec<Abandoned> = ours.filter_map(|entry| judge(&entry.path())).collect();

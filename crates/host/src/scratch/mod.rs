@@ -126,8 +126,8 @@ impl Scratch {
 
     fn make(kind: &str, base: &Path) -> Result<Scratch, HostError> {
         let base = std::path::absolute(base).map_err(HostError::at("find", base))?;
-        // Links resolved, for comparing with servers' working folders.
-        let base = std::fs::canonicalize(&base).map_err(HostError::at("find", &base))?;
+        // Links resolved, for comparing with servers' working folders; in Windows's usual form, which all programs take.
+        let base = dunce::canonicalize(&base).map_err(HostError::at("find", &base))?;
         let kind: String =
             kind.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
         let owner = Owner::this(&kind)?;

@@ -1,6 +1,8 @@
 //! Tables of mounted filesystems, as Linux and macOS write them.
 
-use std::path::{Path, PathBuf};
+#[cfg(any(not(windows), test))]
+use std::path::Path;
+use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
@@ -86,6 +88,7 @@ pub(crate) fn parse_mac_mount(text: &str) -> Vec<Mount> {
 
 /// The mount of an absolute path without links: the longest mount point above it, and of several at one place the
 /// last, which hides the others.
+#[cfg(any(not(windows), test))]
 pub(crate) fn find<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     above.max_by_key(|mount| mount.mount_point.as_os_str().len())

@@ -93,8 +93,12 @@ mod os {
         Err("the throttling of hot processors is read on Linux only".to_owned())
     }
 
+    #[cfg(windows)]
+    pub(super) use crate::system::windows::power_plan as governor;
+
+    #[cfg(not(windows))]
     pub(super) fn governor() -> Result<String, String> {
-        Err("this operating system has power plans in its place, which are not read".to_owned())
+        Err("this operating system does not tell".to_owned())
     }
 
     pub(super) fn swapped_bytes() -> Result<u64, String> {

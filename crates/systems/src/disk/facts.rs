@@ -57,12 +57,9 @@ fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
         each.join(" on ")
     });
     facts.insert("device.layers", shown, nature);
-    let (logical, physical) = match host::disk::sector_bytes(folder) {
-        Ok((logical, physical)) => (Ok(logical.to_string()), Ok(physical.to_string())),
-        Err(reason) => (Err(reason.clone()), Err(reason)),
-    };
-    facts.insert("device.sector", logical, Nature::Identity);
-    facts.insert("device.physical_sector", physical, Nature::Identity);
+    let sectors = host::disk::sectors_under(folder);
+    facts.insert("device.sector", sectors.logical.map(|bytes| bytes.to_string()), Nature::Identity);
+    facts.insert("device.physical_sector", sectors.physical.map(|bytes| bytes.to_string()), Nature::Identity);
 }
 
 /// If étalon made one.

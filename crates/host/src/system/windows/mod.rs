@@ -2,36 +2,35 @@
 //!
 //! Every `unsafe` block passes pointers to local variables that outlive the call, or handles that this module owns.
 
-use std::ffi::c_void;
+mod job;
+mod processors;
+mod services;
+pub(crate) mod token;
+
+use std::ffi::{CStr, c_char};
 use std::io;
-use std::mem::size_of;
 use std::os::windows::ffi::OsStrExt;
-use std::os::windows::io::AsRawHandle;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::Path;
-use std::process::Child;
+use std::ptr::null;
 use std::time::Duration;
 
-use windows_sys::Win32::Foundation::{CloseHandle, FILETIME, HANDLE};
-use windows_sys::Win32::Storage::FileSystem::{GetDiskFreeSpaceExW, GetDiskFreeSpaceW, GetDriveTypeW};
+pub(crate) use job::Job;
+pub(crate) use processors::{Topology, power_plan, topology};
+pub(crate) use services::running_services;
+
+use windows_sys::Win32::Foundation::FILETIME;
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent};
-use windows_sys::Win32::System::JobObjects::{
-    AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
-    JOBOBJECT_EXTENDED_LIMIT_INFORMATION, JobObjectExtendedLimitInformation, SetInformationJobObject,
-};
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Power::{GetSystemPowerStatus, SYSTEM_POWER_STATUS};
 use windows_sys::Win32::System::ProcessStatus::{K32GetProcessMemoryInfo, PROCESS_MEMORY_COUNTERS};
 use windows_sys::Win32::System::Threading::{
-    GetCurrentProcess, GetCurrentThread, GetProcessTimes, GetSystemTimes, GetThreadTimes, SetThreadAffinityMask,
+    CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, CreateWaitableTimerExW, GetCurrentProcess, GetCurrentThread,
+    GetProcessIoCounters, GetProcessTimes, GetSystemTimes, GetThreadTimes, IO_COUNTERS, OpenProcess,
+    PROCESS_QUERY_LIMITED_INFORMATION, PROCESS_TERMINATE, SetThreadAffinityMask, TIMER_ALL_ACCESS, TerminateProcess,
 };
-use windows_sys::Win32::System::WindowsProgramming::{DRIVE_RAMDISK, DRIVE_REMOTE};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Drive {
-    Remote,
-    /// A RAM disk.
-    Memory,
-    Other,
-}
+use windows_sys::{s, w};
 
 pub fn thread_cpu() -> Result<Duration, String> {
     // SAFETY: the pseudo handle of the current thread is always valid, and needs no closing.
@@ -78,28 +77,12 @@ pub(crate) fn pin_thread(cores: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
-pub(crate) fn drive(root: &Path) -> Drive {
-    // SAFETY: a string that ends in zero and outlives the call.
-    match unsafe { GetDriveTypeW(wide(root).as_ptr()) } {
-        DRIVE_REMOTE => Drive::Remote,
-        DRIVE_RAMDISK => Drive::Memory,
-        _ => Drive::Other,
-    }
-}
-
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     let mut free = 0;
     // SAFETY: a string that ends in zero, a pointer to a local variable, and two that the call takes as "not wanted".
     let done =
         unsafe { GetDiskFreeSpaceExW(wide(folder).as_ptr(), &mut free, std::ptr::null_mut(), std::ptr::null_mut()) };
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
-}
-
-pub(crate) fn cluster_bytes(root: &Path) -> io::Result<u64> {
-    let (mut sectors, mut bytes, mut free, mut total) = (0, 0, 0, 0);
-    // SAFETY: a string that ends in zero and pointers to local variables.
-    let done = unsafe { GetDiskFreeSpaceW(wide(root).as_ptr(), &mut sectors, &mut bytes, &mut free, &mut total) };
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(u64::from(sectors) * u64::from(bytes)) }
 }
 
 /// `None` if unknown.
@@ -125,46 +108,58 @@ pub(crate) fn send_break(pid: u32) -> io::Result<()> {
     }
 }
 
-/// A job whose processes end when it is dropped or étalon ends in any way.
-#[derive(Debug)]
-pub(crate) struct Job {
-    handle: HANDLE,
+/// Ends a process at once.
+pub(crate) fn end_process(pid: u32) -> io::Result<()> {
+    let process = open_process(pid, PROCESS_TERMINATE)?;
+    // SAFETY: an open handle.
+    if unsafe { TerminateProcess(process.as_raw_handle(), 1) } == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-// SAFETY: the handle is a number to the kernel, not memory, and any thread may use or close it.
-unsafe impl Send for Job {}
-// SAFETY: as above; no call here changes it.
-unsafe impl Sync for Job {}
-
-impl Job {
-    pub(crate) fn around(child: &Child) -> io::Result<Job> {
-        // SAFETY: both pointers may be null: default security, no name.
-        let handle = unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) };
-        if handle.is_null() {
-            return Err(io::Error::last_os_error());
-        }
-        let job = Job { handle };
-        // SAFETY: the structure is plain numbers, for which zero is a value.
-        let mut limits: JOBOBJECT_EXTENDED_LIMIT_INFORMATION = unsafe { std::mem::zeroed() };
-        limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE;
-        let (pointer, size) = (&raw const limits, size_of::<JOBOBJECT_EXTENDED_LIMIT_INFORMATION>() as u32);
-        // SAFETY: a handle that is owned here, a pointer to a local variable, and its size.
-        let set = unsafe {
-            SetInformationJobObject(handle, JobObjectExtendedLimitInformation, pointer.cast::<c_void>(), size)
-        };
-        // SAFETY: two handles that are open, the second owned by `child`.
-        if set == 0 || unsafe { AssignProcessToJobObject(handle, child.as_raw_handle()) } == 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(job)
+/// What a process has read, written and otherwise asked of files, devices and sockets.
+pub(crate) fn io_of(pid: u32) -> Result<IO_COUNTERS, String> {
+    let process = open_process(pid, PROCESS_QUERY_LIMITED_INFORMATION).map_err(|cause| cause.to_string())?;
+    // SAFETY: the structure is plain numbers, for which zero is a value.
+    let mut counters: IO_COUNTERS = unsafe { std::mem::zeroed() };
+    // SAFETY: an open handle and a pointer to a local variable.
+    if unsafe { GetProcessIoCounters(process.as_raw_handle(), &mut counters) } == 0 {
+        return Err(last_error("GetProcessIoCounters"));
     }
+    Ok(counters)
 }
 
-impl Drop for Job {
-    fn drop(&mut self) {
-        // SAFETY: the handle is owned and not used again. Nothing can be done about a failure.
-        unsafe { CloseHandle(self.handle) };
+fn open_process(pid: u32, access: u32) -> io::Result<OwnedHandle> {
+    // SAFETY: no pointers.
+    let process = unsafe { OpenProcess(access, 0, pid) };
+    if process.is_null() {
+        return Err(io::Error::last_os_error());
     }
+    // SAFETY: an open handle that nobody else owns.
+    Ok(unsafe { OwnedHandle::from_raw_handle(process) })
+}
+
+/// What `std` sleeps with: since Windows 10 of 2018 a timer that is not bound to the system's tick.
+pub(crate) fn timer() -> &'static str {
+    // SAFETY: null is for default security and no name.
+    let timer =
+        unsafe { CreateWaitableTimerExW(null(), null(), CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, TIMER_ALL_ACCESS) };
+    if timer.is_null() {
+        return "tick";
+    }
+    // SAFETY: an open handle that nobody else owns.
+    drop(unsafe { OwnedHandle::from_raw_handle(timer) });
+    "high resolution"
+}
+
+/// The version of Wine, if this is Wine and no Windows.
+pub(crate) fn wine() -> Option<String> {
+    // SAFETY: strings that end in zero; ntdll is part of every process and is never unloaded.
+    let found = unsafe { GetProcAddress(GetModuleHandleW(w!("ntdll.dll")), s!("wine_get_version")) }?;
+    // SAFETY: Wine's function of this name takes nothing and gives a text of its own that ends in zero.
+    let version = unsafe {
+        let ask: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(found);
+        CStr::from_ptr(ask())
+    };
+    Some(version.to_string_lossy().into_owned())
 }
 
 const ZERO: FILETIME = FILETIME { dwLowDateTime: 0, dwHighDateTime: 0 };
@@ -187,7 +182,8 @@ fn duration(time: FILETIME) -> Duration {
     Duration::from_nanos(steps.saturating_mul(100))
 }
 
-fn wide(path: &Path) -> Vec<u16> {
+/// With a zero at its end.
+pub(crate) fn wide(path: &Path) -> Vec<u16> {
     path.as_os_str().encode_wide().chain([0]).collect()
 }
 
