@@ -38,9 +38,9 @@ use commands::{Outcome, Sandbox};
 pub struct Options {
     /// Write output that differs into the documents.
     #[arg(long)]
-    bless: bool,
+    pub bless: bool,
     /// Only these documents.
-    documents: Vec<PathBuf>,
+    pub documents: Vec<PathBuf>,
 }
 
 /// Names the `etalon` to run.
@@ -52,17 +52,21 @@ pub const ETALON: &str = "ETALON_BIN";
 ///
 /// When `etalon` cannot be built or a document cannot be read or written.
 pub fn run(root: &Path, options: &Options) -> Result<bool> {
+    run_with(root, options, &etalon(root)?)
+}
+
+/// As [`run`], with this `etalon`.
+pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
     let documents = match options.documents.as_slice() {
         [] => all_documents(root)?,
         named => named.to_vec(),
     };
-    let etalon = etalon(root)?;
     let (mut commands, mut failures) = (0, 0);
     for path in &documents {
         let name = path.strip_prefix(root).unwrap_or(path);
         let name = name.to_string_lossy().replace('\\', "/");
         let text = fs::read_to_string(path).with_context(|| name.clone())?;
-        let mut document = Document::new(name, &text, &etalon)?;
+        let mut document = Document::new(name, &text, etalon)?;
         copy_tables(path.parent().unwrap_or(root), &document.sandbox.folder)?;
         document.run()?;
         commands += document.commands;

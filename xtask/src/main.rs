@@ -12,6 +12,7 @@ mod releases;
 mod requirements;
 mod test;
 mod tidy;
+mod windows;
 
 use std::borrow::BorrowMut;
 use std::path::Path;
@@ -44,6 +45,8 @@ enum Verb {
         /// Only these targets.
         targets: Vec<String>,
     },
+    /// Build étalon for Windows and try it under Wine.
+    Windows(windows::Options),
     /// Measure étalon beside its peers, and write that part of docs/performance.md.
     Bench(bench::Options),
 }
@@ -66,6 +69,7 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Tidy => tidy::run(root),
         Verb::Docs(options) => docs::run(root, &options),
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
+        Verb::Windows(options) => windows::run(root, &options),
         Verb::Bench(options) => bench::run(root, &options),
     }
 }

@@ -137,6 +137,17 @@ const FOR_RELEASES: &[Requirement] = &[
     within("libnuma1", &[&["libnuma.so.1"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
 ];
 
+/// Links what is built for Windows, and compiles its C.
+pub const MINGW: Requirement = plain("gcc-mingw-w64-x86-64", &[&["x86_64-w64-mingw32-gcc"]]);
+/// A newer compiler than Debian's usual one, by its place: on `PATH` another may stand before it.
+pub const RUST_FOR_WINDOWS: [Requirement; 3] = [
+    plain("rustc-web", &[&["/usr/bin/rustc"]]),
+    plain("cargo-web", &[&["/usr/bin/cargo"]]),
+    plain("rust-web-src", &[&["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"]]),
+];
+/// Runs programs of Windows.
+pub const WINE: Requirement = within("wine64", &[&["wine64"], &["wineserver"]], &["/usr/lib/wine"]);
+
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
 pub struct Missing(String);
@@ -176,7 +187,12 @@ pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
     Ok(wanted)
 }
 
-fn make_sure(mut wanted: Vec<&Requirement>) -> Result<()> {
+/// Makes sure that these are present.
+///
+/// # Errors
+///
+/// As [`ensure`].
+pub fn make_sure(mut wanted: Vec<&Requirement>) -> Result<()> {
     wanted.retain(|requirement| !requirement.is_present());
     if wanted.is_empty() {
         return Ok(());

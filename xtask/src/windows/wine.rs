@@ -1,0 +1,106 @@
+//! Wine with a folder of its own, and étalon in it as a command of Linux.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::ask;
+use crate::requirements::{WINE, make_sure};
+
+/// Of no use to étalon, and each is a question or a file outside the prefix: .NET, HTML, menus.
+const WITHOUT: &str = "mscoree,mshtml,winemenubuilder.exe=";
+/// Since Windows 10, and Wine 8 has none.
+const PRIMITIVES: &str = "bcryptprimitives.dll";
+
+/// A prefix. Its programs end with it.
+pub struct Wine {
+    prefix: PathBuf,
+    /// Where `wine64` and `wineserver` are.
+    programs: PathBuf,
+}
+
+impl Drop for Wine {
+    fn drop(&mut self) {
+        // Ends what runs in this prefix, and nothing else.
+        let _ = self.command("wineserver").arg("-k").stderr(Stdio::null()).status();
+    }
+}
+
+impl Wine {
+    /// In `target/wine`, made at the first call.
+    ///
+    /// # Errors
+    /// Wine is not there, or does not start.
+    pub fn start(root: &Path) -> Result<Wine> {
+        make_sure(vec![&WINE])?;
+        let programs = WINE.folder().context("looking for Wine")?;
+        let wine = Wine { prefix: root.join("target/wine"), programs };
+        let system = wine.prefix.join("drive_c/windows/system32");
+        if !system.is_dir() {
+            eprintln!("making Wine's folder, {}", wine.prefix.display());
+            fs::create_dir_all(&wine.prefix).context("making Wine's folder")?;
+            ask(wine.command("wine64").args(["wineboot", "--init"]))?;
+            ask(wine.command("wineserver").arg("-w"))?;
+            // A drive for the trials' folders: of the root of all, which is `Z:`, Wine complains where it is no device.
+            let drive = wine.prefix.join("dosdevices/t:");
+            std::os::unix::fs::symlink(std::env::temp_dir(), &drive).context("making Wine's drive for folders")?;
+        }
+        let primitives = system.join(PRIMITIVES);
+        if !primitives.is_file() {
+            let source = root.join("xtask/src/windows/bcryptprimitives.c");
+            let mut compiler = Command::new("x86_64-w64-mingw32-gcc");
+            ask(compiler.args(["-shared", "-O1", "-o"]).arg(&primitives).arg(source).arg("-ladvapi32"))?;
+        }
+        Ok(wine)
+    }
+
+    /// A program of Wine's, for this prefix.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.programs.join(program));
+        command.envs(self.variables()).stdin(Stdio::null());
+        command
+    }
+
+    fn variables(&self) -> [(&'static str, String); 4] {
+        let prefix = self.prefix.display().to_string();
+        [
+            ("WINEPREFIX", prefix.clone()),
+            // Wine links the folders of a Windows user to those in it.
+            ("HOME", prefix),
+            ("WINEDLLOVERRIDES", WITHOUT.to_owned()),
+            ("WINEDEBUG", "-all".to_owned()),
+        ]
+    }
+
+    /// Its drive C:.
+    pub fn drive(&self) -> PathBuf {
+        self.prefix.join("drive_c")
+    }
+
+    /// A program of Windows.
+    pub fn windows(&self, program: &Path) -> Command {
+        let mut command = self.command("wine64");
+        command.arg(program);
+        command
+    }
+
+    /// Writes `etalon-wine` beside `etalon.exe`: a command like Linux's own.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn wrap(&self, etalon: &Path) -> Result<PathBuf> {
+        let quoted = |text: &str| shlex::try_quote(text).map(|quoted| quoted.into_owned());
+        let mut script = "#!/bin/sh\n# Written by `cargo xtask windows`: étalon for Windows, under Wine.\n".to_owned();
+        for (name, value) in self.variables() {
+            script += &format!("export {name}={}\n", quoted(&value)?);
+        }
+        let (wine, etalon_path) = (self.programs.join("wine64"), etalon.display().to_string());
+        script += &format!("exec {} {} \"$@\"\n", quoted(&wine.to_string_lossy())?, quoted(&etalon_path)?);
+        let path = etalon.with_file_name("etalon-wine");
+        fs::write(&path, script).with_context(|| path.display().to_string())?;
+        ask(Command::new("chmod").arg("+x").arg(&path))?;
+        Ok(path)
+    }
+}
