@@ -59,7 +59,8 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
     let documents = match options.documents.as_slice() {
         [] => all_documents(root)?,
-        named => named.to_vec(),
+        // A name alone has no folder.
+        named => named.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
     };
     let (mut commands, mut failures) = (0, 0);
     for path in &documents {
