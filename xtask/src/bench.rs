@@ -20,7 +20,7 @@ use clap::Args;
 use host::scratch::Scratch;
 use serde_json::Value as Json;
 
-use crate::{ask, requirements};
+use crate::{ask, cargo, requirements};
 use part::{Comparison, Part, Run, Side, Values};
 use process::Programs;
 use servers::Servers;
@@ -350,7 +350,7 @@ pub struct Built {
 /// It does not compile.
 pub fn build(root: &Path, profile: &str, programs: &[String]) -> Result<Built> {
     eprintln!("building étalon, profile {profile}");
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    let mut command = Command::new(cargo());
     command.args(["build", "--package", "cli", "--profile", profile, "--message-format=json-render-diagnostics"]);
     command.args(programs.iter().flat_map(|name| ["--package", name]));
     let messages = ask(command.current_dir(root).stderr(Stdio::inherit()))?;

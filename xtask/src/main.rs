@@ -8,6 +8,8 @@
 mod bench;
 mod docs;
 mod fuzz;
+#[cfg(target_os = "linux")]
+mod package;
 mod releases;
 mod requirements;
 mod test;
@@ -15,6 +17,7 @@ mod tidy;
 mod windows;
 
 use std::borrow::BorrowMut;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -49,6 +52,9 @@ enum Verb {
     Windows(windows::Options),
     /// Measure étalon beside its peers, and write that part of docs/performance.md.
     Bench(bench::Options),
+    /// Make what a release consists of: a tarball, a deb, an rpm, checksums, a bill of materials. On Debian, of a commit.
+    #[cfg(target_os = "linux")]
+    Package(package::Options),
 }
 
 fn main() -> ExitCode {
@@ -71,7 +77,24 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Windows(options) => windows::run(root, &options),
         Verb::Bench(options) => bench::run(root, &options),
+        #[cfg(target_os = "linux")]
+        Verb::Package(options) => package::run(root, &options),
     }
+}
+
+/// The cargo that runs this.
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or("cargo".into())
+}
+
+/// What differs from the commit that is checked out, as git lists it, but for these paths.
+///
+/// # Errors
+/// git does not answer.
+fn changes(root: &Path, but_for: &[&str]) -> Result<String> {
+    let arguments = ["status", "--porcelain", "--untracked-files=no", "--", "."];
+    let but_for = but_for.iter().map(|path| format!(":!{path}"));
+    ask(Command::new("git").args(arguments).args(but_for).current_dir(root))
 }
 
 /// Runs a command, and gives what it printed.

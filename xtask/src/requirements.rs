@@ -148,6 +148,13 @@ pub const RUST_FOR_WINDOWS: [Requirement; 3] = [
 /// Runs programs of Windows.
 pub const WINE: Requirement = within("wine64", &[&["wine64"], &["wineserver"]], &["/usr/lib/wine"]);
 
+/// What packages are made and tried with.
+pub const PACKAGING: [Requirement; 3] = [
+    plain("rpm", &[&["rpmbuild"], &["rpm"]]),
+    plain("mmdebstrap", &[&["mmdebstrap"]]),
+    plain("binutils", &[&["objdump"]]),
+];
+
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
 pub struct Missing(String);

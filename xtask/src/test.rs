@@ -13,7 +13,7 @@ use clap::Args;
 
 use self::suites::{Ran, Suite};
 use crate::requirements::Missing;
-use crate::{docs, fuzz, releases, requirements, tidy};
+use crate::{cargo, docs, fuzz, releases, requirements, tidy};
 
 /// What to run.
 #[derive(Args, Clone, Copy)]
@@ -142,7 +142,7 @@ fn etalon(root: &Path) -> PathBuf {
 
 /// Of the same toolchain.
 pub fn command(root: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    let mut command = Command::new(cargo());
     command.args(arguments).current_dir(root).stdin(Stdio::null());
     command
 }

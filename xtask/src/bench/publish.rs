@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::Bench;
-use crate::ask;
+use crate::{ask, changes};
 
 const DOCUMENT: &str = "docs/performance.md";
 /// The facts of this machine that the figures depend on.
@@ -29,8 +29,7 @@ const FACTS: [&str; 9] = [
 /// # Errors
 /// The tree differs from its commit elsewhere than in the document.
 pub fn refuse_changes(root: &Path) -> Result<()> {
-    let arguments = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/performance.md"];
-    let changed = ask(Command::new("git").args(arguments).current_dir(root))?;
+    let changed = changes(root, &[DOCUMENT])?;
     if changed.is_empty() {
         return Ok(());
     }

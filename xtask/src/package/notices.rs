@@ -1,0 +1,56 @@
+//! The licences of what is linked in, which whoever passes the program on has to pass on too.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::bill::Bill;
+
+/// How files with licences are called, whatever follows.
+const NAMES: [&str; 5] = ["licen", "copying", "copyright", "notice", "unlicense"];
+
+/// Every licence once, under the crates that it is of.
+///
+/// # Errors
+/// A crate's folder cannot be read.
+pub fn text(bill: &Bill) -> Result<String> {
+    let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut text = String::from("The crates that are linked into étalon, and their licences.\n\n");
+    for one in bill.linked() {
+        let name = format!("{} {}", one.listed.name, one.listed.version);
+        let _ = writeln!(text, "{name}: {}", one.licence.as_deref().unwrap_or("see below"));
+        for licence in licences(&one.folder)? {
+            let of = owners.entry(licence).or_default();
+            if of.last() != Some(&name) {
+                of.push(name.clone());
+            }
+        }
+    }
+    for (licence, of) in &owners {
+        let _ = write!(text, "\n{}\n{}\n\n{licence}\n", "=".repeat(72), of.join(", "));
+    }
+    Ok(text)
+}
+
+/// The texts in a crate's folder, sorted by the names of their files.
+fn licences(folder: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        if path.is_file() && NAMES.iter().any(|start| name.starts_with(start)) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    // Some are not in UTF-8: a name in Latin-1 is no reason to leave a licence out.
+    let read = |path: &std::path::PathBuf| {
+        let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+        Ok(String::from_utf8_lossy(&bytes).replace('\r', "").trim().to_owned())
+    };
+    files.iter().map(read).collect()
+}

@@ -1,0 +1,82 @@
+//! What the packers make of one tree, with the étalon that the other tests have built.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::contents::{Layout, Tree};
+use super::release::Release;
+use super::{deb, rpm, sums, tarball};
+use crate::ask;
+
+fn release() -> Release {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
+    Release {
+        root,
+        version: "1.2.3".into(),
+        committed_s: 1_700_000_000,
+        committed: String::new(),
+        metadata: serde_json::Value::Null,
+    }
+}
+
+/// `cargo test --workspace` has built it beside this test.
+fn etalon() -> Option<PathBuf> {
+    let built = std::env::current_exe().unwrap().parent().unwrap().with_file_name("etalon");
+    if !built.is_file() {
+        println!("skipped: {} is not there; `cargo build -p cli` makes it", built.display());
+        return None;
+    }
+    Some(built)
+}
+
+/// Makes one package of each kind, from a tree that is staged for each.
+fn pack(etalon: &Path, folder: &Path) {
+    let release = release();
+    // The size is not what is tested, and a debug build takes xz a minute.
+    let program = folder.join("program");
+    fs::write(&program, &fs::read(etalon).unwrap()[..100_000]).unwrap();
+    let tree = |layout| Tree::stage(&release, layout, &program, etalon, "none\n").unwrap();
+    tarball::write(&release, &tree(Layout::Archive), "etalon-1.2.3-here", folder).unwrap();
+    deb::write(&release, &tree(Layout::Deb), "2.34", folder).unwrap();
+    rpm::write(&release, &tree(Layout::Rpm), folder).unwrap();
+    fs::remove_file(program).unwrap();
+    sums::write(folder).unwrap();
+}
+
+#[test]
+fn packages_hold_what_they_should_and_are_the_same_twice() {
+    let Some(etalon) = etalon() else { return };
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    pack(&etalon, one.path());
+    // Clocks count in seconds in some of these formats.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    pack(&etalon, two.path());
+    let sums = |folder: &Path| fs::read_to_string(folder.join(sums::FILE)).unwrap();
+    assert_eq!(sums(one.path()), sums(two.path()));
+    assert_eq!(sums::names(one.path()).unwrap().len(), 4);
+
+    let said = |program: &str, arguments: &[&str]| {
+        ask(Command::new(program).args(arguments).current_dir(one.path()).env("TZ", "UTC")).unwrap()
+    };
+    let tar = said("tar", &["-tvzf", "etalon-1.2.3-here.tar.gz"]);
+    assert!(tar.contains("-rwxr-xr-x 0/0") && tar.contains(" etalon-1.2.3-here/bin/etalon\n"), "{tar}");
+    assert!(tar.lines().all(|line| line.contains("2023-11-14 22:13 etalon-1.2.3-here/")), "{tar}");
+    let deb = said("dpkg-deb", &["--contents", "etalon_1.2.3_amd64.deb"]);
+    let rpm = said("rpm", &["-qp", "--queryformat", "[%{FILEMODES:perms} %{FILEUSERNAME} %{FILENAMES}\n]", RPM]);
+    for path in ["usr/bin/etalon", "usr/share/man/man1/etalon.1.gz", "usr/lib/systemd/system/etalon-agent.service"] {
+        assert!(
+            deb.contains(&format!(" ./{path}\n")) && rpm.contains(&format!("root /{path}\n")),
+            "{path}: {deb}{rpm}"
+        );
+    }
+    assert!(deb.contains("usr/share/zsh/vendor-completions/_etalon"), "{deb}");
+    assert!(rpm.contains("-rwxr-xr-x root /usr/bin/etalon\n"), "{rpm}");
+    let fields = said("dpkg-deb", &["--field", "etalon_1.2.3_amd64.deb", "Version", "Depends"]);
+    assert_eq!(fields, "Version: 1.2.3\nDepends: libc6 (>= 2.34), libgcc-s1\n");
+    let unit =
+        said("sh", &["-c", "dpkg-deb --fsys-tarfile *.deb | tar -xO ./usr/lib/systemd/system/etalon-agent.service"]);
+    assert!(unit.contains("\nExecStart=/usr/bin/etalon agent ") && !unit.contains("/usr/local"), "{unit}");
+}
+
+const RPM: &str = "etalon-1.2.3-1.x86_64.rpm";

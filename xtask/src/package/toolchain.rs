@@ -1,0 +1,63 @@
+//! The compilers of the builds, with everything of this machine's folders taken out of what they write.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use super::release::Release;
+use crate::ask;
+
+/// What writes the list of crates into the program, and what reads it again: name and version.
+const TOOLS: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("rust-audit-info", "0.5.4")];
+
+/// A tool of [`TOOLS`], compiled at the first call.
+///
+/// # Errors
+/// It does not compile.
+pub fn tool(root: &Path, name: &str) -> Result<PathBuf> {
+    let folder = root.join("target/tools");
+    let program = folder.join("bin").join(name);
+    let missing = TOOLS.iter().find(|(known, _)| *known == name && !program.is_file());
+    if let Some((name, version)) = missing {
+        eprintln!("compiling {name} {version} into {}", folder.display());
+        let mut install = Command::new(crate::cargo());
+        install.args(["install", "--quiet", "--locked", "--version", version, name, "--root"]).arg(&folder);
+        ask(install.arg("--target-dir").arg(folder.join("build")))?;
+        let _ = fs::remove_dir_all(folder.join("build"));
+    }
+    Ok(program)
+}
+
+/// The cargo that runs this, by which a build becomes a function of the commit.
+///
+/// # Errors
+/// A tool cannot be had.
+pub fn cargo(release: &Release) -> Result<Command> {
+    let auditable = tool(&release.root, "cargo-auditable")?;
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home for cargo")?;
+    let folders = [(home.as_path(), "/cargo"), (release.root.as_path(), "/etalon")];
+    let flag = |(from, to): &(&Path, &str)| {
+        let mut flag = OsString::from("--remap-path-prefix=");
+        flag.push(from);
+        flag.push(format!("={to}"));
+        flag
+    };
+    let all: Vec<OsString> = folders.iter().map(flag).collect();
+    // Folders may have spaces, so cargo parts the flags by this character.
+    let all = all.join(OsStr::new("\x1f"));
+    let in_c: Vec<String> =
+        folders.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display())).collect();
+    let mut command = Command::new(auditable);
+    command
+        .arg("auditable")
+        .env("CARGO", crate::cargo())
+        .env("CARGO_ENCODED_RUSTFLAGS", all)
+        .env_remove("LD_LIBRARY_PATH");
+    command.env("TARGET_CFLAGS", in_c.join(" ")).env("TARGET_CXXFLAGS", in_c.join(" "));
+    command.env("SOURCE_DATE_EPOCH", release.committed_s.to_string()).env("LC_ALL", "C").env("TZ", "UTC");
+    Ok(command)
+}

@@ -1,0 +1,196 @@
+//! Each package as a stranger meets it: installed in a clean root, asked for a first verdict, removed, and nothing left of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use host::scratch::Scratch;
+use serde_json::Value as Json;
+
+use super::{sums, validity};
+use crate::ask;
+
+/// From the command that installs it to the first verdict, on a machine that does nothing else.
+const MOST: Duration = Duration::from_secs(65);
+/// What root's package manager writes about what it did: it stays, as the machine's own diary.
+const DIARIES: [&str; 4] = ["./var/log/", "./var/lib/dpkg/", "./var/cache/", "./var/lib/rpm/"];
+/// Where the first verdict goes, inside the root.
+const RESULTS: &str = "/tmp/etalon-results";
+
+/// How a package comes onto a machine and goes again. In a command `PACKAGE` stands for its file, `ROOT` for the root from outside.
+struct Way {
+    ending: &'static str,
+    /// Whether the commands are run within the root.
+    inside: bool,
+    /// Before the root is looked at for the first time.
+    prepare: &'static str,
+    install: &'static str,
+    program: &'static str,
+    remove: &'static str,
+}
+
+/// rpm installs from outside, with no other package's word on what the root has: it is Debian's, whose files rpm does not know.
+const WAYS: [Way; 3] = [
+    Way {
+        ending: ".tar.gz",
+        inside: true,
+        prepare: "true",
+        install: "mkdir /opt/etalon && tar -C /opt/etalon --strip-components=1 -xzf PACKAGE",
+        program: "/opt/etalon/bin/etalon",
+        remove: "rm -r /opt/etalon",
+    },
+    Way {
+        ending: ".deb",
+        inside: true,
+        prepare: "true",
+        install: "dpkg --install PACKAGE",
+        program: "/usr/bin/etalon",
+        remove: "dpkg --purge etalon",
+    },
+    Way {
+        ending: ".rpm",
+        inside: false,
+        prepare: "rpm --root ROOT --dbpath /var/lib/rpm --initdb",
+        install: "rpm --root ROOT --dbpath /var/lib/rpm --install --nodeps ROOT/PACKAGE",
+        program: "/usr/bin/etalon",
+        remove: "rpm --root ROOT --dbpath /var/lib/rpm --erase etalon",
+    },
+];
+
+/// Tries every package in `folder`. True if each gave a verdict and left nothing.
+///
+/// # Errors
+/// There is no clean root to be had, or a package cannot be installed, run or removed.
+pub fn run(root: &Path, folder: &Path) -> Result<bool> {
+    let clean = clean_root(root)?;
+    let mut is_good = true;
+    for name in sums::names(folder)? {
+        if name.ends_with(".cdx.json") {
+            validity::check(root, &folder.join(&name))?;
+            eprintln!("{name}: a valid bill of materials");
+        } else if let Some(way) = WAYS.iter().find(|way| name.ends_with(way.ending)) {
+            is_good &= way.is_clean(&clean, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
+        }
+    }
+    ask(Command::new("sha256sum").args(["--check", "--strict", "--quiet", sums::FILE]).current_dir(folder))?;
+    Ok(is_good)
+}
+
+impl Way {
+    fn is_clean(&self, clean: &Path, package: &Path) -> Result<bool> {
+        let scratch = Scratch::new("root", None).context("making a folder for a clean root")?;
+        let root = scratch.path().join("root");
+        std::fs::create_dir(&root).context("making a clean root")?;
+        ask(Command::new("tar").arg("-xf").arg(clean).arg("-C").arg(&root))?;
+        let name = package.file_name().context("a package has a name")?.to_string_lossy().into_owned();
+        std::fs::copy(package, root.join(&name)).with_context(|| format!("copying {name}"))?;
+        let command =
+            |line: &str| line.replace("PACKAGE", &format!("/{name}")).replace("ROOT", &root.to_string_lossy());
+        let order = |line: &str| match self.inside {
+            true => inside(&root, &command(line)),
+            false => ask(Command::new("sh").args(["-c", &command(line)])),
+        };
+        order(self.prepare)?;
+        let before = files(&root)?;
+        let start = Instant::now();
+        order(self.install)?;
+        let installed = start.elapsed();
+        let quickstart = format!("cd /tmp && exec {} --quiet --json run quickstart --output {RESULTS}", self.program);
+        let said = inside(&root, &as_somebody(&quickstart))?;
+        let took = start.elapsed();
+        inside(&root, &format!("rm -r {RESULTS}"))?;
+        order(self.remove)?;
+        let left = changes(&before, &files(&root)?);
+        eprintln!(
+            "{name}: installed in {:.1} s, first verdict after {:.1} s: {}",
+            installed.as_secs_f64(),
+            took.as_secs_f64(),
+            answer(&said)?
+        );
+        if !left.is_empty() {
+            eprintln!("{name}: left behind:\n{left}");
+        }
+        if took > MOST {
+            eprintln!("{name}: {} s are the most that it should take where nothing else runs", MOST.as_secs());
+        }
+        Ok(left.is_empty())
+    }
+}
+
+/// The first line of what quickstart found.
+fn answer(said: &str) -> Result<String> {
+    let told: Json = serde_json::from_str(said).with_context(|| format!("reading what quickstart said: {said}"))?;
+    let rows = told["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
+    if !rows.iter().any(|row| row["verdict"].is_string()) {
+        bail!("quickstart gave no verdict: {}", told["answer"]);
+    }
+    let answer = told["answer"].as_str().context("quickstart gave no answer")?;
+    Ok(answer.lines().next().unwrap_or_default().to_owned())
+}
+
+/// A user without rights, as most are; a home that is a folder of nobody's.
+fn as_somebody(line: &str) -> String {
+    format!("exec setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/tmp sh -c '{line}'")
+}
+
+/// Runs a line in the root, with its own processes and no network: what it takes is in the package.
+fn inside(root: &Path, line: &str) -> Result<String> {
+    let mut script = String::new();
+    let _ = writeln!(script, "set -e");
+    let _ = writeln!(script, "mount -t proc proc \"$1/proc\"");
+    let _ = writeln!(script, "mount --rbind /sys \"$1/sys\"");
+    let _ = writeln!(script, "mount --rbind /dev \"$1/dev\"");
+    let _ = writeln!(script, "exec chroot \"$1\" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c \"$2\"");
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", &script, "sh"]);
+    ask(unshare.arg(root).arg(line)).with_context(|| format!("in a clean root: {line}"))
+}
+
+/// A root of this Debian with nothing but what is essential, as a tarball that is made once.
+fn clean_root(root: &Path) -> Result<PathBuf> {
+    let tarball = root.join("target/clean-root.tar");
+    if tarball.is_file() {
+        return Ok(tarball);
+    }
+    let release = std::fs::read_to_string("/etc/os-release").context("reading /etc/os-release")?;
+    let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    let suite = suite.context("/etc/os-release does not name this Debian: clean roots are made of it")?;
+    eprintln!("making a clean root of Debian {suite}");
+    let made = tarball.with_extension("part.tar");
+    let mut make = Command::new("mmdebstrap");
+    ask(make.args(["--quiet", "--variant=essential", suite]).arg(&made))?;
+    std::fs::rename(&made, &tarball).context("keeping the clean root")?;
+    Ok(tarball)
+}
+
+/// Every file of a root with what `ls` would show of it, without times: the folders of a diary's files change with it.
+fn files(root: &Path) -> Result<BTreeMap<String, String>> {
+    let mut find = Command::new("find");
+    find.args([".", "-xdev", "-printf", "%p\\t%y %m %U:%G %l\\n"]).current_dir(root);
+    let listed = ask(find)?;
+    let mut files = BTreeMap::new();
+    for line in listed.lines() {
+        let (path, kind) = line.split_once('\t').context("find printed no tab")?;
+        files.insert(path.to_owned(), kind.to_owned());
+    }
+    if files.is_empty() {
+        bail!("the root is empty");
+    }
+    Ok(files)
+}
+
+/// What is there after and was not before, and the other way round.
+fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
+    let is_own = |path: &String| !DIARIES.iter().any(|diary| path.starts_with(diary));
+    let mut text = String::new();
+    for (path, kind) in after.iter().filter(|(path, kind)| is_own(path) && before.get(*path) != Some(kind)) {
+        let _ = writeln!(text, "  + {path} {kind}");
+    }
+    for (path, kind) in before.iter().filter(|(path, _)| is_own(path) && !after.contains_key(*path)) {
+        let _ = writeln!(text, "  - {path} {kind}");
+    }
+    text
+}
