@@ -67,7 +67,7 @@ pub fn private(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs(bench.root)?;
     fs::write(bench.path("private.toml"), plan(&bin_dir))?;
     let said = bench.ran("run private.toml -o private", 0)?;
-    says(&said, &["windows", "throughput, tx/s", "neither Windows nor Linux"])?;
+    says(&said, &["windows", "throughput of select-update", "neither Windows nor Linux"])?;
     ensure!(running(&bin_dir).is_empty(), "its server still runs");
     Ok(())
 }
