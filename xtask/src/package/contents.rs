@@ -97,7 +97,7 @@ impl Tree {
         }
     }
 
-    /// The folder.
+    /// Where it is staged.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

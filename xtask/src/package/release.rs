@@ -10,7 +10,6 @@ use crate::{ask, changes};
 
 /// A commit in a folder.
 pub struct Release {
-    /// The folder.
     pub root: PathBuf,
     pub version: String,
     /// When it was committed, in seconds since 1970: the time of every file.

@@ -66,7 +66,7 @@ pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     })
 }
 
-/// A cluster.
+/// NTFS gives out space in clusters.
 pub(super) fn block_size_bytes(_place: &Path, mount: &Mount) -> Result<u64, String> {
     let (sectors, bytes) = cluster(mount)?;
     Ok(u64::from(sectors) * u64::from(bytes))
