@@ -123,7 +123,7 @@ fn copy_tables(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Where the `etalon` to run is: [`ETALON`], or the debug build, made now.
-fn etalon(root: &Path) -> Result<PathBuf> {
+pub fn etalon(root: &Path) -> Result<PathBuf> {
     match std::env::var_os(ETALON) {
         Some(path) => fs::canonicalize(&path).context(ETALON),
         None => Ok(bench::build(root, "dev", &[])?.etalon),

@@ -6,7 +6,9 @@
 #![expect(clippy::print_stderr, reason = "a tool for developers talks to the terminal directly")]
 
 mod bench;
+mod debian;
 mod docs;
+mod elsewhere;
 mod fuzz;
 #[cfg(target_os = "linux")]
 mod package;
@@ -50,9 +52,11 @@ enum Verb {
     },
     /// Build étalon for Windows and try it under Wine.
     Windows(windows::Options),
+    /// Check that étalon compiles for macOS and illumos.
+    Elsewhere,
     /// Measure étalon beside its peers, and write that part of docs/performance.md.
     Bench(bench::Options),
-    /// Make what a release consists of: a tarball, a deb, an rpm, checksums, a bill of materials. On Debian, of a commit.
+    /// Make what a release consists of: tarballs, a deb, an rpm, a zip, checksums, bills of materials. On Debian, of a commit.
     #[cfg(target_os = "linux")]
     Package(package::Options),
 }
@@ -76,6 +80,7 @@ fn run(verb: Verb) -> Result<bool> {
         Verb::Docs(options) => docs::run(root, &options),
         Verb::Fuzz { seconds, targets } => fuzz::run(root, &targets, seconds),
         Verb::Windows(options) => windows::run(root, &options),
+        Verb::Elsewhere => elsewhere::check(root),
         Verb::Bench(options) => bench::run(root, &options),
         #[cfg(target_os = "linux")]
         Verb::Package(options) => package::run(root, &options),

@@ -11,6 +11,7 @@ mod contents;
 mod deb;
 mod linkage;
 mod notices;
+mod platform;
 mod release;
 mod rpm;
 mod sums;
@@ -20,6 +21,7 @@ mod tests;
 mod toolchain;
 mod trial;
 mod validity;
+mod zip;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +29,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::Args;
 
-use crate::requirements::{self, PACKAGING};
+use crate::requirements;
 use contents::{Layout, Tree};
+use platform::Platform;
 use release::Release;
 
 /// Where the packages are, from the root of the repository.
@@ -43,6 +46,9 @@ pub struct Options {
     /// Install each package in a clean root, run `quickstart` there, remove it, and compare what is left.
     #[arg(long = "try")]
     tried: bool,
+    /// What to make packages for.
+    #[arg(long = "for", value_enum, default_value = "glibc")]
+    platforms: Vec<Platform>,
 }
 
 /// Makes the packages, and puts them to the proofs that are asked for. True if they held.
@@ -50,11 +56,14 @@ pub struct Options {
 /// # Errors
 /// The tree differs from its commit, something that it takes is missing, or a step fails.
 pub fn run(root: &Path, options: &Options) -> Result<bool> {
-    requirements::make_sure(PACKAGING.iter().collect())?;
+    requirements::ensure_packaging(
+        options.platforms.iter().flat_map(|platform| platform.requirements()),
+        options.tried,
+    )?;
     let mut is_good = true;
-    let made = make(root)?;
+    let made = make(root, &options.platforms)?;
     if options.twice {
-        is_good &= again::compare(root, &made)?;
+        is_good &= again::compare(root, &made, &options.platforms)?;
     }
     if options.tried {
         is_good &= trial::run(root, &made)?;
@@ -63,22 +72,44 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 }
 
 /// Makes the packages from the commit in `root`, and gives their folder.
-fn make(root: &Path) -> Result<PathBuf> {
+fn make(root: &Path, platforms: &[Platform]) -> Result<PathBuf> {
     let release = Release::read(root)?;
     let folder = root.join(FOLDER);
     // What an earlier run left would be taken for this one's.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    let binary = build::binary(&release)?;
-    let floor = linkage::oldest_glibc(&binary)?;
-    eprintln!("it needs glibc {floor} or newer");
-    let bill = bill::Bill::read(&release, &binary)?;
-    bill.write(&folder)?;
-    let notices = notices::text(&bill)?;
-    let tree = |layout: Layout| Tree::stage(&release, layout, &binary, &binary, &notices);
-    tarball::write(&release, &tree(Layout::Archive)?, &build::name(&release), &folder)?;
-    deb::write(&release, &tree(Layout::Deb)?, &floor, &folder)?;
-    rpm::write(&release, &tree(Layout::Rpm)?, &folder)?;
+    // Only what runs here can print its manual.
+    let speaker = build::binary(&release, Platform::Glibc)?;
+    for platform in platforms {
+        pack(&release, *platform, &speaker, &folder)?;
+    }
     sums::write(&folder)?;
     Ok(folder)
+}
+
+/// Makes the packages for one platform.
+fn pack(release: &Release, platform: Platform, speaker: &Path, folder: &Path) -> Result<()> {
+    let binary = build::binary(release, platform)?;
+    let bill = bill::Bill::read(release, platform, &binary)?;
+    bill.write(folder)?;
+    let notices = notices::text(&bill, platform)?;
+    let tree = |layout: Layout| Tree::stage(release, layout, &binary, speaker, &notices);
+    let name = platform.package(release);
+    match platform {
+        Platform::Glibc => {
+            let floor = linkage::oldest_glibc(&binary)?;
+            eprintln!("it needs glibc {floor} or newer");
+            tarball::write(release, &tree(Layout::Archive)?, &name, folder)?;
+            deb::write(release, &tree(Layout::Deb)?, &floor, folder)?;
+            rpm::write(release, &tree(Layout::Rpm)?, folder)
+        }
+        Platform::Musl => {
+            linkage::refuse_dynamic(&binary)?;
+            tarball::write(release, &tree(Layout::Archive)?, &name, folder)
+        }
+        Platform::Windows => {
+            linkage::refuse_mingw(&binary)?;
+            zip::write(release, &tree(Layout::Windows)?, &name, folder)
+        }
+    }
 }

@@ -20,7 +20,7 @@ pub const VARIABLE: &str = "ETALON_TEST_SERVERS";
 const FETCHERS: &[&str] = &["maven", "unzip"];
 
 /// A server that is fetched.
-struct Release {
+pub struct Release {
     /// As in a plan's `server = { engine = … }`.
     engine: &'static str,
     version: &'static str,
@@ -103,6 +103,20 @@ const RELEASES: &[Release] = &[
     ),
 ];
 
+/// For étalon under Wine. Those of 16 and later ask ntdll for `NtFlushBuffersFileEx`, which Debian's Wine 8 does not have, and do
+/// not start.
+pub const POSTGRES_FOR_WINDOWS: Release = Release {
+    engine: "postgres-windows",
+    size_mb: 22,
+    inner: Some("postgres-windows-x86_64.txz"),
+    server: "postgres.exe",
+    ..postgres(
+        "15.15",
+        "io.zonky.test.postgres:embedded-postgres-binaries-windows-amd64:15.15.0",
+        "718c3a29e3c729d3e2cd60a7dfddc6c61ce9d829d76ef7ece38c7cd5a66bb1a0",
+    )
+};
+
 /// The value of [`VARIABLE`] with what can be had, fetched at the first call if need be; `None` if it is set already, or
 /// nothing can be had.
 pub fn variable(root: &Path) -> Option<&'static OsString> {
@@ -112,7 +126,7 @@ pub fn variable(root: &Path) -> Option<&'static OsString> {
     }
     let found = FOUND.get_or_init(|| {
         let servers = root.join("target/servers");
-        let entry = |release: &Release| match release.found_in(&servers) {
+        let entry = |release: &Release| match release.running_in(&servers) {
             Ok(bin) => Some(format!("{}={}", release.engine, bin.display())),
             Err(reason) => {
                 eprintln!("note: no test meets {}: {reason:#}", release.name());
@@ -130,14 +144,23 @@ impl Release {
         format!("{} {}", self.engine, self.version)
     }
 
-    /// The folder of its programs.
-    fn found_in(&self, servers: &Path) -> Result<PathBuf> {
+    /// The folder of its programs, which run here.
+    fn running_in(&self, servers: &Path) -> Result<PathBuf> {
+        let bin = self.found_in(servers)?;
+        self.answers(&bin.join(self.server))?;
+        Ok(bin)
+    }
+
+    /// The folder of its programs, fetched at the first call.
+    ///
+    /// # Errors
+    /// It cannot be had.
+    pub fn found_in(&self, servers: &Path) -> Result<PathBuf> {
         let folder = servers.join(format!("{}-{}", self.engine, self.version));
         let bin = folder.join("bin");
         if !bin.join(self.server).is_file() {
             self.fetch(servers, &folder)?;
         }
-        self.answers(&bin.join(self.server))?;
         Ok(bin)
     }
 

@@ -139,8 +139,8 @@ const FOR_RELEASES: &[Requirement] = &[
 
 /// Links what is built for Windows, and compiles its C.
 pub const MINGW: Requirement = plain("gcc-mingw-w64-x86-64", &[&["x86_64-w64-mingw32-gcc"]]);
-/// A newer compiler than Debian's usual one, by its place: on `PATH` another may stand before it.
-pub const RUST_FOR_WINDOWS: [Requirement; 3] = [
+/// A newer compiler than Debian's usual one, by its place: on `PATH` another may stand before it. [`crate::debian`] uses it.
+pub const DEBIAN_RUST: [Requirement; 3] = [
     plain("rustc-web", &[&["/usr/bin/rustc"]]),
     plain("cargo-web", &[&["/usr/bin/cargo"]]),
     plain("rust-web-src", &[&["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"]]),
@@ -148,12 +148,15 @@ pub const RUST_FOR_WINDOWS: [Requirement; 3] = [
 /// Runs programs of Windows.
 pub const WINE: Requirement = within("wine64", &[&["wine64"], &["wineserver"]], &["/usr/lib/wine"]);
 
-/// What packages are made and tried with.
-pub const PACKAGING: [Requirement; 3] = [
-    plain("rpm", &[&["rpmbuild"], &["rpm"]]),
-    plain("mmdebstrap", &[&["mmdebstrap"]]),
-    plain("binutils", &[&["objdump"]]),
-];
+/// What packs, which the tests do too.
+const PACKERS: [Requirement; 3] =
+    [plain("rpm", &[&["rpmbuild"], &["rpm"]]), plain("binutils", &[&["objdump"]]), plain("zip", &[&["zip"]])];
+/// What compiles and links the static étalon: a C compiler for musl, and an unwinder, which gcc's own is not without glibc.
+pub const FOR_MUSL: [Requirement; 2] =
+    [plain("musl-tools", &[&["musl-gcc"]]), plain("libunwind-19-dev", &[&["/usr/lib/llvm-19/lib/libunwind.a"]])];
+/// What packages are tried with.
+const FOR_TRIALS: [Requirement; 3] =
+    [plain("mmdebstrap", &[&["mmdebstrap"]]), plain("python3-pip", &[&["pip3", "pip"]]), plain("unzip", &[&["unzip"]])];
 
 /// Something is missing and was not installed: exit code 3, "could not run".
 #[derive(Debug)]
@@ -173,8 +176,18 @@ impl std::error::Error for Missing {}
 ///
 /// As [`ensure`].
 pub fn ensure_all() -> Result<()> {
-    let on_linux = if cfg!(target_os = "linux") { ON_LINUX } else { &[] };
+    let on_linux = ON_LINUX.iter().chain(&PACKERS).filter(|_| cfg!(target_os = "linux"));
     make_sure(REQUIREMENTS.iter().chain(on_linux).collect())
+}
+
+/// Makes sure that everything is present that packages are made with, and tried with if they are to be.
+///
+/// # Errors
+///
+/// As [`ensure`].
+pub fn ensure_packaging(for_builds: impl Iterator<Item = &'static Requirement>, is_tried: bool) -> Result<()> {
+    let for_trials = FOR_TRIALS.iter().filter(|_| is_tried);
+    make_sure(PACKERS.iter().chain(for_builds).chain(for_trials).collect())
 }
 
 /// Makes sure that these packages are present, and tells what they are.
@@ -280,6 +293,8 @@ fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
         "install",
         "--yes",
         "--no-install-recommends",
+        // What somebody installed is theirs, also where it does not go together with what is asked for.
+        "--no-remove",
         // The settings above are there before their package: keep them without a question.
         "-o",
         "Dpkg::Options::=--force-confdef",

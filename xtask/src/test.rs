@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Args;
 
+use self::skipped::Skipped;
 use self::suites::{Ran, Suite};
 use crate::requirements::Missing;
-use crate::{cargo, docs, fuzz, releases, requirements, tidy};
+use crate::{cargo, docs, elsewhere, fuzz, releases, requirements, tidy, windows};
 
 /// What to run.
 #[derive(Args, Clone, Copy)]
@@ -37,28 +38,35 @@ enum Step {
     Fuzz,
     /// What the tests start, which was fetched meanwhile.
     Requirements,
+    Elsewhere,
     Compile,
     Suites,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step::Cargo(&["fmt", "--all", "--check"]),
     Step::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
     Step::Tidy,
     Step::Fuzz,
     Step::Requirements,
+    Step::Elsewhere,
     Step::Compile,
     Step::Suites,
 ];
+
+/// What cannot be had everywhere, as it is named where it is skipped.
+const ELSEWHERE: &str = "macOS and illumos";
+const WINDOWS: &str = "Windows, under Wine";
 
 /// What one step leaves for the next.
 struct Course<'a> {
     root: &'a Path,
     options: &'a Options,
     /// The thread that fetches what the tests start.
-    requirements: Option<std::thread::JoinHandle<Result<()>>>,
+    requirements: Option<std::thread::JoinHandle<Result<Vec<Skipped>>>>,
     suites: Vec<Suite>,
     ran: Vec<Ran>,
+    skipped: Vec<Skipped>,
 }
 
 impl Step {
@@ -68,6 +76,7 @@ impl Step {
             Self::Cargo(arguments) => format!("cargo {}", arguments.join(" ")),
             Self::Tidy => "cargo xtask tidy".to_owned(),
             Self::Fuzz => "cargo check of fuzz".to_owned(),
+            Self::Elsewhere => format!("cargo check for {ELSEWHERE}"),
             Self::Compile => "compiling the tests".to_owned(),
             Self::Suites => "tests and documents".to_owned(),
         }
@@ -86,12 +95,14 @@ impl Step {
             Self::Fuzz => said(fuzz::check(root)?),
             Self::Requirements => {
                 if let Some(fetching) = course.requirements.take() {
-                    fetching.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
+                    course.skipped = fetching.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
                 }
                 None
             }
+            Self::Elsewhere if course.skips(ELSEWHERE) => None,
+            Self::Elsewhere => said(elsewhere::check(root)?),
             Self::Compile => {
-                course.suites = compile(root, course.options)?;
+                course.suites = compile(root, course.options, course.skips(WINDOWS))?;
                 None
             }
             Self::Suites => {
@@ -104,8 +115,14 @@ impl Step {
     }
 }
 
-/// Every program of tests, and the documents as one more.
-fn compile(root: &Path, options: &Options) -> Result<Vec<Suite>> {
+impl Course<'_> {
+    fn skips(&self, name: &str) -> bool {
+        self.skipped.iter().any(|skipped| skipped.test == name)
+    }
+}
+
+/// Every program of tests, and as two more the documents and étalon for Windows.
+fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Suite>> {
     // What the usual build leaves out comes first: the build after it puts the usual `etalon` in its place again. The whole
     // workspace is named, so that nothing else is built with other features.
     let with = ["build", "--workspace", "--features", "cli/sqlcipher", "--bin", "etalon", "--test", "conformance"];
@@ -120,9 +137,13 @@ fn compile(root: &Path, options: &Options) -> Result<Vec<Suite>> {
     built.extend(suites::compile(root, &["test", "--workspace", "--no-run"])?);
     built.push(Suite::new("examples in comments", command(root, &["test", "--workspace", "--doc"])));
     let own = std::env::current_exe().context("where xtask is")?;
-    let mut documents = Command::new(own);
-    documents.arg("docs").env(docs::ETALON, etalon(root));
-    built.push(Suite::new("documents", documents));
+    for (name, verb) in [("documents", "docs"), (WINDOWS, "windows")] {
+        if name != WINDOWS || !skips_windows {
+            let mut command = Command::new(&own);
+            command.arg(verb).env(docs::ETALON, etalon(root));
+            built.push(Suite::new(name, command));
+        }
+    }
     for Suite { command, .. } in &mut built {
         command.env(SQLCIPHER, &sqlcipher);
         if options.slow {
@@ -160,9 +181,11 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let requirements = Some(std::thread::spawn(move || {
         requirements::ensure_all()?;
         releases::variable(&of);
-        Ok(())
+        let skipped = |name: &str, cause| Skipped { test: name.to_owned(), reason: format!("{cause:#}") };
+        let found = [(ELSEWHERE, elsewhere::ready()), (WINDOWS, windows::ready(&of))];
+        Ok(found.into_iter().filter_map(|(name, ready)| Some(skipped(name, ready.err()?))).collect())
     }));
-    let mut course = Course { root, options, requirements, suites: Vec::new(), ran: Vec::new() };
+    let mut course = Course { root, options, requirements, suites: Vec::new(), ran: Vec::new(), skipped: Vec::new() };
     for (index, step) in STEPS.into_iter().enumerate() {
         let (number, name) = (index + 1, step.name());
         eprintln!("== {number}/{} {name}", STEPS.len());
@@ -189,7 +212,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     }
     let verdict = if is_good { "ok" } else { "FAILED" };
     eprintln!();
-    for line in summary.into_iter().chain(suites::summary(&course.ran)) {
+    for line in summary.into_iter().chain(suites::summary(&course.ran, &course.skipped)) {
         eprintln!("{line}");
     }
     eprintln!("cargo xtask test: {verdict},{}", seconds(total.elapsed()));

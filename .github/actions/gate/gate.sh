@@ -13,7 +13,6 @@ etalon=${ETALON:-etalon}
 junit=${JUNIT:-etalon-gate.xml}
 comment=${COMMENT:-etalon-gate.md}
 
-# The gate ends with 0, 1, 2 or 4 once it has looked at the store; anything else, or no answer, and there is nothing to publish.
 "$etalon" --quiet gate --format github "$@"
 code=$?
 
@@ -23,10 +22,12 @@ if [ -s "$junit.part" ]; then mv "$junit.part" "$junit"; else rm -f "$junit.part
 # The first line is how the next run finds its own comment.
 { echo '<!-- etalon gate -->'; "$etalon" --quiet gate --format markdown "$@" 2>&1; } >"$comment"
 cat "$comment" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+# After anything else the gate has not looked at a store: the last comment stays.
+case $code in 0 | 1 | 2 | 4) ;; *) comment= ;; esac
 
 {
-    echo "exit-code=$code"
-    echo "junit=$junit"
-    echo "comment=$comment"
+    printf 'exit-code=%s\n' "$code"
+    printf 'junit=%s\n' "$junit"
+    printf 'comment=%s\n' "$comment"
 } >>"${GITHUB_OUTPUT:-/dev/null}"
 exit "$code"

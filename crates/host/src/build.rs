@@ -6,8 +6,12 @@ use model::Facts;
 pub const TARGET: &str = env!("ETALON_TARGET");
 /// Cargo's name for how it was compiled, by its folder: `debug`, `release`, `dist`.
 pub const PROFILE: &str = env!("ETALON_PROFILE");
-/// Who gives it memory.
-pub const ALLOCATOR: &str = "the C library's";
+/// Who gives it memory, its C code too.
+pub const ALLOCATOR: &str = if cfg!(target_env = "musl") { "mimalloc" } else { "the C library's" };
+
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The C library, with its version where it can be asked: the one that is loaded, not the one that it was linked against.
 pub fn libc() -> String {

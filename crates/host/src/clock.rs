@@ -87,7 +87,7 @@ pub fn clock_cost_ns() -> u64 {
     costs[BATCHES / 2]
 }
 
-/// The kernel's clock source: `tsc`, `kvm-clock`, `hpet`, `arch_sys_counter`.
+/// The kernel's clock source, `tsc`, `kvm-clock`, `hpet`, `arch_sys_counter`; elsewhere the system's call.
 #[cfg(target_os = "linux")]
 pub fn clock_source() -> Result<String, String> {
     crate::system::text::read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -96,6 +96,11 @@ pub fn clock_source() -> Result<String, String> {
 #[cfg(target_os = "macos")]
 pub fn clock_source() -> Result<String, String> {
     Ok("mach_absolute_time".to_owned())
+}
+
+#[cfg(target_os = "illumos")]
+pub fn clock_source() -> Result<String, String> {
+    Ok("gethrtime".to_owned())
 }
 
 #[cfg(windows)]

@@ -5,10 +5,16 @@ use std::time::Duration;
 use crate::clock;
 
 /// User and system.
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "illumos")))]
 pub fn thread_cpu() -> Result<Duration, String> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).map_err(|_| "the thread's CPU clock is before zero".to_owned())
+}
+
+/// Its clock for a thread is known to no crate that étalon has.
+#[cfg(target_os = "illumos")]
+pub fn thread_cpu() -> Result<Duration, String> {
+    Err("a thread's CPU time is read on Linux, macOS and Windows only".to_owned())
 }
 
 /// All threads, ended ones too.

@@ -4,7 +4,8 @@
 //! error with the reason, never a made-up value.
 //!
 //! Linux is read from `/proc` and `/sys`; macOS and Windows through `sysinfo`, a few system calls and the text of
-//! system commands. Parsers take text, so that all of them are tested everywhere.
+//! system commands. illumos tells its mounts, and of the rest what POSIX does: nobody has run it there, it is only compiled.
+//! Parsers take text, so that all of them are tested everywhere.
 
 #![allow(
     unsafe_code,

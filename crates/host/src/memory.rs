@@ -26,7 +26,12 @@ pub fn peak_rss_bytes() -> Result<u64, String> {
     let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|cause| format!("getrusage failed: {cause}"))?;
     // See getrusage(2): macOS counts bytes, others KiB.
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    u64::try_from(usage.max_rss()).map(|amount| amount * unit).map_err(|_| "getrusage gave a negative size".to_owned())
+    match u64::try_from(usage.max_rss()) {
+        // As on illumos.
+        Ok(0) => Err("getrusage does not count it on this operating system".to_owned()),
+        Ok(amount) => Ok(amount * unit),
+        Err(_) => Err("getrusage gave a negative size".to_owned()),
+    }
 }
 
 #[cfg(windows)]

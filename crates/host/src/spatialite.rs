@@ -11,12 +11,23 @@ const ENTRY_POINT: &str = "sqlite3_modspatialite_init";
 /// include Homebrew's.
 const PLACES: [&str; 3] = ["mod_spatialite", "/opt/homebrew/lib/mod_spatialite", "/usr/local/lib/mod_spatialite"];
 
-pub const HINT: &str = "install it: `apt-get install libsqlite3-mod-spatialite`, `dnf install libspatialite`, \
-                        `brew install libspatialite`; on Windows put mod_spatialite.dll and what comes with it into a \
-                        folder of the PATH";
+/// musl's loader is not in a program that is linked with it statically.
+const IS_STATIC: bool = cfg!(all(unix, target_feature = "crt-static"));
+
+pub const HINT: &str = if IS_STATIC {
+    "take a package of étalon that is linked with glibc: the tarball for linux-gnu, the deb, or the rpm"
+} else {
+    "install it: `apt-get install libsqlite3-mod-spatialite`, `dnf install libspatialite`, \
+     `brew install libspatialite`; on Windows put mod_spatialite.dll and what comes with it into a \
+     folder of the PATH"
+};
 
 /// Other extensions stay forbidden before and after.
 pub fn load(connection: &Connection) -> Result<(), HostError> {
+    if IS_STATIC {
+        let reason = "this étalon is a static program, which can load no library";
+        return Err(HostError::unavailable("load SpatiaLite into SQLite", reason));
+    }
     let mut first = None;
     for place in PLACES {
         match load_from(connection, place) {

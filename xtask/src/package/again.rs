@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 use host::scratch::Scratch;
 
+use super::platform::Platform;
 use super::{make, sums};
 use crate::ask;
 
@@ -14,7 +15,7 @@ use crate::ask;
 ///
 /// # Errors
 /// The clone cannot be made, or the packages not be made from it.
-pub fn compare(root: &Path, made: &Path) -> Result<bool> {
+pub fn compare(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool> {
     // A longer name than the first folder's: what holds it somewhere has another length.
     let scratch =
         Scratch::new("packages-made-once-more-elsewhere", None).context("making a folder for the second build")?;
@@ -24,7 +25,7 @@ pub fn compare(root: &Path, made: &Path) -> Result<bool> {
     let tools = clone.join("target/tools");
     fs::create_dir_all(clone.join("target")).context("making the second build's folder")?;
     std::os::unix::fs::symlink(root.join("target/tools"), tools).context("linking the tools")?;
-    let again = make(&clone)?;
+    let again = make(&clone, platforms)?;
     let mut is_same = true;
     for name in sums::names(made)? {
         let read = |folder: &Path| fs::read(folder.join(&name)).with_context(|| format!("reading {name}"));

@@ -9,8 +9,9 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
+use super::platform::Platform;
 use super::release::Release;
-use super::{build, toolchain};
+use super::toolchain;
 use crate::ask;
 
 /// The bill of one program.
@@ -109,14 +110,14 @@ impl Bill {
     ///
     /// # Errors
     /// It has none, or it names a crate that the workspace's lock does not.
-    pub fn read(release: &Release, program: &Path) -> Result<Self> {
+    pub fn read(release: &Release, platform: Platform, program: &Path) -> Result<Self> {
         let listing = ask(Command::new(toolchain::tool(&release.root, "rust-audit-info")?).arg(program))?;
         let listing: Listing = serde_json::from_str(&listing).context("reading the program's list of crates")?;
         let lock = String::from_utf8(release.read_file("Cargo.lock")?).context("Cargo.lock is no text")?;
         let lock: Lock = toml::from_str(&lock).context("reading Cargo.lock")?;
         let crates =
             listing.packages.into_iter().map(|listed| describe(release, &lock, listed)).collect::<Result<_>>()?;
-        Ok(Self { name: build::name(release), committed: release.committed.clone(), crates })
+        Ok(Self { name: platform.package(release), committed: release.committed.clone(), crates })
     }
 
     /// The crates that are in the program.

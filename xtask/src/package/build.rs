@@ -1,10 +1,11 @@
-//! The build that packages are made of: étalon for Linux with glibc, under profile `dist`.
+//! The builds that packages are made of: étalon for one platform, under profile `dist`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context as _, Result, bail};
 
+use super::platform::Platform;
 use super::release::Release;
 use super::toolchain;
 
@@ -14,27 +15,22 @@ const PROFILE: &str = "dist";
 /// and is to come below 20.
 const MOST_BYTES: u64 = 22_000_000;
 
-/// What a package that is no system's own is called, without its ending.
-pub fn name(release: &Release) -> String {
-    format!("etalon-{}-{}-linux-gnu", release.version, std::env::consts::ARCH)
-}
-
 /// Compiles étalon, if need be, and gives the program.
 ///
 /// # Errors
 /// It does not compile, a tool that it takes cannot be had, or it is larger than anybody expects.
-pub fn binary(release: &Release) -> Result<PathBuf> {
-    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    eprintln!("building étalon for {target}, profile {PROFILE}");
-    let mut cargo = toolchain::cargo(release)?;
-    cargo.args(["build", "--locked", "--package", "cli", "--bin", "etalon"]);
+pub fn binary(release: &Release, platform: Platform) -> Result<PathBuf> {
+    let triple = platform.triple();
+    eprintln!("building étalon for {triple}, profile {PROFILE}");
+    let mut cargo = toolchain::cargo_build(release, platform)?;
+    cargo.args(["--locked", "--package", "cli", "--bin", "etalon"]);
     // With a target named, flags are for étalon alone, and not for what helps to build it.
-    cargo.args(["--profile", PROFILE, "--target", &target, "--target-dir"]).arg(release.root.join("target"));
+    cargo.args(["--profile", PROFILE, "--target", &triple, "--target-dir"]).arg(release.root.join("target"));
     let status = cargo.current_dir(&release.root).stdin(Stdio::null()).status().context("starting cargo")?;
     if !status.success() {
-        bail!("étalon does not compile for {target}: {status}");
+        bail!("étalon does not compile for {triple}: {status}");
     }
-    let binary = release.root.join("target").join(target).join(PROFILE).join("etalon");
+    let binary = release.root.join("target").join(triple).join(PROFILE).join(platform.program());
     refuse_large(&binary)?;
     Ok(binary)
 }

@@ -19,6 +19,8 @@ pub enum Layout {
     Deb,
     /// Fedora's.
     Rpm,
+    /// Unpacked into any folder of Windows, where documents lie beside the program.
+    Windows,
 }
 
 /// Documents that go with the program, from the root of the repository.
@@ -54,10 +56,19 @@ impl Tree {
         let tree = Self { folder };
         let binary = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
         let said = |words: &[&str]| ask(release.tool(&speaker.to_string_lossy()).args(words));
-        let prefix = if layout == Layout::Archive { "" } else { "usr/" };
-        tree.put(&format!("{prefix}bin/etalon"), PROGRAM, &binary)?;
-        tree.put_helpers(release, layout, prefix, &said)?;
-        let documents = format!("{prefix}share/doc/etalon/");
+        let (prefix, documents) = match layout {
+            Layout::Archive => ("", "share/doc/etalon/"),
+            Layout::Deb | Layout::Rpm => ("usr/", "usr/share/doc/etalon/"),
+            Layout::Windows => ("", ""),
+        };
+        if layout == Layout::Windows {
+            tree.put("etalon.exe", PROGRAM, &binary)?;
+            // Not `etalon.ps1`, which a shell would take for the command.
+            tree.put("completions/_etalon.ps1", TEXT, said(&["completions", "powershell"])?.as_bytes())?;
+        } else {
+            tree.put(&format!("{prefix}bin/etalon"), PROGRAM, &binary)?;
+            tree.put_helpers(release, layout, prefix, &said)?;
+        }
         for name in DOCUMENTS {
             tree.put(&format!("{documents}{name}"), TEXT, &release.read_file(name)?)?;
         }

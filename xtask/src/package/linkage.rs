@@ -33,6 +33,32 @@ pub fn oldest_glibc(program: &Path) -> Result<String> {
     Ok(format!("{}.{}", newest.0, newest.1))
 }
 
+/// Refuses a program that any file of a system has to be loaded with.
+///
+/// # Errors
+/// objdump cannot read it, or it is not static.
+pub fn refuse_dynamic(program: &Path) -> Result<()> {
+    let head = objdump("--private-headers", program)?;
+    if is_static(&head) {
+        return Ok(());
+    }
+    let libraries: Vec<&str> = needed(&head).into_iter().collect();
+    bail!("{} is not static: it asks for a loader, and for {:?}", program.display(), libraries.join(", "))
+}
+
+/// Refuses a program that asks for more than Windows has: MinGW's own libraries, whose names begin as those of Unix do.
+///
+/// # Errors
+/// objdump cannot read it, or it does.
+pub fn refuse_mingw(program: &Path) -> Result<()> {
+    let head = objdump("--private-headers", program)?;
+    let foreign: Vec<&str> = libraries(&head).filter(|name| name.starts_with("lib")).collect();
+    if !foreign.is_empty() {
+        bail!("{} asks for {}, which Windows has not", program.display(), foreign.join(", "));
+    }
+    Ok(())
+}
+
 fn objdump(what: &str, program: &Path) -> Result<String> {
     ask(Command::new("objdump").arg(what).arg(program).env("LC_ALL", "C"))
 }
@@ -40,6 +66,17 @@ fn objdump(what: &str, program: &Path) -> Result<String> {
 /// The libraries of `objdump --private-headers`.
 fn needed(head: &str) -> BTreeSet<&str> {
     head.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim).collect()
+}
+
+/// The libraries of a program of Windows.
+fn libraries(head: &str) -> impl Iterator<Item = &str> {
+    head.lines().filter_map(|line| line.trim().strip_prefix("DLL Name:")).map(str::trim)
+}
+
+/// Whether the kernel starts it without a loader, by `objdump --private-headers`.
+fn is_static(head: &str) -> bool {
+    let mut words = head.lines().filter_map(|line| line.split_whitespace().next());
+    head.contains("Program Header:") && !words.any(|word| word == "INTERP" || word == "NEEDED")
 }
 
 /// The versions of glibc that the loader will ask for, by `objdump --private-headers`.
@@ -73,10 +110,21 @@ mod tests {
     }
 
     #[test]
+    fn a_static_program_has_no_loader() {
+        let head = "Program Header:\n    LOAD off    0x0000000000000000 vaddr 0x0000000000400000\n";
+        assert!(is_static(head));
+        assert!(!is_static(&format!("{head}  INTERP off    0x0000000000000318\n")));
+        assert!(!is_static(&format!("{head}  NEEDED               libc.so\n")));
+        assert!(!is_static("something else"), "not what objdump prints");
+        let windows = "The Import Tables\n\tDLL Name: KERNEL32.dll\n\tDLL Name: libgcc_s_seh-1.dll\n";
+        assert_eq!(libraries(windows).collect::<Vec<_>>(), ["KERNEL32.dll", "libgcc_s_seh-1.dll"]);
+    }
+
+    #[test]
     fn this_test_is_a_dynamic_program_and_says_so() {
         let own = std::env::current_exe().unwrap();
         let head = objdump("--private-headers", &own).unwrap();
-        assert!(needed(&head).contains("libc.so.6"), "{head}");
+        assert!(needed(&head).contains("libc.so.6") && !is_static(&head), "{head}");
         let newest = versions(&head).last().copied().unwrap();
         assert!(importing(&objdump("--dynamic-syms", &own).unwrap(), newest).count() > 0);
     }

@@ -8,15 +8,16 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::bill::Bill;
+use super::platform::Platform;
 
 /// How files with licences are called, whatever follows.
 const NAMES: [&str; 5] = ["licen", "copying", "copyright", "notice", "unlicense"];
 
-/// Every licence once, under the crates that it is of.
+/// Every licence once, under the crates that it is of, and those of what else the platform has linked in.
 ///
 /// # Errors
-/// A crate's folder cannot be read.
-pub fn text(bill: &Bill) -> Result<String> {
+/// A crate's folder or a licence cannot be read.
+pub fn text(bill: &Bill, platform: Platform) -> Result<String> {
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut text = String::from("The crates that are linked into étalon, and their licences.\n\n");
     for one in bill.linked() {
@@ -31,6 +32,10 @@ pub fn text(bill: &Bill) -> Result<String> {
     }
     for (licence, of) in &owners {
         let _ = write!(text, "\n{}\n{}\n\n{licence}\n", "=".repeat(72), of.join(", "));
+    }
+    for file in platform.copyrights() {
+        let copyright = fs::read_to_string(file).with_context(|| format!("reading {file}"))?;
+        let _ = write!(text, "\n{}\n{file}\n\n{copyright}", "=".repeat(72));
     }
     Ok(text)
 }

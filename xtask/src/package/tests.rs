@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::contents::{Layout, Tree};
 use super::release::Release;
-use super::{deb, rpm, sums, tarball};
+use super::{deb, rpm, sums, tarball, zip};
 use crate::ask;
 
 fn release() -> Release {
@@ -40,6 +40,7 @@ fn pack(etalon: &Path, folder: &Path) {
     tarball::write(&release, &tree(Layout::Archive), "etalon-1.2.3-here", folder).unwrap();
     deb::write(&release, &tree(Layout::Deb), "2.34", folder).unwrap();
     rpm::write(&release, &tree(Layout::Rpm), folder).unwrap();
+    zip::write(&release, &tree(Layout::Windows), "etalon-1.2.3-windows", folder).unwrap();
     fs::remove_file(program).unwrap();
     sums::write(folder).unwrap();
 }
@@ -54,7 +55,7 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     pack(&etalon, two.path());
     let sums = |folder: &Path| fs::read_to_string(folder.join(sums::FILE)).unwrap();
     assert_eq!(sums(one.path()), sums(two.path()));
-    assert_eq!(sums::names(one.path()).unwrap().len(), 4);
+    assert_eq!(sums::names(one.path()).unwrap().len(), 5);
 
     let said = |program: &str, arguments: &[&str]| {
         ask(Command::new(program).args(arguments).current_dir(one.path()).env("TZ", "UTC")).unwrap()
@@ -72,6 +73,10 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     }
     assert!(deb.contains("usr/share/zsh/vendor-completions/_etalon"), "{deb}");
     assert!(rpm.contains("-rwxr-xr-x root /usr/bin/etalon\n"), "{rpm}");
+    let zip = said("zipinfo", &["-T", "-h", "etalon-1.2.3-windows.zip"]);
+    for name in ["etalon.exe", "etalon.ps1", "README.md", "THIRD-PARTY"] {
+        assert!(zip.contains(&format!(" 20231114.221320 etalon-1.2.3-windows/{name}\n")), "{name}: {zip}");
+    }
     let fields = said("dpkg-deb", &["--field", "etalon_1.2.3_amd64.deb", "Version", "Depends"]);
     assert_eq!(fields, "Version: 1.2.3\nDepends: libc6 (>= 2.34), libgcc-s1\n");
     let unit =

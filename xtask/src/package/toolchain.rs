@@ -7,8 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use super::platform::Platform;
 use super::release::Release;
-use crate::ask;
+use crate::{ask, debian};
 
 /// What writes the list of crates into the program, and what reads it again: name and version.
 const TOOLS: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("rust-audit-info", "0.5.4")];
@@ -31,11 +32,11 @@ pub fn tool(root: &Path, name: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The cargo that runs this, by which a build becomes a function of the commit.
+/// A build that is a function of the commit: by the cargo that runs this, or by Debian's, which brings the standard library.
 ///
 /// # Errors
 /// A tool cannot be had.
-pub fn cargo(release: &Release) -> Result<Command> {
+pub fn cargo_build(release: &Release, platform: Platform) -> Result<Command> {
     let auditable = tool(&release.root, "cargo-auditable")?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home for cargo")?;
@@ -46,17 +47,20 @@ pub fn cargo(release: &Release) -> Result<Command> {
         flag.push(format!("={to}"));
         flag
     };
-    let all: Vec<OsString> = folders.iter().map(flag).collect();
+    let all: Vec<OsString> = folders.iter().map(flag).chain(platform.flags().iter().map(OsString::from)).collect();
     // Folders may have spaces, so cargo parts the flags by this character.
     let all = all.join(OsStr::new("\x1f"));
     let in_c: Vec<String> =
         folders.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display())).collect();
     let mut command = Command::new(auditable);
-    command
-        .arg("auditable")
-        .env("CARGO", crate::cargo())
-        .env("CARGO_ENCODED_RUSTFLAGS", all)
-        .env_remove("LD_LIBRARY_PATH");
+    command.args(["auditable", "build"]).env("CARGO", crate::cargo());
+    command.env("CARGO_ENCODED_RUSTFLAGS", all).env_remove("LD_LIBRARY_PATH");
+    if let Some(compiler) = platform.c_compiler() {
+        debian::compile_along(&mut command)?;
+        let triple = platform.triple().replace('-', "_");
+        command.env(format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase()), compiler);
+        command.env(format!("CC_{triple}"), compiler);
+    }
     command.env("TARGET_CFLAGS", in_c.join(" ")).env("TARGET_CXXFLAGS", in_c.join(" "));
     command.env("SOURCE_DATE_EPOCH", release.committed_s.to_string()).env("LC_ALL", "C").env("TZ", "UTC");
     Ok(command)

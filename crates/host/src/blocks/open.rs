@@ -92,6 +92,9 @@ impl BlockFile {
     /// It cannot be opened, or not with direct I/O, as in memory (Linux accepts `O_DIRECT` on tmpfs without effect).
     pub fn open(path: &Path, access: Access, cache: Cache) -> Result<BlockFile, OpenError> {
         if cache.is_direct() {
+            if !HAS_DIRECT {
+                return Err(no_direct(path, "étalon asks for it on Linux, macOS and Windows only"));
+            }
             demand_disk(path)?;
         }
         let mut options = OpenOptions::new();
@@ -129,6 +132,9 @@ impl BlockFile {
         Ok(())
     }
 }
+
+/// Others have ways of their own, as illumos has `directio`.
+const HAS_DIRECT: bool = cfg!(any(target_os = "linux", target_os = "macos", windows));
 
 /// Refuses a filesystem without a disk.
 fn demand_disk(path: &Path) -> Result<(), OpenError> {

@@ -14,11 +14,6 @@ pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }
 
-pub(super) fn block_size_bytes(place: &Path, _mount: &Mount) -> Result<u64, String> {
-    let stat = rustix::fs::statvfs(place).map_err(|cause| format!("statvfs of {} failed: {cause}", place.display()))?;
-    Ok(stat.f_frsize)
-}
-
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let folder = device_folder(mount)?;
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -3,6 +3,8 @@
 mod counters;
 mod evict;
 mod flushes;
+#[cfg(any(target_os = "illumos", test))]
+mod illumos;
 mod layers;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -13,6 +15,8 @@ mod reached;
 mod temperature;
 #[cfg(windows)]
 mod windows;
+#[cfg(target_os = "illumos")]
+use illumos as os;
 #[cfg(target_os = "linux")]
 use linux as os;
 #[cfg(target_os = "macos")]
@@ -105,16 +109,22 @@ pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
         mount_point: mount.mount_point.clone(),
         mount_options: mount.options.clone(),
         source: mount.source.clone(),
-        block_size_bytes: os::block_size_bytes(&place, mount),
+        block_size_bytes: block_size_bytes(&place, mount),
         backing: os::backing(mount).unwrap_or_else(|| backing(mount, device.as_ref().ok())),
         device,
     })
 }
 
 #[cfg(windows)]
-use os::mount_of;
+use os::{block_size_bytes, mount_of};
 
-#[cfg(not(windows))]
+#[cfg(unix)]
+fn block_size_bytes(place: &Path, _mount: &mounts::Mount) -> Result<u64, String> {
+    let stat = rustix::fs::statvfs(place).map_err(|cause| format!("statvfs of {} failed: {cause}", place.display()))?;
+    Ok(stat.f_frsize)
+}
+
+#[cfg(unix)]
 fn mount_of(place: &Path) -> Result<mounts::Mount, String> {
     let mounts = os::mounts().map_err(|reason| format!("the mounted filesystems cannot be listed: {reason}"))?;
     let above = mounts::find(&mounts, place).ok_or("no mounted filesystem is above it in the system's list")?;
@@ -231,7 +241,7 @@ const NETWORK: [&str; 27] = [
 const NETWORK_FUSE: [&str; 10] =
     ["sshfs", "s3fs", "rclone", "glusterfs", "ceph", "ceph-fuse", "vmhgfs-fuse", "grpcfuse", "gcsfuse", "mfs"];
 /// Filesystems that lie over others.
-const LAYERED: [&str; 6] = ["overlay", "aufs", "unionfs", "ecryptfs", "fuse.fuse-overlayfs", "fuse.mergerfs"];
+const LAYERED: [&str; 7] = ["overlay", "aufs", "unionfs", "ecryptfs", "fuse.fuse-overlayfs", "fuse.mergerfs", "lofs"];
 /// Filesystems whose devices have no path under `/dev`.
 const POOLED: [&str; 3] = ["zfs", "btrfs", "bcachefs"];
 

@@ -35,7 +35,7 @@ pub(super) fn spawn(spec: &ServerSpec, log: File) -> io::Result<Child> {
     unsafe { command.pre_exec(hear_again) };
     #[cfg(target_os = "linux")]
     return linux::spawn(command, spec.end_signal);
-    // macOS has no such tie: `scratch::find_abandoned` finds what a killed étalon leaves behind.
+    // macOS and illumos have no such tie: `scratch::find_abandoned` finds what a killed étalon leaves behind.
     #[cfg(not(target_os = "linux"))]
     command.spawn()
 }

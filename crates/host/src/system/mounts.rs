@@ -1,4 +1,4 @@
-//! Tables of mounted filesystems, as Linux and macOS write them.
+//! Tables of mounted filesystems, as Linux, macOS and illumos write them.
 
 #[cfg(any(not(windows), test))]
 use std::path::Path;
@@ -86,6 +86,24 @@ pub(crate) fn parse_mac_mount(text: &str) -> Vec<Mount> {
     text.lines().filter_map(line).collect()
 }
 
+/// See mnttab(5) of illumos: source, mount point, kind, options and time, with tabs between them.
+#[cfg(any(target_os = "illumos", test))]
+pub(crate) fn parse_mnttab(text: &str) -> Vec<Mount> {
+    let line = |line: &str| {
+        let mut fields = line.split('\t');
+        let (source, mount_point) = (fields.next()?, fields.next()?);
+        Some(Mount {
+            device_number: String::new(),
+            root: "/".to_owned(),
+            mount_point: mount_point.into(),
+            kind: fields.next()?.to_owned(),
+            options: fields.next()?.split(',').map(str::to_owned).collect(),
+            source: source.to_owned(),
+        })
+    };
+    text.lines().filter_map(line).collect()
+}
+
 /// The mount of an absolute path without links: the longest mount point above it, and of several at one place the
 /// last, which hides the others.
 #[cfg(any(not(windows), test))]
@@ -139,5 +157,16 @@ broken line
         assert_eq!(mounts[0].options, ["sealed", "local", "read-only", "journaled"]);
         assert_eq!(mounts[1].mount_point, Path::new("/Volumes/My Share"));
         assert_eq!(mounts[1].source, "//me@server/share");
+    }
+
+    #[test]
+    fn mnttab_of_illumos_is_read() {
+        let mounts = parse_mnttab("swap\t/tmp\ttmpfs\txattr,dev=8a00002\t1700000000\nbroken line\n");
+        assert_eq!(mounts.len(), 1);
+        assert_eq!((mounts[0].source.as_str(), mounts[0].kind.as_str()), ("swap", "tmpfs"));
+        assert_eq!(
+            (mounts[0].mount_point.as_path(), &mounts[0].options[1]),
+            (Path::new("/tmp"), &"dev=8a00002".to_owned())
+        );
     }
 }

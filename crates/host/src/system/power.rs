@@ -38,6 +38,11 @@ pub(crate) fn power() -> Result<Power, String> {
     parse_pmset(&text).ok_or_else(|| "pmset does not say what power is drawn from".to_owned())
 }
 
+#[cfg(target_os = "illumos")]
+pub(crate) fn power() -> Result<Power, String> {
+    Err("what power is drawn from is read on Linux, macOS and Windows only".to_owned())
+}
+
 #[cfg(windows)]
 pub(crate) fn power() -> Result<Power, String> {
     match super::windows::on_battery() {

@@ -2,6 +2,7 @@
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::clock;
 use crate::error::HostError;
@@ -19,9 +20,9 @@ pub enum MarkerState {
     Made,
 }
 
-/// A small file beside one that étalon made. It holds the file's device, inode, birth time and a random number
-/// attached to the file as an extended attribute (a stream on Windows), so that another file at its path, even with a
-/// reused inode, is not mistaken for it. Without births or attributes (NFS 3) device, inode and size must do.
+/// A small file beside one that étalon made. It holds the file's device, inode and a random number attached to the file
+/// as an extended attribute (a stream on Windows), so that another file at its path, even with a reused inode, is not
+/// mistaken for it. Without attributes its birth must do, and without births (NFS 3) device, inode and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     pub state: MarkerState,
@@ -71,7 +72,7 @@ impl Marker {
     /// For a file that was just made.
     pub(super) fn write(path: &Path, state: MarkerState, size_bytes: u64) -> Result<(), HostError> {
         let data = std::fs::symlink_metadata(path).map_err(HostError::at("look at", path))?;
-        // Without attributes there are births, or the size.
+        // Without attributes there is its birth, or its size.
         let _ = attribute::attach(path, &format!("{:016x}", random_number()));
         let state = match state {
             MarkerState::Making => "making",
@@ -87,7 +88,11 @@ impl Marker {
         std::fs::write(&marker, noted).map_err(HostError::at("write", &marker))
     }
 
+    /// Of a file that is no more.
     pub(super) fn remove(path: &Path) -> Result<(), HostError> {
+        // NTFS has removed it with the file; Wine keeps it.
+        #[cfg(windows)]
+        let _ = std::fs::remove_file(attribute::stream(path));
         let marker = Marker::path(path);
         match std::fs::remove_file(&marker) {
             Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Err(HostError::at("remove", &marker)(cause)),
@@ -102,18 +107,16 @@ const BARE: &str = " alone";
 /// Tells the file from every other that was ever at its path.
 fn identity(path: &Path, data: &Metadata) -> String {
     let born = data.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    let mut identity = number_of(data);
-    let number = identity.len();
-    if let Some(born) = born {
-        identity.push_str(&format!(" born {}", born.as_nanos()));
+    identity_by(&number_of(data), attribute::read(path), born)
+}
+
+/// A birth counts only where there is no mark: Wine tells the last change for it.
+fn identity_by(number: &str, mark: Option<String>, born: Option<Duration>) -> String {
+    match (mark, born) {
+        (Some(mark), _) => format!("{number} mark {mark}"),
+        (None, Some(born)) => format!("{number} born {}", born.as_nanos()),
+        (None, None) => format!("{number}{BARE}"),
     }
-    if let Some(mark) = attribute::read(path) {
-        identity.push_str(&format!(" mark {mark}"));
-    }
-    if identity.len() == number {
-        identity.push_str(BARE);
-    }
-    identity
 }
 
 #[cfg(unix)]
@@ -152,7 +155,7 @@ mod attribute {
 mod attribute {
     use std::path::{Path, PathBuf};
 
-    fn stream(path: &Path) -> PathBuf {
+    pub(super) fn stream(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(":etalon.mark");
         name.into()
@@ -178,5 +181,18 @@ mod attribute {
 
     pub(super) fn read(_path: &Path) -> Option<String> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_birth_counts_only_without_a_mark() {
+        let (mark, born) = (Some("5e".to_owned()), Some(Duration::from_nanos(7)));
+        assert_eq!(identity_by("1:2", mark, born), "1:2 mark 5e");
+        assert_eq!(identity_by("1:2", None, born), "1:2 born 7");
+        assert_eq!(identity_by("1:2", None, None), "1:2 alone");
     }
 }

@@ -36,10 +36,16 @@ pub(super) fn read(place: &DiskPlace, folder: &Path) -> Facts {
     devices(&mut facts, place, folder);
     volume(&mut facts, place);
     let because = "what a write promises is each benchmark's `cache` and `fsync_every`".to_owned();
-    let promised = Durability { tier: DurabilityTier::Durable, because, except: None };
+    let promised = Durability { tier: DurabilityTier::Durable, because, except: exception(std::env::consts::OS) };
     let durability = Keeping::of(folder, &mut facts).through(Some(std::process::id())).durability(promised);
     facts.set_durability(&durability);
     facts
+}
+
+/// A flush of étalon's is `F_FULLFSYNC` on macOS. `O_DSYNC` is not: see fcntl(2) and fsync(2) there.
+fn exception(system: &str) -> Option<String> {
+    let words = "a write that waits (`cache` = `fs`, `none`) ends in the drive's cache, which only a flush (`fsync_every`) empties";
+    (system == "macos").then(|| words.to_owned())
 }
 
 /// From the filesystem down to the disks, and the first one's sectors.

@@ -2,7 +2,8 @@
 //! <https://dev.mysql.com/doc/refman/8.4/en/innodb-redo-log.html#innodb-disable-redo-logging>,
 //! <https://dev.mysql.com/doc/refman/8.4/en/replication-options-binary-log.html#sysvar_sync_binlog>,
 //! <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables>, and of the value `fast`
-//! <https://github.com/MariaDB/server/pull/3091>.
+//! <https://github.com/MariaDB/server/pull/3091>. On macOS InnoDB syncs by `fsync`, and no longer by
+//! `F_FULLFSYNC` as it once did: `os_file_fsync_posix` of MySQL 8.0 and `os_file_sync_posix` of MariaDB, in `os0file.cc`.
 
 use model::DurabilityTier::{Delayed, Durable, Memory, Unsafe};
 use model::{DurabilityTier, SystemPlan};
@@ -20,7 +21,7 @@ pub(super) const LISTED: &[&str] = &[
     "sync_binlog",
 ];
 
-/// The first matching row counts. `engine` is the tables'; `innodb_redo_log_enabled` is a status variable.
+/// The first matching row counts. `system` is the server's operating system by its build; `engine` is the tables'; `innodb_redo_log_enabled` is a status variable.
 pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule { when: &[("engine", OneOf(&["memory"]))], tier: Memory, why: "the tables are in memory" },
     DurabilityRule {
@@ -42,6 +43,11 @@ pub(super) const TABLE: &[DurabilityRule] = &[
         when: &[("innodb_flush_method", OneOf(&["nosync", "littlesync"]))],
         tier: Unsafe,
         why: "files are not synced, or not always: a power cut can corrupt the database",
+    },
+    DurabilityRule {
+        when: &[("system", OneOf(&["macos"]))],
+        tier: Unsafe,
+        why: "macOS ends a sync when the drive has the data in its cache, which a power cut empties in any order",
     },
     DurabilityRule {
         when: &[("innodb_doublewrite", OneOf(&["off", "0", "false", "detect_only"]))],
@@ -88,9 +94,16 @@ pub(super) fn planned(system: &SystemPlan) -> Option<DurabilityTier> {
         ("innodb_doublewrite", "on"),
         ("innodb_flush_method", "o_direct"),
         ("sync_binlog", "1"),
+        ("system", std::env::consts::OS),
     ];
     let own = |name: &str| system.settings.keys().any(|key| key.eq_ignore_ascii_case(name));
     (!own("log_bin") && !own("default_storage_engine")).then(|| crate::durability::planned(TABLE, DEFAULTS, system))
+}
+
+/// The operating system in `version_compile_os`, which for macOS has had several names.
+pub(super) fn system_of(compiled_for: &str) -> &'static str {
+    let name = compiled_for.to_ascii_lowercase();
+    if ["macos", "osx", "darwin"].iter().any(|apple| name.contains(apple)) { "macos" } else { "another" }
 }
 
 #[cfg(test)]
@@ -107,7 +120,14 @@ mod tests {
             ("log_bin", "OFF"),
             ("sql_log_bin", "ON"),
             ("sync_binlog", "0"),
+            ("system", "another"),
         ];
         crate::durability::tests::walk(TABLE, &best);
+    }
+
+    #[test]
+    fn a_server_tells_its_system_by_what_it_was_compiled_for() {
+        assert_eq!(["macos14", "osx10.20", "Darwin"].map(system_of), ["macos"; 3]);
+        assert_eq!(["Linux", "debian-linux-gnu", "Win64", ""].map(system_of), ["another"; 4]);
     }
 }

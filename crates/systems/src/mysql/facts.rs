@@ -191,6 +191,7 @@ fn promised(settings: &BTreeMap<String, String>, engines: &[String], redo_log: O
         let setting = |name: &str| match name {
             "engine" => Some(engine.clone()),
             "innodb_redo_log_enabled" => redo_log.map(str::to_owned),
+            "system" => settings.get("version_compile_os").map(|name| durability::system_of(name).to_owned()),
             name => settings.get(name).cloned(),
         };
         first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))

@@ -287,6 +287,8 @@ impl Private {
         if self.recipe.programs.installer == Installer::Server {
             // X protocol would listen on another port.
             args.push("--mysqlx=OFF".to_owned());
+            // MariaDB's default, and twice as fast to fill tables.
+            args.push("--local-infile=ON".to_owned());
         }
         args.extend(self.recipe.programs.base.iter().map(|base| path("basedir", base.clone())));
         if keys::are_wanted(&self.recipe.settings) {

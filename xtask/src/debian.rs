@@ -1,0 +1,28 @@
+//! Debian's compiler, for targets that have no standard library here: Debian packages its source, which is compiled along.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::requirements::{DEBIAN_RUST, make_sure};
+
+/// By its place: on `PATH` rustup's may stand before it.
+pub const CARGO: &str = "/usr/bin/cargo";
+const RUSTC: &str = "/usr/bin/rustc";
+
+/// Has a command of [`CARGO`] compile the standard library along. Its verb stands already.
+///
+/// # Errors
+/// The compiler is not there and cannot be installed.
+pub fn compile_along(cargo: &mut Command) -> Result<()> {
+    make_sure(DEBIAN_RUST.iter().collect())?;
+    have_library_compiled(cargo);
+    cargo.env("RUSTC", RUSTC).env("CARGO", CARGO).env_remove("RUSTUP_TOOLCHAIN");
+    Ok(())
+}
+
+/// The same for any compiler that has the source.
+pub fn have_library_compiled(cargo: &mut Command) {
+    // `-Z build-std` is for nightly compilers; `RUSTC_BOOTSTRAP` lets a stable one do it.
+    cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");
+}

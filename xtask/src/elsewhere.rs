@@ -1,0 +1,77 @@
+//! Étalon for other systems than this one, compiled here: by the compiler in use where that has their standard libraries, else
+//! with the source of the standard library, which is compiled along.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::requirements::{DEBIAN_RUST, make_sure};
+use crate::{ask, debian, test};
+
+/// Systems whose programs nobody can run here, so that étalon is only checked for them.
+const CHECKED: [&str; 2] = ["aarch64-apple-darwin", "x86_64-unknown-illumos"];
+/// Another compiler's crates, and locks that are nobody else's.
+pub const FOLDER: &str = "target/elsewhere";
+
+/// Whether étalon compiles for the systems that it is only checked for.
+///
+/// # Errors
+/// There is no compiler for them.
+pub fn check(root: &Path) -> Result<bool> {
+    let mut command = cargo(root, "check", &CHECKED)?;
+    // What is only checked links nothing, so that C need not be compiled: a program that does nothing stands in, and any folder
+    // for Apple's headers.
+    command.env("TARGET_CC", "true").env("TARGET_AR", "true").env("SDKROOT", root);
+    Ok(command.status().context("starting cargo")?.success())
+}
+
+/// Makes sure that [`check`] has its compiler.
+///
+/// # Errors
+/// It cannot be had here.
+pub fn ready() -> Result<()> {
+    toolchain(&CHECKED).map(|_| ())
+}
+
+/// Cargo, told to do this with étalon for these systems.
+///
+/// # Errors
+/// There is no compiler for them.
+pub fn cargo(root: &Path, verb: &str, targets: &[&str]) -> Result<Command> {
+    let mut command = test::command(root, &[verb]);
+    match toolchain(targets)? {
+        Toolchain::Whole => {}
+        Toolchain::WithSource => debian::have_library_compiled(&mut command),
+        Toolchain::Debian => {
+            command = Command::new(debian::CARGO);
+            debian::compile_along(command.arg(verb).current_dir(root))?;
+        }
+    }
+    command.args(["--package", "cli", "--target-dir", FOLDER]);
+    command.args(targets.iter().flat_map(|target| ["--target", target]));
+    Ok(command)
+}
+
+/// A compiler for other systems.
+enum Toolchain {
+    /// The one in use, with their standard libraries, as after `rustup target add`.
+    Whole,
+    /// The one in use, as after `rustup component add rust-src`.
+    WithSource,
+    Debian,
+}
+
+fn toolchain(targets: &[&str]) -> Result<Toolchain> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let sysroot = ask(Command::new(rustc).args(["--print", "sysroot"]))?;
+    let libraries: PathBuf = [sysroot.trim(), "lib", "rustlib"].iter().collect();
+    if targets.iter().all(|target| libraries.join(target).join("lib").is_dir()) {
+        return Ok(Toolchain::Whole);
+    }
+    if libraries.join("src/rust/library/std/Cargo.toml").is_file() {
+        return Ok(Toolchain::WithSource);
+    }
+    make_sure(DEBIAN_RUST.iter().collect())?;
+    Ok(Toolchain::Debian)
+}

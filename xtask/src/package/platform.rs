@@ -1,0 +1,93 @@
+//! What étalon is built for, and what each of them asks of the compilers.
+
+use std::env::consts::ARCH;
+
+use clap::ValueEnum;
+
+use super::release::Release;
+use crate::requirements::{DEBIAN_RUST, FOR_MUSL, MINGW, Requirement};
+use crate::windows;
+
+/// What a program is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Platform {
+    /// Linux with the distribution's own C library.
+    Glibc,
+    /// Any Linux: musl is linked in.
+    Musl,
+    /// Windows, linked by MinGW.
+    Windows,
+}
+
+/// For a program that no loader touches.
+const MUSL_FLAGS: [&str; 6] = [
+    // `musl-gcc` knows where Debian's musl is, and links no static program that can be loaded anywhere.
+    "-Clink-self-contained=no",
+    "-Crelocation-model=static",
+    // Panics are caught, of threads and of what an agent does, and gcc's own unwinder asks glibc for frames.
+    "-Lnative=/usr/lib/llvm-19/lib",
+    // By what only glibc has, Debian's unwinder would print why it ends a program that it cannot unwind: it ends it unsaid.
+    "-Clink-arg=-Wl,--defsym=__fprintf_chk=getpid",
+    // What C code asks its compiler's own library for, as mimalloc does to count bits.
+    "-Clink-arg=-lgcc",
+    // What zstd starts gets 128 KiB from musl otherwise; Rust's own threads have as much as this.
+    "-Clink-arg=-Wl,-z,stack-size=2097152",
+];
+
+impl Platform {
+    /// What compiles and links it, beside the toolchain in use.
+    pub fn requirements(self) -> Vec<&'static Requirement> {
+        match self {
+            Self::Glibc => Vec::new(),
+            Self::Musl => DEBIAN_RUST.iter().chain(&FOR_MUSL).collect(),
+            Self::Windows => DEBIAN_RUST.iter().chain([&MINGW]).collect(),
+        }
+    }
+
+    /// As compilers call it.
+    pub fn triple(self) -> String {
+        match self {
+            Self::Glibc => format!("{ARCH}-unknown-linux-gnu"),
+            Self::Musl => format!("{ARCH}-unknown-linux-musl"),
+            Self::Windows => windows::TARGET.to_owned(),
+        }
+    }
+
+    /// What a package that is no system's own is called, without its ending.
+    pub fn package(self, release: &Release) -> String {
+        let of = match self {
+            Self::Glibc => format!("{ARCH}-linux-gnu"),
+            Self::Musl => format!("{ARCH}-linux-musl"),
+            Self::Windows => "x86_64-windows-gnu".to_owned(),
+        };
+        format!("etalon-{}-{of}", release.version)
+    }
+
+    /// The file's name.
+    pub fn program(self) -> &'static str {
+        if self == Self::Windows { "etalon.exe" } else { "etalon" }
+    }
+
+    /// Flags of the compiler, beside those that every build has.
+    pub fn flags(self) -> &'static [&'static str] {
+        if self == Self::Musl { &MUSL_FLAGS } else { &[] }
+    }
+
+    /// The C compiler, which also links, where it is not the system's own.
+    pub fn c_compiler(self) -> Option<&'static str> {
+        match self {
+            Self::Glibc => None,
+            Self::Musl => Some("musl-gcc"),
+            Self::Windows => Some("x86_64-w64-mingw32-gcc"),
+        }
+    }
+
+    /// The licences, on Debian, of what is linked in and is no crate.
+    pub fn copyrights(self) -> &'static [&'static str] {
+        match self {
+            Self::Glibc => &[],
+            Self::Musl => &["/usr/share/doc/musl-dev/copyright"],
+            Self::Windows => &["/usr/share/doc/mingw-w64-x86-64-dev/copyright"],
+        }
+    }
+}
