@@ -144,6 +144,9 @@ pub struct PlanSource {
     /// Run the plan's quick form, one round of short runs if it has none: to see it work, not for a verdict
     #[arg(long, conflicts_with = "time")]
     pub quick: bool,
+    /// How often each case is run; of a range such as `6..60`, until every row is decided
+    #[arg(long, value_name = "N|FROM..TO")]
+    pub rounds: Option<String>,
     /// Override any key of the plan, as in `--set schedule.rounds=6`
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -7,6 +7,7 @@ mod ask;
 mod commands;
 mod error;
 mod exit;
+mod judge;
 mod leftovers;
 mod printer;
 mod progress;

@@ -75,6 +75,10 @@ impl Observer for Progress<'_> {
         ));
     }
 
+    fn looked(&mut self, _round: u32, found: &str) {
+        self.say(found);
+    }
+
     fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: HowFar) {
         self.running = self.label(case);
         self.rate_unit = self.registry.workload(&case.workload).map_or("", |workload| workload.spec().rate_unit);

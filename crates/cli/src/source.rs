@@ -105,7 +105,9 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
     let catalog = registry.catalog();
     let Text { text, name, path, called, mut notes, systems, origin } = text;
     let named = source.question.label()?.map(|name| ("name".to_owned(), serde_json::Value::from(name).to_string()));
-    let set = source.set.iter().map(|pair| split_override(pair)).chain(named.map(Ok)).chain(allowed(source));
+    let rounds = source.rounds.iter().map(|rounds| Ok(("schedule.rounds".to_owned(), rounds.clone())));
+    let set =
+        source.set.iter().map(|pair| split_override(pair)).chain(named.map(Ok)).chain(rounds).chain(allowed(source));
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
         systems: ask::named_systems(&systems, registry)?,

@@ -1,7 +1,7 @@
 //! Runs an experiment: opens systems, takes facts, runs pending runs in the stored order, and commits each to the
 //! store before the next.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use host::reactor::Choice;
 use model::facts::TEXTS;
 use model::{
-    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Role, RunRecord, RunState, SystemPlan,
+    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Role, RunRecord, RunState, Stop, SystemPlan,
 };
 use store::{Rest, Store};
 
+use crate::look::Judge;
 use crate::patience::within;
 use crate::registry::Registry;
 use crate::seed;
@@ -63,6 +64,8 @@ pub struct ExperimentOptions {
     pub patience: Duration,
     /// For a round that an earlier run left incomplete.
     pub rest: Rest,
+    /// Of a plan that ends when it is sure.
+    pub judge: Option<Arc<dyn Judge>>,
 }
 
 impl ExperimentOptions {
@@ -78,6 +81,7 @@ impl ExperimentOptions {
             places: None,
             patience: PATIENCE,
             rest: Rest::WholeRounds,
+            judge: None,
         }
     }
 }
@@ -428,15 +432,21 @@ impl<'a> Conductor<'a> {
     }
 
     fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
-        let pending = self.store.pending()?;
-        let planned = self.store.runs()?.iter().map(|run| run.planned.position + 1).max().unwrap_or_default();
-        let already = planned as usize - pending.len();
+        let begun = Instant::now();
+        let mut pending = VecDeque::from(self.store.pending()?);
+        let mut done = self.store.places()? - pending.len();
         let mut failed = 0;
-        let (mut round, mut lasting) = (None, LastingFailure::default());
-        for (index, run) in pending.iter().enumerate() {
+        let (mut round, mut looked, mut lasting) = (None, None, LastingFailure::default());
+        while let Some(run) = pending.front().copied() {
             if self.options.interrupt.load(Ordering::Relaxed) {
                 return Ok(ExperimentEnd::Interrupted);
             }
+            if looked.replace(run.round) != Some(run.round) && self.leave_out(run.round, begun.elapsed(), observer)? > 0
+            {
+                pending = self.store.pending()?.into();
+                continue;
+            }
+            pending.pop_front();
             if round != Some(run.round) {
                 if let Some((run, failure)) = lasting.verdict() {
                     let why = self.why(*run, failure);
@@ -449,24 +459,49 @@ impl<'a> Conductor<'a> {
                 (round, lasting) = (Some(run.round), LastingFailure::default());
                 observer.round_started(run.round, self.plan.schedule.rounds);
             }
-            let progress = ExperimentProgress {
-                done: already + index,
-                planned: planned as usize,
-                left: self.time_of_a_run() * (pending.len() - index) as u32,
-            };
-            match (self.run_patiently(*run, progress, observer)?, self.plan.schedule.on_error) {
+            let left = pending.len() + 1;
+            let progress = ExperimentProgress { done, planned: done + left, left: self.time_of_a_run() * left as u32 };
+            done += 1;
+            match (self.run_patiently(run, progress, observer)?, self.plan.schedule.on_error) {
                 (RunEnd::Measured, _) => lasting.clear(),
                 (RunEnd::Aborted, _) => return Ok(ExperimentEnd::Interrupted),
                 (RunEnd::Failed(failure), OnError::Continue) => {
                     failed += 1;
-                    lasting.take(*run, failure);
+                    lasting.take(run, failure);
                 }
                 (RunEnd::Failed(failure), OnError::Stop) => {
-                    return Ok(ExperimentEnd::Stopped { reason: self.why(*run, &failure), kind: failure.kind });
+                    return Ok(ExperimentEnd::Stopped { reason: self.why(run, &failure), kind: failure.kind });
                 }
             }
         }
         Ok(ExperimentEnd::Complete { failed })
+    }
+
+    /// Before a round of an experiment that ends when it is sure: takes what is settled out of it and of all that follow, or
+    /// everything once all is settled or there is no more time. Returns how many runs that spares.
+    fn leave_out(
+        &mut self,
+        round: u32,
+        spent: Duration,
+        observer: &mut dyn Observer,
+    ) -> Result<usize, ExperimentError> {
+        let (Some(until), Some(judge)) = (self.plan.schedule.until_sure, self.options.judge.clone()) else {
+            return Ok(0);
+        };
+        if round < until.first {
+            return Ok(0);
+        }
+        let look = judge.look(self.store, round)?;
+        let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
+        let is_late = until.max_time.is_some_and(|most| spent >= most);
+        let is_sure = look.settled.len() == all.len();
+        let left_out = match until.stop {
+            _ if is_late || is_sure => &all,
+            Stop::Rows => &look.settled,
+            Stop::All => return Ok(0),
+        };
+        observer.looked(round, &look.words(round, is_late));
+        Ok(self.store.leave_out(left_out, round)?)
     }
 
     fn begin_round(&self) -> Result<(), ExperimentError> {

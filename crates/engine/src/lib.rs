@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conductor;
+pub mod look;
 mod patience;
 pub mod registry;
 mod seed;

@@ -83,6 +83,7 @@ fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observ
         order: Order::Interleaved,
         seed: 1,
         on_error: OnError::Stop,
+        until_sure: None,
     };
     let interrupt = AtomicBool::new(false);
     let system = &*server.system;

@@ -206,6 +206,7 @@ fn run(system: &dyn System, suite: &Task) -> Result<RunRecord, Failure> {
         order: Order::Interleaved,
         seed: 1,
         on_error: OnError::Stop,
+        until_sure: None,
     };
     let interrupt = AtomicBool::new(false);
     let mut context =

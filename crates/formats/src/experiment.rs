@@ -310,6 +310,7 @@ impl Shape {
                 order: order.unwrap_or(Order::Sequential),
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
+                until_sure: None,
             },
             fleet: None,
             comparison,

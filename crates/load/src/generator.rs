@@ -185,6 +185,7 @@ mod tests {
             order: Order::Interleaved,
             seed: 1,
             on_error: OnError::Stop,
+            until_sure: None,
         };
         let refused = load.check(&schedule).unwrap_err();
         assert!(refused.to_string().contains("the ramp of 2s"), "{refused}");

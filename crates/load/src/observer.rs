@@ -47,6 +47,9 @@ pub trait Observer {
     /// Measured runs to be repeated with the rest of their rounds.
     fn repeated(&mut self, _runs: usize) {}
 
+    /// Before that round of an experiment that ends when it is sure, in a sentence.
+    fn looked(&mut self, _round: u32, _found: &str) {}
+
     /// Before its first run.
     fn round_started(&mut self, _round: u32, _rounds: u32) {}
 

@@ -32,6 +32,6 @@ pub use plan::{
     VolumePlan,
 };
 pub use run::{Mark, MarkKind, PlannedRun, RunRecord, RunState, Series, SeriesKind};
-pub use schedule::{Length, OnError, Order, Schedule};
+pub use schedule::{Length, OnError, Order, Schedule, Stop, UntilSure};
 pub use tail::Tail;
 pub use value::{Point, Value};

@@ -29,10 +29,34 @@ pub enum OnError {
     Continue,
 }
 
+/// Which runs the later rounds of a growing experiment leave out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stop {
+    /// Those of cases all of whose rows are decided: the time goes where the doubt is.
+    #[default]
+    Rows,
+    /// None: a round holds every case until all rows are decided.
+    All,
+}
+
+/// An experiment that is judged after each round, and ends when every row is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UntilSure {
+    /// The fewest rounds that are judged.
+    pub first: u32,
+    pub stop: Stop,
+    /// No round begins after so long, counted from the first run of the command.
+    pub max_time: Option<Duration>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Each case runs once per round.
+    /// Each case runs once per round; the most rounds of an experiment that ends when it is sure.
     pub rounds: u32,
+    /// `None`: all rounds are run, and judged once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_sure: Option<UntilSure>,
     /// Load before the measured part.
     pub warmup: Duration,
     pub length: Length,

@@ -41,7 +41,7 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     let begun = |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).collect() };
     let of_all = apart(&questions, set).or_else(|| one_server(&questions)).or_else(|| seen(&questions, set));
     let told = match of_all {
-        _ if set.tables.is_empty() => begun(figures(&set.figures)),
+        _ if set.tables.is_empty() => begun(figures(&set.figures, trail)),
         Some(all) => begun(vec![all]),
         None => Some(begun(one_by_one()))
             .filter(|told| questions.len() <= FEW && fits(&joined(told, trail)))
@@ -512,8 +512,8 @@ fn counted(questions: &[Question<'_>]) -> Vec<String> {
     pairs.into_iter().map(one).collect()
 }
 
-/// Of a single system: what it did in its first cases.
-fn figures(figures: &[Figure]) -> Vec<String> {
+/// Of a single system: what it did in its first cases, as many as fit beside the trail.
+fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
     let known = || figures.iter().filter(|figure| figure.side.estimate.is_some());
     let rate = known().find(|figure| figure.metric.quantity() == Quantity::Rate);
     let Some(first) = rate.or(known().next()) else {
@@ -529,8 +529,11 @@ fn figures(figures: &[Figure]) -> Vec<String> {
     });
     let told: Vec<String> = told.take(FEW - 1).collect();
     let metric = metric_name(family(&first.metric));
-    vec![
-        format!("{} alone, {} of {}: {}.", said(&first.side.label), metric, said(&first.benchmark), told.join(", ")),
-        "Nothing was compared.".to_owned(),
-    ]
+    let about = format!("{} alone, {} of {}", said(&first.side.label), metric, said(&first.benchmark));
+    let of = |few: usize| vec![format!("{about}: {}.", told[..few].join(", ")), "Nothing was compared.".to_owned()];
+    (2..=told.len())
+        .rev()
+        .map(of)
+        .find(|sentences| fits(&joined(sentences, trail)))
+        .unwrap_or_else(|| of(1.min(told.len())))
 }

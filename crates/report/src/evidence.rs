@@ -136,6 +136,24 @@ impl Evidence {
         found.completed(&series)
     }
 
+    /// How many rounds were run, or are to be: an experiment that ends when it is sure has as many as that took.
+    pub fn rounds(&self) -> u32 {
+        let schedule = &self.header.plan.schedule;
+        let of_runs = || self.runs.iter().map(|run| run.planned.round + 1).max().unwrap_or_default();
+        schedule.until_sure.map_or(schedule.rounds, |_| of_runs())
+    }
+
+    /// As it was before a round began.
+    #[must_use]
+    pub fn before(mut self, round: u32) -> Evidence {
+        self.runs.retain(|run| run.planned.round < round);
+        let kept: BTreeSet<i64> = self.runs.iter().map(|run| run.id).collect();
+        self.measurements.retain(|stored| kept.contains(&stored.run_id));
+        self.superseded.retain(|stored| kept.contains(&stored.run_id));
+        self.marks.retain(|(run, _)| kept.contains(run));
+        self
+    }
+
     fn completed(mut self, source: &dyn SeriesSource) -> Evidence {
         crate::older::put_failures_back(&mut self.measurements, source);
         crate::motion::keep_believed(&self.measurements, &mut self.marks);

@@ -121,6 +121,11 @@ pub struct Rules {
     pub pairing: String,
     /// Fewest rounds that carry a verdict.
     pub min_rounds: u32,
+    /// `paired-t`, `welch`, or `lai-sequence`: intervals and p-values that hold at every look of an experiment that was judged after
+    /// each round and ended when it was sure.
+    pub interval: String,
+    /// The fewest rounds of a `lai-sequence`; else null.
+    pub first_look: Option<u32>,
     /// The rows that were judged together, those that are not printed among them.
     pub families: Vec<JudgedFamily>,
 }
@@ -470,6 +475,8 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             estimator: set.rules.estimator.as_str().to_owned(),
             pairing: set.rules.pairing.as_str().to_owned(),
             min_rounds: set.rules.min_rounds,
+            interval: set.rules.interval().to_owned(),
+            first_look: set.rules.sequence.map(|sequence| sequence.first()),
             families: families(set),
         },
         differences: differences(&set.tables),

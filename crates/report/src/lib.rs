@@ -14,6 +14,7 @@ pub mod gate;
 pub mod html;
 pub mod json;
 mod latency;
+pub mod look;
 mod lookup;
 pub mod markdown;
 mod motion;

@@ -7,8 +7,8 @@ use model::{Absence, Direction, Metric, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, SHARE_MARGIN, Scale,
-    Side, Table, TimeOrder, Warning,
+    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
+    SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, percent};
@@ -294,6 +294,20 @@ pub fn table_title(table: &Table) -> String {
     };
     let parts: Vec<String> = table.title.iter().map(part).collect();
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
+}
+
+/// How the intervals of a table are made.
+pub fn interval_words(rules: &Rules) -> String {
+    match (rules.pairing, rules.sequence) {
+        (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
+        (Pairing::Paired, Some(sequence)) => {
+            format!(
+                "interval by Lai's confidence sequence over the rounds, judged after each from the {}th on",
+                sequence.first()
+            )
+        }
+        (Pairing::Unpaired, _) => "interval by Welch's test (no rounds to pair by)".to_owned(),
+    }
 }
 
 /// Rounds, order, lost runs.

@@ -3,6 +3,7 @@
 use crate::moments::{mean, standard_deviation};
 use crate::rng::Rng;
 use crate::sample::Pairs;
+use crate::sequence::Sequence;
 use crate::special::{student_t_quantile, student_t_two_sided};
 use std::fmt;
 
@@ -56,8 +57,10 @@ pub struct PairedRatio {
     pub pairs: u32,
     /// Standard deviation of ln(B / A) between rounds: roughly the relative noise of one round's ratio.
     pub log_sd: f64,
-    /// Two-sided p of the paired t test of "ratio is 1".
+    /// Two-sided p of the paired t test of "ratio is 1", or the least of the sequence's.
     pub p_t: f64,
+    /// What `lo`, `hi` and `p_t` are of, if they hold at every look of an experiment that is looked at after each round.
+    pub sequence: Option<Sequence>,
 }
 
 pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
@@ -81,7 +84,16 @@ pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<PairedRatio, NotCompara
     if log_sd < ROUNDING {
         let (centre, p_t) = if centre.abs() < ROUNDING { (0.0, 1.0) } else { (centre, 0.0) };
         let ratio = centre.exp();
-        return Ok(PairedRatio { ratio, lo: ratio, hi: ratio, level, pairs: as_count, log_sd: 0.0, p_t });
+        return Ok(PairedRatio {
+            ratio,
+            lo: ratio,
+            hi: ratio,
+            level,
+            pairs: as_count,
+            log_sd: 0.0,
+            p_t,
+            sequence: None,
+        });
     }
     let df = (n - 1) as f64;
     let error = log_sd / (n as f64).sqrt();
@@ -94,6 +106,7 @@ pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<PairedRatio, NotCompara
         pairs: as_count,
         log_sd,
         p_t: student_t_two_sided(centre / error, df),
+        sequence: None,
     })
 }
 

@@ -240,10 +240,14 @@ mod tests {
     fn extreme_values_take_no_longer_than_others() {
         let mut rng = Rng::new(12);
         let ordinary: Vec<f64> = (0..2_000).map(|_| -5.0 * (1.0 - rng.next_f64()).ln()).collect();
+        // A busy machine makes one of three look long, seldom all.
         let time = |values: &[f64]| {
-            let start = std::time::Instant::now();
-            clock_step(values);
-            start.elapsed().as_secs_f64()
+            let once = || {
+                let start = std::time::Instant::now();
+                clock_step(values);
+                start.elapsed().as_secs_f64()
+            };
+            (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
         };
         let usual = time(&ordinary).max(0.02);
         let spread: Vec<f64> = (0..2_000).map(|_| 10_f64.powf(18.0 * rng.next_f64() - 9.0)).collect();

@@ -69,8 +69,7 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
         return f64::NAN;
     }
     let two_sided = 2.0 * p.min(1.0 - p);
-    let ln_peak = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - (df * PI).ln() / 2.0;
-    let density = |t: f64| (ln_peak - (df + 1.0) / 2.0 * (t * t / df).ln_1p()).exp();
+    let density = density(df);
     let (mut low, mut high) = (0.0, 1.0);
     while student_t_two_sided(high, df) > two_sided && high < 1e300 {
         (low, high) = (high, high * 2.0);
@@ -92,6 +91,16 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
         }
     }
     if p < 0.5 { -t } else { t }
+}
+
+/// Density of Student's t with `df` > 0 degrees of freedom.
+pub fn student_t_density(t: f64, df: f64) -> f64 {
+    density(df)(t)
+}
+
+fn density(df: f64) -> impl Fn(f64) -> f64 {
+    let ln_peak = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - (df * PI).ln() / 2.0;
+    move |t| (ln_peak - (df + 1.0) / 2.0 * (t * t / df).ln_1p()).exp()
 }
 
 /// P(|Z| >= |z|), accurate far into the tail.

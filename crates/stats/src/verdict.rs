@@ -3,6 +3,7 @@
 use crate::equivalence::within_margin;
 use crate::estimate::Direction;
 use crate::paired::PairedRatio;
+use crate::sequence::Sequence;
 use crate::special::student_t_quantile;
 use std::fmt;
 
@@ -75,7 +76,9 @@ pub fn judge(ratio: &PairedRatio, adjusted_p: f64, direction: Direction, margin:
     if within_margin(ratio, margin) {
         return Judgement { verdict: Some(Verdict::Equivalent), rounds_needed: None };
     }
-    if adjusted_p <= 1.0 - ratio.level {
+    // Of a sequence, whose p is the least of all looks, a late turn of the estimate takes the side back.
+    let excludes_one = ratio.lo > 1.0 || ratio.hi < 1.0;
+    if excludes_one && adjusted_p <= 1.0 - ratio.level {
         return Judgement { verdict: better_or_worse(ratio, direction), rounds_needed: None };
     }
     Judgement { verdict: Some(Verdict::Inconclusive), rounds_needed: rounds_to_settle(ratio, adjusted_p, margin) }
@@ -90,17 +93,16 @@ fn better_or_worse(ratio: &PairedRatio, direction: Direction) -> Option<Verdict>
 }
 
 /// Rounds to add until the interval excludes 1 or fits in the margin, if estimate and noise stay: the smallest n whose
-/// half width t_(n-1) `log_sd` / sqrt(n) is narrow enough (Jain 1991, 13.9.1, with t for z). An even chance, not a
-/// promise. Holm's factor is applied to the future interval too.
+/// half width t_(n-1) `log_sd` / sqrt(n), or that of the sequence, is narrow enough (Jain 1991, 13.9.1, with t for z). An
+/// even chance, not a promise. Holm's factor is applied to the future interval too.
 fn rounds_to_settle(ratio: &PairedRatio, adjusted_p: f64, margin: f64) -> Option<u32> {
     let effect = ratio.ratio.ln().abs();
     let bound = margin.ln_1p();
     let alpha = 1.0 - ratio.level;
     let family = if ratio.p_t > 0.0 { (adjusted_p / ratio.p_t).max(1.0) } else { 1.0 };
-    let half_width = |n: u32, alpha: f64| {
-        student_t_quantile(1.0 - alpha / 2.0, f64::from(n - 1)) * ratio.log_sd / f64::from(n).sqrt()
-    };
-    let settled = |n: u32| half_width(n, alpha / family) < effect || effect + half_width(n, alpha) <= bound;
+    let (of_family, of_one) = (critical_t(ratio, alpha / family), critical_t(ratio, alpha));
+    let error = |n: u32| ratio.log_sd / f64::from(n).sqrt();
+    let settled = |n: u32| of_family(n) * error(n) < effect || effect + of_one(n) * error(n) <= bound;
     let (mut open, mut enough) = (ratio.pairs, MAX_ROUNDS);
     if open >= enough || !settled(enough) {
         return None;
@@ -115,6 +117,15 @@ fn rounds_to_settle(ratio: &PairedRatio, adjusted_p: f64, margin: f64) -> Option
         }
     }
     Some(enough - ratio.pairs)
+}
+
+/// Half the interval in standard errors after n rounds, of the kind that the ratio has.
+fn critical_t(ratio: &PairedRatio, alpha: f64) -> impl Fn(u32) -> f64 {
+    let sequence = ratio.sequence.and_then(|sequence| Sequence::new(1.0 - alpha, sequence.first()).ok());
+    move |n| match sequence {
+        Some(sequence) => sequence.critical_t(n),
+        None => student_t_quantile(1.0 - alpha / 2.0, f64::from(n - 1)),
+    }
 }
 
 #[cfg(test)]

@@ -7,8 +7,9 @@
 #![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{
-    DEFAULT_MARGIN, Direction, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Verdict, bootstrap_ratio, holm, judge,
-    mann_whitney, minimum_detectable_effect, paired, paired_ratio, sign_flip_p, tost_p, two_clusters, welch_ratio,
+    DEFAULT_MARGIN, Direction, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Sequence, Verdict, bootstrap_ratio, holm,
+    judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio, sign_flip_p, special::student_t_quantile,
+    tost_p, two_clusters, welch_ratio,
 };
 
 const EXPERIMENTS: u32 = 10_000;
@@ -233,4 +234,73 @@ fn normal_samples_rarely_look_bimodal() {
         (0..10).map(|i| 100.0 * (0.02 * normal(rng)).exp() + if i % 2 == 0 { 20.0 } else { 0.0 }).collect::<Vec<_>>()
     };
     assert_within("two clusters of five", share(1_100, |rng| two_clusters(&two(rng)).is_some()), 0.95, 1.0);
+}
+
+/// What a look at every round from the sixth to the 60th comes to.
+struct Watched {
+    /// Rounds until the first look whose interval excludes 0; 60 if none does.
+    rounds: u32,
+    is_decided: bool,
+    /// Whether every look's interval until then held the truth.
+    covers: bool,
+}
+
+/// An experiment that ends as soon as it is decided: log ratios of mean `effect` with the noise's unit deviation.
+fn watched(critical: &dyn Fn(u32) -> f64, effect: f64, noise: &dyn Fn(&mut Rng) -> f64, rng: &mut Rng) -> Watched {
+    let (mut mean, mut squares) = (0.0, 0.0);
+    let mut covers = true;
+    for n in 1..=60_u32 {
+        let value = effect + noise(rng);
+        let from_mean = value - mean;
+        mean += from_mean / f64::from(n);
+        squares += from_mean * (value - mean);
+        if n < 6 {
+            continue;
+        }
+        let half_width = critical(n) * (squares / f64::from(n - 1) / f64::from(n)).sqrt();
+        covers &= (mean - effect).abs() <= half_width;
+        if mean.abs() > half_width {
+            return Watched { rounds: n, is_decided: true, covers };
+        }
+    }
+    Watched { rounds: 60, is_decided: false, covers }
+}
+
+fn student_3(rng: &mut Rng) -> f64 {
+    let chi_squared: f64 = (0..3).map(|_| normal(rng).powi(2)).sum();
+    normal(rng) / (chi_squared / 3.0).sqrt() / 3.0_f64.sqrt()
+}
+
+/// The bounds hold for normal noise by proof, at any number of looks; heavy tails make them cautious.
+#[test]
+fn a_sequence_keeps_its_level_at_every_look() {
+    const PATHS: u32 = 100_000;
+    let sequence = Sequence::new(LEVEL, MIN_ROUNDS).unwrap();
+    let critical: Vec<f64> = (0..=60).map(|n| sequence.critical_t(n)).collect();
+    let critical = |n: u32| critical[n as usize];
+    let ordinary: Vec<f64> = (0..=60).map(|n| student_t_quantile(0.975, f64::from(n) - 1.0)).collect();
+    let ordinary = |n: u32| ordinary[n as usize];
+    let alarms = |critical: &dyn Fn(u32) -> f64, noise: &dyn Fn(&mut Rng) -> f64| {
+        share_of(PATHS, 1_200, |rng| watched(critical, 0.0, noise, rng).is_decided)
+    };
+    assert_within("false alarms of a sequence, normal", alarms(&critical, &normal), 0.028, 0.05);
+    assert_within("false alarms of a sequence, Student-3", alarms(&critical, &student_3), 0.01, 0.05);
+    assert_within("false alarms of looking at the ordinary interval", alarms(&ordinary, &normal), 0.26, 0.30);
+    for effect in [0.5, 1.0, 2.0] {
+        let covered = share_of(PATHS, 1_300, |rng| watched(&critical, effect, &normal, rng).covers);
+        assert_within(&format!("coverage of a sequence until its end, effect {effect}"), covered, 0.95, 1.0);
+    }
+}
+
+/// Rounds to the verdict at true log ratios of so many deviations.
+#[test]
+fn a_sequence_ends_as_soon_as_it_can() {
+    let sequence = Sequence::new(LEVEL, MIN_ROUNDS).unwrap();
+    let critical: Vec<f64> = (0..=60).map(|n| sequence.critical_t(n)).collect();
+    for (effect, want) in [(0.75, 20.0), (1.0, 12.8), (2.0, 6.5), (3.0, 6.0)] {
+        let mut rng = Rng::new(1_400);
+        let rounds = |rng: &mut Rng| watched(&|n| critical[n as usize], effect, &normal, rng).rounds;
+        let mean = (0..20_000).map(|_| f64::from(rounds(&mut rng))).sum::<f64>() / 20_000.0;
+        assert_within(&format!("rounds to the verdict at {effect} deviations"), mean, 0.9 * want, 1.1 * want);
+    }
 }

@@ -1,6 +1,6 @@
 //! The journal of runs: planned, running, measured or failed or aborted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use model::{Measurement, PlannedRun, Reading, RunRecord, RunState, Series};
@@ -55,6 +55,13 @@ impl Store {
         self.rows("read the runs", &sql, [], read_run)
     }
 
+    /// How many runs are planned, each counted once however often it was begun.
+    pub fn places(&self) -> Result<usize> {
+        let count = "SELECT count(DISTINCT position) FROM runs";
+        let found = self.rows("count the runs", count, [], |row| words::read_count(row, 0))?;
+        Ok(found.into_iter().sum::<u64>() as usize)
+    }
+
     /// Positions without a measured run and those planned anew by [`Store::plan_rest`], in order. Failed ones are
     /// among them: whether to repeat those is the caller's choice.
     pub fn pending(&self) -> Result<Vec<PlannedRun>> {
@@ -88,6 +95,18 @@ impl Store {
         self.write(tried, |tx, path| {
             tx.execute(sql, []).tried(path, tried)?;
             tx.query_row(count, [], |row| words::read_count(row, 0)).tried(path, tried).map(|count| count as usize)
+        })
+    }
+
+    /// Takes the runs of these cases from a round on out of the plan, unless they were begun; returns how many.
+    pub fn leave_out(&mut self, cases: &BTreeSet<u32>, from_round: u32) -> Result<usize> {
+        let tried = "leave out the runs of what is decided";
+        self.write(tried, |tx, path| {
+            let mut delete = tx
+                .prepare("DELETE FROM runs WHERE case_id = ?1 AND round >= ?2 AND state = 'planned' AND attempt = 1")
+                .tried(path, tried)?;
+            let deleted = cases.iter().map(|case| delete.execute(params![case, from_round]));
+            deleted.sum::<rusqlite::Result<usize>>().tried(path, tried)
         })
     }
 

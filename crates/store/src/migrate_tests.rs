@@ -54,6 +54,7 @@ fn header() -> Header {
                 order: Order::Interleaved,
                 seed: 1,
                 on_error: OnError::Stop,
+                until_sure: None,
             },
             comparison: ComparisonRules {
                 baseline: "a".into(),

@@ -68,6 +68,7 @@ pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -
         order: Order::Interleaved,
         seed: 1,
         on_error: OnError::Stop,
+        until_sure: None,
     };
     let interrupt = AtomicBool::new(false);
     RunTask { system, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)

@@ -20,6 +20,7 @@ use super::report::conclude;
 use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
 use crate::exit::Exit;
+use crate::judge::ByReport;
 use crate::leftovers;
 use crate::printer::Printer;
 use crate::progress::{Progress, clock};
@@ -63,6 +64,7 @@ pub fn options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOpti
         grants: Grants { shell, debug: printer.debug_sink(), ..Grants::default() },
         reactor: choice(loading.reactor),
         forfeited: loading.forfeit.clone(),
+        judge: Some(Arc::new(ByReport)),
         ..ExperimentOptions::new(consent, host::interrupt::flag(Exit::Interrupted.code()))
     }
 }
@@ -279,7 +281,7 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
         plan.name,
         count(plan.systems.len(), "system"),
         count(plan.cases().len(), "case"),
-        count(plan.schedule.rounds as usize, "round"),
+        rounds(plan),
         count(runs, "run"),
         clock(expected),
     ));
@@ -295,6 +297,15 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     }
     if cfg!(debug_assertions) {
         printer.note("warning: this is a debug build of étalon: its figures are not comparable with any other");
+    }
+}
+
+/// `10 rounds`, or `6 to 60 rounds, as many as it takes to be sure`.
+pub fn rounds(plan: &Plan) -> String {
+    let most = count(plan.schedule.rounds as usize, "round");
+    match plan.schedule.until_sure {
+        None => most,
+        Some(until) => format!("{} to {most}, as many as it takes to be sure", until.first),
     }
 }
 

@@ -44,4 +44,5 @@ mod slow;
 mod smack;
 mod sqlio;
 mod tools;
+mod until_sure;
 mod verdicts;

@@ -236,6 +236,7 @@ pub fn schedule(warmup: Duration) -> Schedule {
         order: Order::Interleaved,
         seed: 1,
         on_error: OnError::Stop,
+        until_sure: None,
     }
 }
 

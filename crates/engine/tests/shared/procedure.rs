@@ -19,6 +19,7 @@ const SCHEDULE: Schedule = Schedule {
     order: Order::Interleaved,
     seed: 1,
     on_error: OnError::Stop,
+    until_sure: None,
 };
 
 /// An existing system, or one that is made at its URL.

@@ -576,6 +576,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
         order: Order::Interleaved,
         seed: 1,
         on_error: OnError::Stop,
+        until_sure: None,
     };
     let interrupt = AtomicBool::new(false);
     let started = Instant::now();

@@ -8,10 +8,10 @@ use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{ComparisonRules, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
-use super::{MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, renamed, sweep, tree};
+use super::{FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, renamed, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
-use crate::schedule::{Length, OnError, Order, Schedule};
+use crate::schedule::{Length, OnError, Order, Schedule, Stop, UntilSure};
 
 impl Plan {
     /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
@@ -113,14 +113,40 @@ fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>)
     };
     refuse_ages("warmup", file.warmup.as_ref(), problems);
     refuse_ages("duration", file.duration.as_ref(), problems);
+    refuse_ages("max_time", file.max_time.as_ref(), problems);
+    let order = file.order.unwrap_or(Order::Interleaved);
     Schedule {
-        rounds: file.rounds.and_then(|n| u32::try_from(n).ok()).unwrap_or(DEFAULT_ROUNDS),
+        rounds: file.rounds.map_or(DEFAULT_ROUNDS, |rounds| rounds.most),
+        until_sure: until_sure(file, order, problems),
         warmup: file.warmup.as_ref().map_or(DEFAULT_WARMUP, |warmup| warmup.value),
         length,
-        order: file.order.unwrap_or(Order::Interleaved),
+        order,
         seed: file.seed.unwrap_or(default_seed),
         on_error: file.on_error.unwrap_or(OnError::Stop),
     }
+}
+
+/// Of a range of rounds; what is of such a range alone is refused without one.
+fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) -> Option<UntilSure> {
+    let first = file.rounds.and_then(|rounds| rounds.first);
+    let of_range =
+        [("stop", file.stop.as_ref().map(|stop| &stop.at)), ("max_time", file.max_time.as_ref().map(|t| &t.at))];
+    for (key, at) in of_range {
+        if let (None, Some(at)) = (first, at) {
+            let message = format!("`{key}` in `[schedule]` is for an experiment that ends when it is sure");
+            problems.add(at, message, Some(format!("write a range, such as `rounds = \"{FEWEST_TO_JUDGE}..60\"`")));
+        }
+    }
+    let first = first?;
+    if order == Order::Sequential {
+        let message = "`[schedule]` has a range of rounds and `order = \"sequential\"`, which has no round to judge";
+        problems.add(&Origin::Whole, message, Some("leave `order` out".to_owned()));
+    }
+    Some(UntilSure {
+        first,
+        stop: file.stop.as_ref().map_or(Stop::Rows, |stop| stop.value),
+        max_time: file.max_time.as_ref().map(|time| time.value),
+    })
 }
 
 /// No run takes longer; sums of times stay far from overflow.

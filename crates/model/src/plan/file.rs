@@ -7,9 +7,9 @@ use super::error::{Problems, quote};
 use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
 use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
-use super::{Connect, MAX_ROUNDS, VolumePlan, volume};
+use super::{Connect, FEWEST_TO_JUDGE, MAX_ROUNDS, VolumePlan, volume};
 use crate::catalog;
-use crate::schedule::{OnError, Order};
+use crate::schedule::{OnError, Order, Stop};
 use crate::share;
 use crate::value::Value;
 
@@ -30,10 +30,11 @@ pub(super) const TOP_KEYS: [&str; 11] = [
 pub(super) const SYSTEM_KEYS: [&str; 5] = ["url", "server", "volume", "settings", "host"];
 pub(super) const SERVER_KEYS: [&str; 4] = ["engine", "version", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
-pub(super) const SCHEDULE_KEYS: [&str; 7] =
-    ["rounds", "warmup", "duration", "transactions", "order", "seed", "on_error"];
+pub(super) const SCHEDULE_KEYS: [&str; 9] =
+    ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error"];
 pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
 pub(super) const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("sequential", Order::Sequential)];
+pub(super) const STOPS: [(&str, Stop); 2] = [("rows", Stop::Rows), ("all", Stop::All)];
 pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
 
 /// What is `None` was not written, or was reported.
@@ -77,9 +78,19 @@ pub(super) struct BenchmarkFile {
     pub(super) keys: Vec<Entry>,
 }
 
+/// How many rounds, as written.
+#[derive(Clone, Copy)]
+pub(super) struct Rounds {
+    /// The fewest, of a range.
+    pub(super) first: Option<u32>,
+    pub(super) most: u32,
+}
+
 #[derive(Default)]
 pub(super) struct ScheduleFile {
-    pub(super) rounds: Option<u64>,
+    pub(super) rounds: Option<Rounds>,
+    pub(super) stop: Option<Located<Stop>>,
+    pub(super) max_time: Option<Located<std::time::Duration>>,
     pub(super) warmup: Option<Located<std::time::Duration>>,
     pub(super) duration: Option<Located<std::time::Duration>>,
     pub(super) transactions: Option<u64>,
@@ -369,13 +380,51 @@ fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
         problems.add(&later.at, "`[schedule]` has both `duration` and `transactions`", Some(hint));
     }
     ScheduleFile {
-        rounds: section.whole("rounds", 1, MAX_ROUNDS, problems),
+        rounds: rounds(&section, problems),
+        stop: section
+            .get("stop")
+            .and_then(|node| Some(Located { value: section.choice("stop", &STOPS, problems)?, at: node.at.clone() })),
+        max_time: section.duration("max_time", problems),
         warmup: section.duration("warmup", problems),
         duration: section.duration("duration", problems),
         transactions: section.whole("transactions", 1, i64::MAX.unsigned_abs(), problems),
         order: section.choice("order", &ORDERS, problems),
         seed: section.whole("seed", 0, u64::MAX, problems),
         on_error: section.choice("on_error", &ON_ERRORS, problems),
+    }
+}
+
+/// `10`, or `"6..60"`: as many as it takes to be sure.
+fn rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> {
+    let node = section.get("rounds")?;
+    let Data::Text(text) = &node.data else {
+        let most = section.whole("rounds", 1, MAX_ROUNDS, problems)?;
+        return Some(Rounds { first: None, most: u32::try_from(most).ok()? });
+    };
+    let written = text.split_once("..").map(|(first, most)| (first.trim().parse(), most.trim().parse()));
+    let hint = || Some(format!("write a number, or a range such as `\"{FEWEST_TO_JUDGE}..60\"`"));
+    let Some((Ok(first), Ok(most))) = written else {
+        let expected = format!("a whole number from 1 to {MAX_ROUNDS}, or a range such as `\"{FEWEST_TO_JUDGE}..60\"`");
+        return section.refuse("rounds", node, &expected, None, problems);
+    };
+    let refusal = if first > most {
+        Some(format!("`rounds` in `[schedule]` is `{}`: the fewest are more than the most", quote(text)))
+    } else if first < FEWEST_TO_JUDGE {
+        Some(format!(
+            "`rounds` in `[schedule]` is `{}`: a verdict takes {FEWEST_TO_JUDGE} rounds at least",
+            quote(text)
+        ))
+    } else if u64::from(most) > MAX_ROUNDS {
+        Some(format!("`rounds` in `[schedule]` is `{}`: at most {MAX_ROUNDS}", quote(text)))
+    } else {
+        None
+    };
+    match refusal {
+        Some(message) => {
+            problems.add(&node.at, message, hint());
+            None
+        }
+        None => Some(Rounds { first: Some(first), most }),
     }
 }
 

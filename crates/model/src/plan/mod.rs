@@ -38,6 +38,8 @@ pub use schema::json_schema;
 pub const MAX_CASES: u64 = 10_000;
 pub const MAX_RUNS: u64 = 1_000_000;
 pub const MAX_ROUNDS: u64 = 10_000;
+/// With fewer rounds no experiment ends because it is sure: the fewest that carry a verdict.
+pub const FEWEST_TO_JUDGE: u32 = 6;
 /// `url = "env:NAME"` is read from the environment.
 pub const ENV_PREFIX: &str = "env:";
 

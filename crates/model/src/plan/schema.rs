@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::file::{CONNECTS, ON_ERRORS, ORDERS};
+use super::file::{CONNECTS, ON_ERRORS, ORDERS, STOPS};
 use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
@@ -226,11 +226,23 @@ fn schedule() -> Json {
         "not": { "required": ["duration", "transactions"] },
         "properties": {
             "rounds": {
-                "description": "How many times every case is run.",
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_ROUNDS,
+                "description": "How many times every case is run; of a range, as many as it takes to be sure.",
+                "anyOf": [
+                    { "type": "integer", "minimum": 1, "maximum": MAX_ROUNDS },
+                    { "type": "string", "pattern": r"^\s*[0-9]{1,5}\s*\.\.\s*[0-9]{1,5}\s*$" },
+                ],
                 "default": DEFAULT_ROUNDS,
+            },
+            "stop": words(
+                "Of a range of rounds. rows: cases all of whose rows are decided leave the later rounds; all: none does.",
+                &STOPS,
+                "rows",
+            ),
+            "max_time": {
+                "description": "Of a range of rounds: no round begins after so long.",
+                "type": "string",
+                "pattern": DURATION_PATTERN,
+                "minLength": 2,
             },
             "warmup": length("Load before the measured part of each run.", DEFAULT_WARMUP),
             "duration": length("The measured part of each run.", DEFAULT_DURATION),

@@ -21,7 +21,7 @@ fn arguments() {
         "=1",
         "name.x=1",
     ]), @r#"
-    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not "six"
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, or a range such as `"6..60"`, not "six"
       plan: --set schedule.rounds=six
     ---
     error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not 0

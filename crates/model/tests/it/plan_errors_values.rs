@@ -235,7 +235,7 @@ fn rounds_and_lengths() {
     error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not 10001
       plan: db.toml:10  rounds = 10001
     ---
-    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, not "6"
+    error: `rounds` in `[schedule]` must be a whole number from 1 to 10000, or a range such as `"6..60"`, not "6"
       plan: db.toml:10  rounds = "6"
     ---
     error: `duration` in `[schedule]` must be longer than 0

@@ -58,7 +58,7 @@ pub fn differences(
     };
     add("plan", "measured part", planned(&|schedule| length(schedule.length)));
     add("plan", "warm-up", planned(&|schedule| format!("{} s", schedule.warmup.as_secs_f64())));
-    add("plan", "rounds", of(&|source| source.evidence.header.plan.schedule.rounds.to_string()));
+    add("plan", "rounds", of(&|source| source.evidence.rounds().to_string()));
     add("plan", "order", planned(&|schedule| order(schedule.order).to_owned()));
     add("plan", SEED, planned(&|schedule| schedule.seed.to_string()));
     for track in tracks {

@@ -157,5 +157,6 @@ fn as_ratio(estimate: &Estimate) -> PairedRatio {
         pairs: estimate.rounds,
         log_sd: estimate.log_sd.unwrap_or_else(from_interval),
         p_t: estimate.p_t,
+        sequence: estimate.sequence,
     }
 }

@@ -452,7 +452,12 @@ pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Op
 
 fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> Result<Estimate, stats::NotComparable> {
     let pairs = stats::paired(a, b);
-    let ratio = stats::paired_ratio(&pairs, rules.level)?;
+    let ratio = match rules.sequence {
+        None => stats::paired_ratio(&pairs, rules.level)?,
+        Some(sequence) => sequence.ratio(&pairs)?,
+    };
+    // What holds at one look alone is not shown beside what holds at all.
+    let seed = seed.filter(|_| rules.sequence.is_none());
     Ok(Estimate {
         scale: Scale::Ratio,
         ratio: ratio.ratio,
@@ -465,7 +470,11 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> 
         p: seed.map(|seed| stats::sign_flip_p(&pairs, seed)),
         p_t: ratio.p_t,
         adjusted: None,
-        detectable: stats::minimum_detectable_effect(ratio.log_sd, ratio.pairs, rules.level),
+        detectable: match rules.sequence {
+            None => stats::minimum_detectable_effect(ratio.log_sd, ratio.pairs, rules.level),
+            Some(_) => None,
+        },
+        sequence: ratio.sequence,
     })
 }
 
@@ -489,6 +498,7 @@ fn unpaired_estimate(
         p_t: ratio.p,
         adjusted: None,
         detectable: None,
+        sequence: None,
     })
 }
 

@@ -188,7 +188,7 @@ impl Context<'_> {
             Outcome::None(reason) => self.of_reason(reason, row),
         };
         // What is allowed still takes its rounds.
-        let rounds = row.estimate.as_ref().map_or(self.evidence.header.plan.schedule.rounds, |found| found.rounds);
+        let rounds = row.estimate.as_ref().map_or(self.evidence.rounds(), |found| found.rounds);
         let also = match of_outcome {
             Some(Remedy::AllowUnequalDurability | Remedy::Interleave) if rounds < self.rules.min_rounds => {
                 Some(self.enough_rounds(self.rules.min_rounds.saturating_sub(rounds)))
@@ -226,7 +226,7 @@ impl Context<'_> {
     }
 
     fn more_rounds(&self, missing: Option<u32>) -> Remedy {
-        let total = missing.map(|missing| self.evidence.header.plan.schedule.rounds.saturating_add(missing));
+        let total = missing.map(|missing| self.evidence.rounds().saturating_add(missing));
         match total {
             Some(total) if total <= MOST_ROUNDS => Remedy::MoreRounds(total.max(self.rules.min_rounds)),
             _ => Remedy::LessNoise,

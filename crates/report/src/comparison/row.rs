@@ -106,8 +106,10 @@ pub struct Estimate {
     /// `p_t` adjusted within the row's [family](super::Family) for its part of the error: the verdict's basis. `None`
     /// if not judged.
     pub adjusted: Option<f64>,
-    /// Smallest difference found with 80 % power; `None` if unpaired.
+    /// Smallest difference found with 80 % power; `None` if unpaired, or judged after each round.
     pub detectable: Option<f64>,
+    /// What interval and p hold at, where it is more than one look.
+    pub sequence: Option<stats::Sequence>,
 }
 
 /// What the figures under A and B give.

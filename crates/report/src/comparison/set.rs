@@ -40,6 +40,8 @@ pub struct Rules {
     /// Rounds of a sequential order are not paired.
     pub order: TimeOrder,
     pub min_rounds: u32,
+    /// Of an experiment that is judged after each round: what its intervals hold at.
+    pub sequence: Option<stats::Sequence>,
     /// No interval and no verdict is given before the end.
     pub unfinished: Option<Unfinished>,
     pub unequal_durability: AllowedBy,
@@ -74,19 +76,32 @@ impl Rules {
         let plan = &evidence.header.plan;
         let allowed = &plan.comparison;
         let sequential_order = AllowedBy::of(allowed.allow_sequential_order, options.allow_sequential_order);
+        let level = options.level.unwrap_or(plan.comparison.level);
+        let pairing = match plan.schedule.order {
+            Order::Interleaved => options.pairing,
+            Order::Sequential => Pairing::Unpaired,
+        };
+        let looks = plan.schedule.until_sure.filter(|_| pairing == Pairing::Paired);
         Rules {
             margin: options.margin.unwrap_or(plan.comparison.margin),
-            level: options.level.unwrap_or(plan.comparison.level),
+            level,
             estimator: options.estimator,
-            pairing: match plan.schedule.order {
-                Order::Interleaved => options.pairing,
-                Order::Sequential => Pairing::Unpaired,
-            },
+            pairing,
             order: TimeOrder::of(evidence, options.pairing, sequential_order),
             min_rounds: options.min_rounds,
+            sequence: looks.and_then(|until| stats::Sequence::new(level, until.first).ok()),
             unfinished: evidence.unfinished(),
             unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
             sequential_order,
+        }
+    }
+
+    /// How intervals are made, as in JSON.
+    pub fn interval(&self) -> &'static str {
+        match (self.pairing, self.sequence) {
+            (Pairing::Unpaired, _) => "welch",
+            (Pairing::Paired, None) => "paired-t",
+            (Pairing::Paired, Some(_)) => "lai-sequence",
         }
     }
 
@@ -331,7 +346,6 @@ impl ComparisonSet {
 
 /// Errors if the options cannot be satisfied. An experiment without measurements is no error.
 pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
-    let plan = &evidence.header.plan;
     let rules = Rules::of(evidence, options);
     Options::check(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
@@ -394,7 +408,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         clients,
         hosts,
         counts: evidence.counts(),
-        rounds: plan.schedule.rounds,
+        rounds: evidence.rounds(),
         cases: evidence.cases.len(),
         dropped,
         disturbances,

@@ -71,14 +71,20 @@ fn unit(set: &ComparisonSet) -> Markup {
 fn ratio(set: &ComparisonSet) -> Markup {
     let level = percent(set.rules.level, Script::Typographic);
     html! {
-        @match set.rules.pairing {
-            Pairing::Paired => {
+        @match (set.rules.pairing, set.rules.sequence) {
+            (Pairing::Paired, Some(sequence)) => {
+                "Both sides of a round ran close together, so they are compared round by round: the change is the geometric mean of \
+                 the ratios B / A. The experiment was judged after each round from the " (sequence.first()) "th on, and ended when it \
+                 was sure, so an interval for one look would find differences that are none. Its " (level) " interval is Lai's \
+                 confidence sequence over the logarithms, which holds at all looks at once and is wider for that."
+            }
+            (Pairing::Paired, None) => {
                 "Both sides of a round ran close together, so they are compared round by round: the change is the geometric mean of \
                  the ratios B / A, and its " (level) " interval comes from the t distribution over their logarithms. Two checks that \
                  assume no normal distribution stand beside it: a bootstrap over the rounds, and the p of a sign-flip \
                  permutation test. Where they contradict the interval, the row says so."
             }
-            Pairing::Unpaired => {
+            (Pairing::Unpaired, _) => {
                 @if matches!(set.rules.order, TimeOrder::Sequential | TimeOrder::SequentialAllowed) {
                     "The runs of one side ran before those of the other. "
                 }

@@ -8,8 +8,8 @@ use super::head::icon;
 use crate::comparison::{Comparison, ComparisonSet, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
-    RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, metric_name, primary_family,
-    reason_of_all, row_unit, table_title,
+    RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, interval_words, metric_name,
+    primary_family, reason_of_all, row_unit, table_title,
 };
 
 /// So many rows of a table are read in one go; the others are folded, as many at a time.
@@ -125,15 +125,19 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
 fn legend(set: &ComparisonSet) -> Markup {
     let level = percent(set.rules.level, Script::Typographic);
     let margin = percent(set.rules.margin, Script::Typographic);
-    let test = match set.rules.pairing {
-        Pairing::Paired => "sign-flip permutation over the rounds",
-        Pairing::Unpaired => "Mann-Whitney",
+    let test = match (set.rules.pairing, set.rules.sequence) {
+        (Pairing::Paired, None) => Some("sign-flip permutation over the rounds"),
+        (Pairing::Paired, Some(_)) => None,
+        (Pairing::Unpaired, _) => Some("Mann-Whitney"),
     };
     html! {
         p.note {
             "A and B: " (estimator_words(set)) ", ± half its " (level) " interval; B against A is what they give. ↑ higher is better, ↓ lower is better. "
-            "Equivalent: the whole interval lies within ±" (margin) ". p: " (test) ", of that row alone; the verdict rests on the t test's p, "
-            "adjusted over the rows of its family. "
+            "Equivalent: the whole interval lies within ±" (margin) ". "
+            @match test {
+                Some(test) => { "p: " (test) ", of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family. " }
+                None => { "The " (interval_words(&set.rules)) "; the verdict rests on its p, adjusted over the rows of its family. " }
+            }
             @if let Some(text) = primary_family(set, Script::Typographic) { (text) ". " }
             "n/a: could not be had, for the reason in the footnote."
         }

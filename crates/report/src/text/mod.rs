@@ -13,11 +13,11 @@ pub(crate) use remedies::rows as rows_of_remedy;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Pairing, Table};
+use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Table};
 use crate::number::{Script, count, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
 use crate::views::{View, curves, hosts, overview};
-use crate::words::{estimator_words, exploring, primary_family, reason_of_all, table_title};
+use crate::words::{estimator_words, exploring, interval_words, primary_family, reason_of_all, table_title};
 
 /// Whether single runs are listed under rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -173,10 +173,7 @@ fn differences(table: &Table, options: &TextOptions) -> Option<String> {
 
 fn legend(set: &ComparisonSet, width: usize) -> String {
     let rules = &set.rules;
-    let ratio = match rules.pairing {
-        Pairing::Paired => "interval by the paired t test over the rounds",
-        Pairing::Unpaired => "interval by Welch's test (no rounds to pair by)",
-    };
+    let ratio = interval_words(rules);
     let of = match rules.estimator {
         stats::Estimator::Geometric => String::new(),
         _ => {

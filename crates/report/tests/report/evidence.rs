@@ -90,6 +90,7 @@ impl Builder {
                 order: Order::Interleaved,
                 seed: 42,
                 on_error: model::OnError::Continue,
+                until_sure: None,
             },
             comparison: ComparisonRules {
                 baseline: self.systems[0].0.clone(),

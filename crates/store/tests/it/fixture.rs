@@ -39,6 +39,7 @@ pub fn plan() -> Plan {
             order: Order::Interleaved,
             seed: u64::MAX,
             on_error: OnError::Stop,
+            until_sure: None,
         },
         comparison: ComparisonRules {
             baseline: "a".into(),

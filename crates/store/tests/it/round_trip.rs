@@ -66,7 +66,15 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     let order = select(vec![Order::Interleaved, Order::Sequential]);
     let on_error = select(vec![OnError::Stop, OnError::Continue]);
     (any::<u32>(), any::<Duration>(), length, order, any::<u64>(), on_error).prop_map(
-        |(rounds, warmup, length, order, seed, on_error)| Schedule { rounds, warmup, length, order, seed, on_error },
+        |(rounds, warmup, length, order, seed, on_error)| Schedule {
+            rounds,
+            until_sure: None,
+            warmup,
+            length,
+            order,
+            seed,
+            on_error,
+        },
     )
 }
 

@@ -82,6 +82,7 @@ fn run(system: &DiskSystem, task: &Task) -> Result<RunRecord, Failure> {
         order: Order::Interleaved,
         seed: 1,
         on_error: OnError::Stop,
+        until_sure: None,
     };
     system.prepare(&task.dataset)?;
     system.settle()?;

@@ -1,0 +1,106 @@
+//! Experiments that end when they are sure.
+
+use serde_json::Value;
+use store::Store;
+
+use crate::scene::{Scene, sim_plan};
+
+/// The noise of a simulated server makes rounds differ.
+const CLEAR: (&str, &str) = ("service_us=400&noise=0.05", "service_us=300&noise=0.05");
+const SHORT: &str = "warmup = \"0s\"\nduration = \"800ms\"\n";
+
+fn rows(json: &str) -> Vec<Value> {
+    let object: Value = serde_json::from_str(json).unwrap();
+    object["comparisons"].as_array().unwrap().clone()
+}
+
+/// Round and case of each run that was measured.
+fn measured(store: &std::path::Path) -> Vec<(u32, u32)> {
+    let store = Store::open_read_only(store).unwrap();
+    let runs = store.runs().unwrap();
+    let ended = runs.iter().filter(|run| run.state == model::RunState::Measured);
+    ended.map(|run| (run.planned.round, run.planned.case)).collect()
+}
+
+#[test]
+fn what_is_clear_ends_with_its_reason_and_an_interval_for_every_look() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
+    let ran = scene.etalon(&["run", "p.toml", "--rounds", "6..30", "--json"]);
+    ran.says(0, &["6 to 30 rounds, as many as it takes to be sure", "nothing is open"]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(object["experiment"]["rules"]["interval"], "lai-sequence", "{}", object["experiment"]);
+    assert_eq!(object["experiment"]["rules"]["first_look"], 6);
+    assert!(object["experiment"]["rounds"].as_u64().unwrap() < 30, "{}", object["experiment"]);
+    for row in rows(&ran.stdout) {
+        assert_eq!((row["bootstrap_interval"].is_null(), row["p"].is_null()), (true, true), "{row}");
+        assert!(matches!(row["verdict"].as_str(), Some("faster" | "slower" | "equivalent")), "{row}");
+    }
+    let store = scene.store();
+    let shown = scene.etalon(&["compare", store.to_str().unwrap()]);
+    let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Lai's confidence sequence over the rounds"), "{words}");
+    let resumed = scene.etalon(&["resume", store.to_str().unwrap()]);
+    resumed.says(0, &["nothing is pending"]);
+}
+
+/// One client decides early, four never: they stay in each round, and what is decided leaves.
+#[test]
+fn the_later_rounds_are_of_what_is_open() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("service_us=300&noise=0.3", "service_us=297&noise=0.3", SHORT));
+    let set = ["--set", "margin=0.001"];
+    let ran = scene.etalon(&[&["run", "p.toml", "--rounds=6..9", "--json"], &set[..]].concat());
+    ran.says(0, &["open: "]);
+    let runs = measured(&scene.store());
+    let in_round = |round: u32| runs.iter().filter(|(own, _)| *own == round).count();
+    assert_eq!(in_round(5), 4, "{runs:?}");
+    // Whoever is in a round is there with both sides.
+    assert!((6..9).all(|round| in_round(round) % 2 == 0 && in_round(round) <= in_round(round - 1)), "{runs:?}");
+}
+
+#[test]
+fn an_interrupted_experiment_ends_as_one_that_was_not() {
+    let whole = Scene::new();
+    let plan = sim_plan("service_us=300&noise=0.3", "service_us=285&noise=0.3", SHORT);
+    whole.write("p.toml", &plan);
+    whole.etalon(&["run", "p.toml", "--rounds=6..12"]).says(0, &[]);
+    let parted = Scene::new();
+    parted.write("p.toml", &plan);
+    let mut child = parted.start(&["run", "p.toml", "--rounds=6..12"]);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let store = parted.store();
+    parted.etalon(&["resume", store.to_str().unwrap()]).says(0, &[]);
+    assert_eq!(measured(&store).len(), measured(&whole.store()).len());
+}
+
+#[test]
+fn time_that_is_over_ends_it_with_what_there_is() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan("service_us=300&noise=0.3", "service_us=299&noise=0.3", SHORT));
+    let set = ["--set", "schedule.max_time=1ms", "--set", "margin=0.0001"];
+    let ran = scene.etalon(&[&["run", "p.toml", "--rounds=6..2000"], &set[..]].concat());
+    ran.says(0, &["`max_time` is over"]);
+    assert_eq!(measured(&scene.store()).iter().map(|(round, _)| *round).max(), Some(5));
+}
+
+#[test]
+fn ranges_that_cannot_be_are_refused_before_anything_runs() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
+    for (rounds, says) in [
+        ("30..6", "the fewest are more than the most"),
+        ("3..9", "a verdict takes 6 rounds"),
+        ("6..20000", "at most 10000"),
+        ("6..", "or a range such as"),
+        ("many", "or a range such as"),
+    ] {
+        scene.etalon(&["run", "p.toml", "--rounds", rounds]).says(2, &[says]);
+    }
+    scene.etalon(&["run", "p.toml", "--set", "schedule.max_time=1m"]).says(2, &["ends when it is sure"]);
+    let sequential = ["--rounds=6..9", "--set", "schedule.order=sequential"];
+    scene.etalon(&[&["run", "p.toml"], &sequential[..]].concat()).says(2, &["no round to judge"]);
+    assert!(!scene.path().join("etalon-results").exists());
+}
