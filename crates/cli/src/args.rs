@@ -71,6 +71,8 @@ pub enum Command {
     Init(InitArgs),
     /// Go on with an experiment that was interrupted
     Resume(ResumeArgs),
+    /// Add rounds to an experiment that has ended, until it is sure or as many as you say
+    Extend(ExtendArgs),
     /// Check a plan; show its cases, their order, time, disk space, and what would be dropped
     Plan(PlanArgs),
     /// Compare the systems of an experiment, or experiments of other days, hosts or versions
@@ -225,7 +227,6 @@ pub enum ResultFormat {
     Sqlio,
 }
 
-/// `etalon resume`.
 #[derive(Args, Clone, Debug)]
 pub struct ResumeArgs {
     /// The experiment's store
@@ -234,6 +235,28 @@ pub struct ResumeArgs {
     /// is compared was measured together; its earlier runs stay in the store, and count no more once they are repeated
     #[arg(long)]
     pub only_pending: bool,
+    #[command(flatten)]
+    pub going_on: GoingOn,
+}
+
+/// `etalon extend`.
+#[derive(Args, Clone, Debug)]
+pub struct ExtendArgs {
+    /// The store of an experiment that has ended
+    pub store: PathBuf,
+    /// So many rounds more, all of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rounds: Option<u32>,
+    /// Until every row is decided, 60 rounds more at most; the default
+    #[arg(long, conflicts_with = "rounds")]
+    pub until_sure: bool,
+    #[command(flatten)]
+    pub going_on: GoingOn,
+}
+
+/// Of an experiment that has begun.
+#[derive(Args, Clone, Debug)]
+pub struct GoingOn {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
@@ -254,6 +277,13 @@ pub struct PlanArgs {
     /// The plan
     #[command(flatten)]
     pub source: PlanSource,
+    /// The store of an earlier experiment with these systems and benchmarks, of three rounds or more: says how many rounds this
+    /// one will take
+    #[arg(long, value_name = "STORE")]
+    pub pilot: Option<PathBuf>,
+    /// The smallest difference that those rounds have to show; the plan's margin without it
+    #[arg(long, value_name = "SHARE", requires = "pilot")]
+    pub detect: Option<String>,
 }
 
 /// `etalon init`.

@@ -21,6 +21,13 @@ pub enum RemovalConsent {
     Given,
 }
 
+impl RemovalConsent {
+    /// `--yes`.
+    pub fn of(yes: bool) -> RemovalConsent {
+        if yes { RemovalConsent::Given } else { RemovalConsent::Ask }
+    }
+}
+
 pub fn offer(consent: RemovalConsent, printer: Printer) {
     let found = host::scratch::find_abandoned();
     if found.is_empty() {

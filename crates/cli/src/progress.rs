@@ -1,5 +1,6 @@
 //! Progress on stderr: a bar with the time left on a terminal, a line for each run elsewhere.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use engine::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, Tick};
 use load::worker::TaskLog;
-use model::{Case, Facts, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState};
+use model::{Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState, Standing};
 
 use report::number::count;
 
@@ -27,7 +28,12 @@ pub struct Progress<'a> {
     reactor: Option<String>,
     /// Of the last run without a result.
     reason: Option<String>,
+    /// Rows that were told of as decided.
+    decided: BTreeSet<String>,
 }
+
+/// So many open rows are told of after a round.
+const TOLD: usize = 8;
 
 impl<'a> Progress<'a> {
     pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
@@ -37,7 +43,18 @@ impl<'a> Progress<'a> {
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, rate_unit, reactor, reason) = (String::new(), "", None, None);
-        Progress { printer, registry, plan, bar, running, rate_unit, task_logs, reactor, reason }
+        Progress {
+            printer,
+            registry,
+            plan,
+            bar,
+            running,
+            rate_unit,
+            task_logs,
+            reactor,
+            reason,
+            decided: BTreeSet::new(),
+        }
     }
 
     fn label(&self, case: &Case) -> String {
@@ -75,8 +92,25 @@ impl Observer for Progress<'_> {
         ));
     }
 
-    fn looked(&mut self, _round: u32, found: &str) {
-        self.say(found);
+    fn looked(&mut self, rounds: u32, found: &Look, is_late: bool) {
+        let decided = found.of(Standing::Decided).count();
+        let (are, of) = (if decided == 1 { "is" } else { "are" }, count(found.rows.len(), "row"));
+        let end = if is_late { ", and `max_time` is over" } else { "" };
+        let is_open = found.of(Standing::Open).next().is_some();
+        let rest = if is_open { "" } else { ": nothing is open" };
+        self.say(&format!("after {rounds} rounds {decided} of {of} {are} decided{end}{rest}"));
+        for row in found.of(Standing::Decided) {
+            if self.decided.insert(row.name.clone()) {
+                self.say(&format!("  decided: {} {}", row.name, row.figures));
+            }
+        }
+        for row in found.of(Standing::Open).take(TOLD) {
+            self.say(&format!("  open: {} {}", row.name, row.figures));
+        }
+        let more = found.of(Standing::Open).count().saturating_sub(TOLD);
+        if more > 0 {
+            self.say(&format!("  open: {more} more"));
+        }
     }
 
     fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: HowFar) {

@@ -66,6 +66,8 @@ pub struct ExperimentOptions {
     pub rest: Rest,
     /// Of a plan that ends when it is sure.
     pub judge: Option<Arc<dyn Judge>>,
+    /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
+    pub extends: bool,
 }
 
 impl ExperimentOptions {
@@ -82,6 +84,7 @@ impl ExperimentOptions {
             patience: PATIENCE,
             rest: Rest::WholeRounds,
             judge: None,
+            extends: false,
         }
     }
 }
@@ -204,6 +207,9 @@ impl<'a> Conductor<'a> {
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
+            if self.options.extends {
+                self.store.extend(&self.plan.schedule)?;
+            }
             self.plan_rest(observer)?;
             self.run_pending(observer)
         });
@@ -495,12 +501,13 @@ impl<'a> Conductor<'a> {
         let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
         let is_late = until.max_time.is_some_and(|most| spent >= most);
         let is_sure = look.settled.len() == all.len();
+        observer.looked(round, &look, is_late);
         let left_out = match until.stop {
-            _ if is_late || is_sure => &all,
+            _ if is_late => &all,
+            Stop::Rows | Stop::All if is_sure => &all,
             Stop::Rows => &look.settled,
-            Stop::All => return Ok(0),
+            Stop::All | Stop::Never => return Ok(0),
         };
-        observer.looked(round, &look.words(round, is_late));
         Ok(self.store.leave_out(left_out, round)?)
     }
 

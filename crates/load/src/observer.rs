@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Case, Facts, PlannedRun, RunRecord};
+use model::{Case, Facts, Look, PlannedRun, RunRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::worker::TaskLog;
@@ -47,8 +47,8 @@ pub trait Observer {
     /// Measured runs to be repeated with the rest of their rounds.
     fn repeated(&mut self, _runs: usize) {}
 
-    /// Before that round of an experiment that ends when it is sure, in a sentence.
-    fn looked(&mut self, _round: u32, _found: &str) {}
+    /// At an experiment that ends when it is sure, after so many rounds; late if its time is over.
+    fn looked(&mut self, _rounds: u32, _found: &Look, _is_late: bool) {}
 
     /// Before its first run.
     fn round_started(&mut self, _round: u32, _rounds: u32) {}

@@ -11,6 +11,7 @@ pub mod durability;
 pub mod duration;
 pub mod facts;
 pub mod keys;
+mod look;
 pub mod metric;
 pub mod near;
 pub mod plan;
@@ -25,6 +26,7 @@ pub use catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, WorkloadSpec, 
 pub use durability::{Durability, DurabilityTier};
 pub use facts::{Fact, Facts, Nature};
 pub use keys::{FromKey, KeyError};
+pub use look::{Look, RowSoFar, Standing};
 pub use metric::{Absence, Direction, Measurement, Metric, NoValue, Quantity, Reading, Role};
 pub use near::nearest;
 pub use plan::{

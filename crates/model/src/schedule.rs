@@ -38,6 +38,8 @@ pub enum Stop {
     Rows,
     /// None: a round holds every case until all rows are decided.
     All,
+    /// None, and none is spared: the rows are judged after each round, and all rounds are run.
+    Never,
 }
 
 /// An experiment that is judged after each round, and ends when every row is decided.
@@ -48,6 +50,9 @@ pub struct UntilSure {
     pub stop: Stop,
     /// No round begins after so long, counted from the first run of the command.
     pub max_time: Option<Duration>,
+    /// Rounds of the plan as it was begun, where `etalon extend` added to them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_with: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,6 +14,8 @@ pub struct ShareRange {
 pub const MARGIN: ShareRange = ShareRange { limits: (0.0, 1.0), example: 0.03 };
 /// Level of an interval: one that misses the truth every other time is useless.
 pub const LEVEL: ShareRange = ShareRange { limits: (0.5, 1.0), example: 0.95 };
+/// A difference that a user cares about.
+pub const EFFECT: ShareRange = ShareRange { limits: (0.0, 10.0), example: 0.03 };
 /// How much worse a candidate may be: also several times as much, if that is said with the sign.
 pub const REGRESSION: ShareRange = ShareRange { limits: (0.0, 10.0), example: 0.05 };
 

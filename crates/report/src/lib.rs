@@ -22,6 +22,7 @@ pub mod number;
 mod older;
 pub mod pages;
 pub mod pgbench;
+pub mod pilot;
 pub mod spatial;
 pub mod svg;
 pub mod text;

@@ -2,31 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::{Look, RowSoFar, Standing};
 use stats::Verdict;
 
 use crate::comparison::{Comparison, NoVerdict, Outcome};
 use crate::evidence::Evidence;
 use crate::number::{Script, count};
-use crate::words::{change, metric_name, table_title};
+use crate::words::{change, row_title, verdict_word};
 use crate::{CompareError, Options, compare};
 
 // A plan cannot ask for a look that no verdict follows from.
 const _: () = assert!(model::plan::FEWEST_TO_JUDGE == stats::MIN_ROUNDS);
-
-/// So many open rows are told of.
-const TOLD: usize = 3;
-
-/// What the primary rows say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
-    /// Cases, by index, none of whose rows is open.
-    pub settled: BTreeSet<u32>,
-    /// How each open row stands; of many, the first.
-    pub open: Vec<String>,
-    /// Rows that are faster, slower or equivalent, and all of them.
-    pub decided: usize,
-    pub rows: usize,
-}
 
 /// By all rounds that `evidence` has, which are whole.
 ///
@@ -35,45 +21,41 @@ pub struct Look {
 pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
     let set = compare(evidence, &Options::default())?;
     let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
-    let (mut look, mut open, mut is_in_open) = (Look::default(), Vec::new(), BTreeSet::<u32>::new());
+    let (mut rows, mut open) = (Vec::new(), BTreeSet::<u32>::new());
     for table in &set.tables {
         for row in &table.rows {
-            look.rows += 1;
-            if !is_open(row) {
-                look.decided += usize::from(row.verdict().is_some());
-                continue;
+            let standing = standing(row);
+            if standing == Standing::Open {
+                open.extend(row.a.runs.iter().chain(&row.b.runs).filter_map(|point| case_of.get(&point.run)));
             }
-            is_in_open.extend(row.a.runs.iter().chain(&row.b.runs).filter_map(|point| case_of.get(&point.run)));
-            let parts = [table_title(table), row.case_label(), metric_name(&row.metric.id)];
-            let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-            open.push(format!("{name} {}", standing(row)));
+            rows.push(RowSoFar { name: row_title(&set, table, row), standing, figures: figures(row, standing) });
         }
     }
-    look.settled = (0..evidence.cases.len() as u32).filter(|case| !is_in_open.contains(case)).collect();
-    let more = open.len().saturating_sub(TOLD);
-    look.open = open.into_iter().take(TOLD).collect();
-    look.open.extend((more > 0).then(|| format!("and {more} more")));
-    Ok(look)
+    let settled = (0..evidence.cases.len() as u32).filter(|case| !open.contains(case)).collect();
+    Ok(Look { settled, rows })
 }
 
-/// Whether rounds would change what it says. What stands in the way of other verdicts stays there.
-fn is_open(row: &Comparison) -> bool {
-    matches!(
-        row.outcome,
+/// What stands in the way of a verdict other than rounds stays there.
+fn standing(row: &Comparison) -> Standing {
+    match row.outcome {
         Outcome::Verdict(Verdict::Inconclusive)
-            | Outcome::None(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_))
-    )
+        | Outcome::None(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_)) => Standing::Open,
+        Outcome::Verdict(_) => Standing::Decided,
+        Outcome::None(_) => Standing::Closed,
+    }
 }
 
 /// `+2 % [-1, +5], about 4 rounds to go`.
-fn standing(row: &Comparison) -> String {
+fn figures(row: &Comparison, standing: Standing) -> String {
     let so_far = change(row).map(|change| {
         let interval = row.estimate.map(|_| format!(" {}", change.interval(Script::Plain))).unwrap_or_default();
         format!("{}{interval}, ", change.point(Script::Plain))
     });
-    let needed = match row.rounds_needed {
-        Some(rounds) => format!("about {} to go", count(rounds as usize, "round")),
-        None => "no number of rounds in sight".to_owned(),
+    let says = match (standing, row.verdict(), row.rounds_needed) {
+        (Standing::Open, _, Some(rounds)) => format!("about {} to go", count(rounds as usize, "round")),
+        (Standing::Open, _, None) => "no number of rounds in sight".to_owned(),
+        (_, Some(verdict), _) => verdict_word(verdict, &row.metric).to_owned(),
+        (_, None, _) => "no verdict".to_owned(),
     };
-    so_far.unwrap_or_default() + &needed
+    so_far.unwrap_or_default() + &says
 }

@@ -296,14 +296,26 @@ pub fn table_title(table: &Table) -> String {
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
+/// Tells a row from all others: benchmark, what is compared where there is more than one pair, case, metric.
+pub fn row_title(set: &ComparisonSet, table: &Table, row: &Comparison) -> String {
+    let is_only = set.tables.iter().all(|other| other.compared == table.compared);
+    let compared = if is_only { String::new() } else { table.compared.clone() };
+    let parts = [table_title(table), compared, row.case_label(), metric_name(&row.metric.id)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
 /// How the intervals of a table are made.
 pub fn interval_words(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
         (Pairing::Paired, Some(sequence)) => {
+            let first = sequence.first();
+            let extended = rules
+                .extended_from
+                .map(|rounds| format!(" (begun with {}, and extended)", count(rounds as usize, "round")));
             format!(
-                "interval by Lai's confidence sequence over the rounds, judged after each from the {}th on",
-                sequence.first()
+                "interval by Lai's confidence sequence over the rounds, judged after each from the {first}th on{}",
+                extended.unwrap_or_default()
             )
         }
         (Pairing::Unpaired, _) => "interval by Welch's test (no rounds to pair by)".to_owned(),

@@ -2,6 +2,7 @@
 
 use crate::paired::check_level;
 use crate::special::student_t_quantile;
+use crate::verdict::{MAX_ROUNDS, MIN_ROUNDS};
 
 /// Chance of finding the effect that [`minimum_detectable_effect`] names.
 pub const POWER: f64 = 0.8;
@@ -19,6 +20,13 @@ pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64>
     Some((multiplier * log_sd / f64::from(n).sqrt()).exp_m1())
 }
 
+/// The fewest rounds, [`MIN_ROUNDS`] or more, of which [`minimum_detectable_effect`] is no larger than `effect`. `None` if
+/// that takes more than [`MAX_ROUNDS`].
+pub fn rounds_to_detect(effect: f64, log_sd: f64, level: f64) -> Option<u32> {
+    let finds = |n: &u32| minimum_detectable_effect(log_sd, *n, level).is_some_and(|least| least <= effect);
+    (MIN_ROUNDS..=MAX_ROUNDS).find(finds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +41,11 @@ mod tests {
             let got = minimum_detectable_effect(sd, n, 0.95).unwrap();
             assert!((got - want).abs() < 1e-10, "n {n}: {got}");
         }
+        // By the same figures: ten rounds find 2.01 %, and not 2 %.
+        assert_eq!(rounds_to_detect(0.0201, 0.02, 0.95), Some(10));
+        assert_eq!(rounds_to_detect(0.02, 0.02, 0.95), Some(11));
+        assert_eq!(rounds_to_detect(0.5, 0.02, 0.95), Some(6));
+        assert_eq!(rounds_to_detect(0.001, 0.5, 0.95), None);
         assert_eq!(minimum_detectable_effect(0.02, 1, 0.95), None);
         assert_eq!(minimum_detectable_effect(0.02, 6, 1.5), None);
     }

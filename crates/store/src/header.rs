@@ -59,6 +59,10 @@ pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[Pla
         let point = to_json(path, &case.point)?;
         insert.execute(params![id, case.benchmark, case.workload, case.system, point]).tried(path, TRIED_SAVE)?;
     }
+    plan_runs(conn, path, order)
+}
+
+pub(crate) fn plan_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) -> Result<()> {
     let mut insert = conn
         .prepare("INSERT INTO runs (position, round, case_id, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
         .tried(path, TRIED_SAVE)?;
@@ -68,6 +72,12 @@ pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[Pla
         insert.execute(params![run.position, run.round, run.case]).tried(path, TRIED_SAVE)?;
     }
     Ok(())
+}
+
+/// In the place of the plan that is there; its hash stays that of the plan as it was begun.
+pub(crate) fn put_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()> {
+    let plan_json = to_json(path, plan)?;
+    conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json]).tried(path, TRIED_SAVE).map(|_| ())
 }
 
 fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use model::{Measurement, PlannedRun, Reading, RunRecord, RunState, Series};
+use model::{Measurement, Plan, PlannedRun, Reading, RunRecord, RunState, Schedule, Series};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use crate::error::Tried;
-use crate::{Result, Store, StoreError, words};
+use crate::{Result, Store, StoreError, header, words};
 
 /// Row of a run that was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -108,6 +108,22 @@ impl Store {
             let deleted = cases.iter().map(|case| delete.execute(params![case, from_round]));
             deleted.sum::<rusqlite::Result<usize>>().tried(path, tried)
         })
+    }
+
+    /// Plans the rounds that a longer schedule has after those of the store, whatever was left out of these; the plan is
+    /// then that schedule's. Returns how many runs that adds.
+    pub fn extend(&mut self, schedule: &Schedule) -> Result<usize> {
+        let tried = "plan further rounds";
+        let plan = Plan { schedule: schedule.clone(), ..self.header.plan.clone() };
+        let added = self.write(tried, |tx, path| {
+            let next = "SELECT coalesce(max(round) + 1, 0) FROM runs";
+            let next = tx.query_row(next, [], |row| row.get::<_, u32>(0)).tried(path, tried)?;
+            let later: Vec<PlannedRun> = plan.order().into_iter().filter(|run| run.round >= next).collect();
+            header::put_plan(tx, path, &plan)?;
+            header::plan_runs(tx, path, &later).map(|()| later.len())
+        })?;
+        self.header.plan = plan;
+        Ok(added)
     }
 
     /// Aborts runs that a killed process left running; returns how many.

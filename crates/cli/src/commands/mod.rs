@@ -6,12 +6,14 @@ mod barrel;
 mod compare;
 mod doctor;
 mod export;
+mod extend;
 mod foreseen;
 mod gate;
 pub mod import;
 mod init;
 mod list;
 mod named;
+mod pilot;
 pub mod plan;
 mod report;
 mod resume;
@@ -32,6 +34,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Run(args) => run::run(&args, printer),
         Command::Init(args) => init::run(&args, printer),
         Command::Resume(args) => resume::run(&args, printer),
+        Command::Extend(args) => extend::run(&args, printer),
         Command::Agent(args) => agent::run(&args, printer),
         Command::Agents(args) => agent::list(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),

@@ -12,6 +12,7 @@ use report::text::wrapped;
 use serde_json::json;
 
 use super::foreseen::{Foreseen, foreseen};
+use super::pilot::{Piloted, piloted};
 use crate::args::PlanArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -37,10 +38,12 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let plan = &loaded.plan;
     let work = work_of(plan, &registry)?;
     let warnings = foreseen(plan, &registry, &work);
+    let piloted = args.pilot.as_deref().map(|pilot| piloted(pilot, args.detect.as_deref(), plan)).transpose()?;
     if printer.json {
-        printer.out(&as_json(plan, &work, &warnings, &registry).to_string());
+        printer.out(&as_json(plan, &work, &warnings, piloted.as_ref(), &registry).to_string());
     } else {
         printer.out(&as_text(plan, &work, &warnings, &registry));
+        piloted.iter().for_each(|found| printer.out(&found.text()));
     }
     Ok(Exit::Done)
 }
@@ -185,10 +188,14 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
-    for round in 0..plan.schedule.rounds {
+    let told = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
+    for round in 0..told {
         let numbers: Vec<String> =
             order.iter().filter(|t| t.round == round).map(|t| (t.case + 1).to_string()).collect();
         let _ = writeln!(text, "  round {:>2}: {}", round + 1, numbers.join(" "));
+    }
+    if told < plan.schedule.rounds {
+        let _ = writeln!(text, "  … up to round {}, each after a look at those before it", plan.schedule.rounds);
     }
     let _ = writeln!(
         text,
@@ -218,7 +225,13 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
     text
 }
 
-fn as_json(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry) -> serde_json::Value {
+fn as_json(
+    plan: &Plan,
+    work: &Work,
+    warnings: &[Foreseen],
+    piloted: Option<&Piloted>,
+    registry: &Registry,
+) -> serde_json::Value {
     let systems: Vec<_> = plan
         .systems
         .iter()
@@ -241,5 +254,6 @@ fn as_json(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         "expected_s": (expected_time(plan) + work.loading).as_secs_f64(),
         "disk_bytes": work.disk_bytes,
         "warnings": warnings.iter().map(Foreseen::as_json).collect::<Vec<_>>(),
+        "expected_rounds": piloted.map(Piloted::as_json),
     })
 }

@@ -6,7 +6,7 @@ use clap::Parser as _;
 use engine::Registry;
 use engine::conductor::ExperimentOptions;
 use model::plan::Unmasked;
-use model::{Order, RunState};
+use model::{Order, Plan, RunState, Schedule};
 use report::number::count;
 use store::{Header, Rest, Store, StoredRun};
 
@@ -25,7 +25,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         of_this_build(store.header())?;
     }
     let loaded = plan_of(store.header(), &registry, printer)?;
-    leftovers::offer(if args.yes { leftovers::RemovalConsent::Given } else { leftovers::RemovalConsent::Ask }, printer);
+    leftovers::offer(leftovers::RemovalConsent::of(args.going_on.yes), printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
@@ -39,14 +39,14 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         // In sequential order a round's runs are far apart anyway.
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
-        let options = ExperimentOptions { rest, ..options(args.yes, &args.loading, printer) };
-        conduct(&registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer)
+        let options = ExperimentOptions { rest, ..options(args.going_on.yes, &args.going_on.loading, printer) };
+        conduct(&registry, &loaded.plan, &mut store, options, args.going_on.task_log.as_deref(), printer)
     };
-    finish(result, store, &loaded, &args.store, args.format, printer)
+    finish(result, store, &loaded, &args.store, args.going_on.format, printer)
 }
 
 /// Refuses to add runs of one étalon to those of another: which one made the load changes what is measured.
-fn of_this_build(header: &Header) -> Result<(), CliError> {
+pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
     let Header { etalon_version: version, build, .. } = header;
     if (version.as_str(), build.as_str()) == (VERSION, BUILD) || build == report::evidence::IMPORTED {
         return Ok(());
@@ -59,7 +59,7 @@ fn of_this_build(header: &Header) -> Result<(), CliError> {
 }
 
 /// Runs never measured.
-fn unmeasured(store: &Store) -> Result<usize, CliError> {
+pub(super) fn unmeasured(store: &Store) -> Result<usize, CliError> {
     let runs = store.runs()?;
     let positions = |of: &dyn Fn(&StoredRun) -> bool| {
         runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
@@ -68,7 +68,7 @@ fn unmeasured(store: &Store) -> Result<usize, CliError> {
 }
 
 /// The stored plan. A masked password comes from the environment or password files.
-fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
+pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let loaded = as_begun(header, registry, printer)?;
     let Unmasked { plan, without_password, lost } = loaded.plan.unmasked();
     if !lost.is_empty() {
@@ -101,7 +101,9 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
     }
     let loaded = source::load(&source, registry, header.plan.schedule.seed);
     match (loaded, &header.plan_path) {
-        (Ok(loaded), _) if loaded.plan.hash() == header.plan.hash() => Ok(loaded),
+        (Ok(loaded), _) if extended_like(&loaded.plan, &header.plan).hash() == header.plan.hash() => {
+            Ok(Loaded { plan: extended_like(&loaded.plan, &header.plan), ..loaded })
+        }
         // The command line is as it was: the host is another, or étalon asks otherwise now.
         (_, None) => Ok(stored()),
         (Err(error), _) => Err(error),
@@ -110,6 +112,15 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
                 .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"))
         }
     }
+}
+
+/// With the rounds that `etalon extend` added to the plan as it was begun.
+fn extended_like(begun: &Plan, stored: &Plan) -> Plan {
+    let begun_with = stored.schedule.until_sure.and_then(|until| until.begun_with);
+    let has_as_many = begun_with == Some(begun.schedule.rounds);
+    let from = if has_as_many { &stored.schedule } else { &begun.schedule };
+    let schedule = Schedule { rounds: from.rounds, until_sure: from.until_sure, ..begun.schedule.clone() };
+    Plan { schedule, ..begun.clone() }
 }
 
 /// From the stored command line.

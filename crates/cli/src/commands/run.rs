@@ -39,7 +39,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
-    leftovers::offer(if args.yes { leftovers::RemovalConsent::Given } else { leftovers::RemovalConsent::Ask }, printer);
+    leftovers::offer(leftovers::RemovalConsent::of(args.yes), printer);
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")

@@ -19,6 +19,7 @@ mod disk;
 mod documents;
 mod exclusion;
 mod export;
+mod extend;
 mod families;
 mod foreseen;
 mod glance;

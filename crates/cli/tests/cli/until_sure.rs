@@ -9,13 +9,13 @@ use crate::scene::{Scene, sim_plan};
 const CLEAR: (&str, &str) = ("service_us=400&noise=0.05", "service_us=300&noise=0.05");
 const SHORT: &str = "warmup = \"0s\"\nduration = \"800ms\"\n";
 
-fn rows(json: &str) -> Vec<Value> {
+pub fn rows(json: &str) -> Vec<Value> {
     let object: Value = serde_json::from_str(json).unwrap();
     object["comparisons"].as_array().unwrap().clone()
 }
 
 /// Round and case of each run that was measured.
-fn measured(store: &std::path::Path) -> Vec<(u32, u32)> {
+pub fn measured(store: &std::path::Path) -> Vec<(u32, u32)> {
     let store = Store::open_read_only(store).unwrap();
     let runs = store.runs().unwrap();
     let ended = runs.iter().filter(|run| run.state == model::RunState::Measured);
@@ -103,4 +103,31 @@ fn ranges_that_cannot_be_are_refused_before_anything_runs() {
     let sequential = ["--rounds=6..9", "--set", "schedule.order=sequential"];
     scene.etalon(&[&["run", "p.toml"], &sequential[..]].concat()).says(2, &["no round to judge"]);
     assert!(!scene.path().join("etalon-results").exists());
+}
+
+#[test]
+fn a_pilot_says_how_many_rounds_a_plan_takes() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
+    scene.etalon(&["run", "p.toml", "--rounds=3"]).says(0, &[]);
+    let store = scene.store();
+    let pilot = ["--pilot", store.to_str().unwrap()];
+    let asked = |more: &[&str]| scene.etalon(&[&["plan", "p.toml"], &pilot[..], more].concat());
+    let told = asked(&["--detect", "10%", "--json"]);
+    let object: Value = serde_json::from_str(&told.stdout).unwrap();
+    let rows = object["expected_rounds"]["rows"].as_array().unwrap().clone();
+    assert!(!rows.is_empty() && object["expected_rounds"]["detect"] == 0.1, "{object}");
+    // Who wants to see less takes more.
+    let finer = asked(&["--detect", "2%", "--json"]);
+    let finer: Value = serde_json::from_str(&finer.stdout).unwrap();
+    for (coarse, fine) in rows.iter().zip(finer["expected_rounds"]["rows"].as_array().unwrap()) {
+        let rounds = |row: &Value| row["until_sure"].as_u64().unwrap_or(u64::MAX);
+        assert!(coarse["log_sd"].as_f64().unwrap() > 0.0 && rounds(coarse) <= rounds(fine), "{coarse} {fine}");
+    }
+    let text = asked(&["--rounds", "6..60"]).stdout;
+    assert!(text.contains("rounds that show a difference of 3 %, by the 3 rounds of the pilot"), "{text}");
+    assert!(text.contains("… up to round 60, each after a look"), "{text}");
+    scene.etalon(&["plan", "p.toml", "--detect", "3%"]).says(2, &["--pilot"]);
+    scene.write("q.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT).replace("points", "others"));
+    scene.etalon(&[&["plan", "q.toml"], &pilot[..]].concat()).says(2, &["has no row with the systems and benchmarks"]);
 }

@@ -146,6 +146,7 @@ fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) ->
         first,
         stop: file.stop.as_ref().map_or(Stop::Rows, |stop| stop.value),
         max_time: file.max_time.as_ref().map(|time| time.value),
+        begun_with: None,
     })
 }
 

@@ -34,7 +34,7 @@ pub(super) const SCHEDULE_KEYS: [&str; 9] =
     ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error"];
 pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
 pub(super) const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("sequential", Order::Sequential)];
-pub(super) const STOPS: [(&str, Stop); 2] = [("rows", Stop::Rows), ("all", Stop::All)];
+pub(super) const STOPS: [(&str, Stop); 3] = [("rows", Stop::Rows), ("all", Stop::All), ("never", Stop::Never)];
 pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
 
 /// What is `None` was not written, or was reported.

@@ -234,7 +234,8 @@ fn schedule() -> Json {
                 "default": DEFAULT_ROUNDS,
             },
             "stop": words(
-                "Of a range of rounds. rows: cases all of whose rows are decided leave the later rounds; all: none does.",
+                "Of a range of rounds. rows: cases all of whose rows are decided leave the later rounds; all: none does; never: \
+                 all rounds are run.",
                 &STOPS,
                 "rows",
             ),

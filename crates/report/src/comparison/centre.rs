@@ -27,7 +27,7 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
         // Without a round in common a side shows what it has.
         side.estimate = found.or(side.estimate);
         side.half_width = match found {
-            Some(_) => stats::relative_half_width(&own, rules.level).filter(|_| rules.unfinished.is_none()),
+            Some(_) => stats::relative_half_width(&own, rules.level).filter(|_| rules.unjudged().is_none()),
             None => side.half_width,
         };
     }

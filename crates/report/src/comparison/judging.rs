@@ -254,7 +254,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or_else(|| missing_side(&side_a, &side_b))
-        .or_else(|| rules.unfinished.map(NoVerdict::Unfinished))
+        .or_else(|| rules.unjudged().map(NoVerdict::Unfinished))
         .or_else(|| survivors::lacking(index, cases, metric))
         .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
@@ -262,8 +262,9 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
     let rounds_needed = if let Some(NoVerdict::TooFewRounds { missing }) = no_verdict { Some(missing) } else { None };
-    let estimate = estimate.filter(|_| rules.unfinished.is_none());
+    let estimate = estimate.filter(|_| rules.unjudged().is_none());
     warnings.extend(estimate.as_ref().and_then(disagreement));
+    warnings.extend(estimate.as_ref().and_then(|estimate| estimate.skewed).map(Warning::Skewed));
     fill_detectable(&mut warnings, estimate.as_ref());
     Comparison {
         benchmark: distinct(involved.iter().map(|case| case.benchmark.as_str())),
@@ -389,7 +390,7 @@ pub fn side(
         system: distinct(systems),
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
-        half_width: stats::relative_half_width(&sample, rules.level).filter(|_| rules.unfinished.is_none()),
+        half_width: stats::relative_half_width(&sample, rules.level).filter(|_| rules.unjudged().is_none()),
         runs: readings.points,
         unavailable: readings.unavailable,
     };
@@ -475,6 +476,7 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> 
             Some(_) => None,
         },
         sequence: ratio.sequence,
+        skewed: rules.sequence.and_then(|_| stats::skewed(&pairs)),
     })
 }
 
@@ -499,6 +501,7 @@ fn unpaired_estimate(
         adjusted: None,
         detectable: None,
         sequence: None,
+        skewed: None,
     })
 }
 

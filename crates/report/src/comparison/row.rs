@@ -110,6 +110,8 @@ pub struct Estimate {
     pub detectable: Option<f64>,
     /// What interval and p hold at, where it is more than one look.
     pub sequence: Option<stats::Sequence>,
+    /// Of what is judged after each round.
+    pub skewed: Option<stats::Skewed>,
 }
 
 /// What the figures under A and B give.

@@ -42,6 +42,8 @@ pub struct Rules {
     pub min_rounds: u32,
     /// Of an experiment that is judged after each round: what its intervals hold at.
     pub sequence: Option<stats::Sequence>,
+    /// Rounds of the plan, where some were added later.
+    pub extended_from: Option<u32>,
     /// No interval and no verdict is given before the end.
     pub unfinished: Option<Unfinished>,
     pub unequal_durability: AllowedBy,
@@ -90,10 +92,16 @@ impl Rules {
             order: TimeOrder::of(evidence, options.pairing, sequential_order),
             min_rounds: options.min_rounds,
             sequence: looks.and_then(|until| stats::Sequence::new(level, until.first).ok()),
+            extended_from: looks.and_then(|until| until.begun_with),
             unfinished: evidence.unfinished(),
             unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
             sequential_order,
         }
+    }
+
+    /// What is not judged before its end: of a sequence every look is as good as the last.
+    pub(crate) fn unjudged(&self) -> Option<Unfinished> {
+        self.unfinished.filter(|_| self.sequence.is_none())
     }
 
     /// How intervals are made, as in JSON.

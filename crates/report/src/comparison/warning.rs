@@ -72,6 +72,8 @@ pub enum Warning {
     },
     /// Only one of two tests finds a difference.
     TestsDisagree { p_t: f64, p: f64 },
+    /// The interval rests on symmetric differences.
+    Skewed(stats::Skewed),
     /// Different values were pooled.
     PooledKeys { keys: Vec<String> },
     /// The sides differ in these keys, too.
@@ -98,6 +100,7 @@ impl Warning {
             Warning::FailuresUnknown { .. } => "failures-unknown",
             Warning::Dropped { .. } => "dropped-runs",
             Warning::TestsDisagree { .. } => "tests-disagree",
+            Warning::Skewed(_) => "skewed",
             Warning::PooledKeys { .. } => "pooled-keys",
             Warning::ConfoundedKeys { .. } => "confounded-keys",
             Warning::SameServer { .. } => "same-server",
@@ -187,6 +190,7 @@ impl Warning {
                 p_value(*p_t),
                 p_value(*p)
             ),
+            Warning::Skewed(found) => skewed(found),
             Warning::PooledKeys { keys } => {
                 format!("the runs of a side vary in {} and were pooled", keys.join(", "))
             }
@@ -199,6 +203,20 @@ impl Warning {
             }
         }
     }
+}
+
+/// With what holds for skewed differences, too, where that says something.
+fn skewed(found: &stats::Skewed) -> String {
+    let stats::Skewed { skewness, rounds, signs } = found;
+    let lean = format!(
+        "the differences of {} are skewed (skewness {skewness:.1}), and the interval rests on symmetric ones",
+        count(*rounds as usize, "round")
+    );
+    if signs.rounds < stats::MIN_ROUNDS {
+        return format!("{lean}: look at the single runs");
+    }
+    let favour = if signs.rounds == *rounds { "all".to_owned() } else { format!("the first {}", signs.rounds) };
+    format!("{lean}; that {favour} favour one side has p {} at most, whatever they are like", p_value(signs.p))
 }
 
 fn unpaired(a: usize, b: usize) -> String {

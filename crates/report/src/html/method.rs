@@ -74,8 +74,17 @@ fn ratio(set: &ComparisonSet) -> Markup {
         @match (set.rules.pairing, set.rules.sequence) {
             (Pairing::Paired, Some(sequence)) => {
                 "Both sides of a round ran close together, so they are compared round by round: the change is the geometric mean of \
-                 the ratios B / A. The experiment was judged after each round from the " (sequence.first()) "th on, and ended when it \
-                 was sure, so an interval for one look would find differences that are none. Its " (level) " interval is Lai's \
+                 the ratios B / A. "
+                @match set.rules.extended_from {
+                    Some(rounds) => {
+                        "The experiment was begun with " (count(rounds as usize, "round")) " and extended, which may be done after a \
+                         look at it"
+                    }
+                    None => {
+                        "The experiment was judged after each round from the " (sequence.first()) "th on, and ended when it was sure"
+                    }
+                }
+                ", so an interval for one look would find differences that are none. The " (level) " interval is Lai's \
                  confidence sequence over the logarithms, which holds at all looks at once and is wider for that."
             }
             (Pairing::Paired, None) => {

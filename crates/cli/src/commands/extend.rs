@@ -1,0 +1,87 @@
+//! `etalon extend`: more rounds for an experiment that has ended.
+
+use engine::Registry;
+use engine::conductor::ExperimentOptions;
+use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
+use model::{Order, Schedule, Stop, UntilSure};
+use report::number::count;
+use store::Store;
+
+use super::resume::{of_this_build, plan_of, unmeasured};
+use super::run::{conduct, finish, options, resume_command};
+use crate::args::ExtendArgs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::leftovers;
+use crate::printer::Printer;
+use crate::source::Loaded;
+
+/// Rounds more, at most, where nobody says how many.
+const MOST_MORE: u32 = 60;
+
+pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
+    let registry = Registry::built_in();
+    let mut store = Store::open(&args.store)?;
+    refuse_what_cannot_grow(&store)?;
+    let begun = plan_of(store.header(), &registry, printer)?;
+    let has = report::Evidence::read(&store)?.rounds();
+    let schedule = extended(&begun.plan.schedule, has, args)?;
+    let further = match args.rounds {
+        Some(rounds) => format!("{} more", count(rounds as usize, "round")),
+        None => format!("up to {MOST_MORE} rounds more, as many as it takes to be sure"),
+    };
+    printer.note(&format!("{}: {} so far, {further}", begun.plan.name, count(has as usize, "round")));
+    if begun.plan.schedule.until_sure.is_none() {
+        printer.note(
+            "it was planned with a fixed number of rounds; from now on it is judged after each, by an interval that \
+             is wider and holds however often one looks",
+        );
+    }
+    leftovers::offer(leftovers::RemovalConsent::of(args.going_on.yes), printer);
+    let plan = model::Plan { schedule, ..begun.plan };
+    let loaded = Loaded { plan, ..begun };
+    let options = ExperimentOptions { extends: true, ..options(args.going_on.yes, &args.going_on.loading, printer) };
+    let task_log = args.going_on.task_log.as_deref();
+    let result = conduct(&registry, &loaded.plan, &mut store, options, task_log, printer);
+    finish(result, store, &loaded, &args.store, args.going_on.format, printer)
+}
+
+fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
+    let header = store.header();
+    if header.build == report::evidence::IMPORTED {
+        let what = "its runs were imported, and étalon cannot make more of them";
+        return Err(CliError::user(what).hint("measure anew with the tool that they are of, and import that"));
+    }
+    of_this_build(header)?;
+    if header.plan.schedule.order == Order::Sequential {
+        let what = "its runs are in a sequential order, in which more of them would be far from the others in time";
+        return Err(CliError::user(what).hint("run the plan anew without `order = \"sequential\"`"));
+    }
+    let open = unmeasured(store)?;
+    if open > 0 {
+        let what = format!("{} of it {} not been measured", count(open, "run"), if open == 1 { "has" } else { "have" });
+        return Err(CliError::user(what).hint(format!("end it first: `{}`", resume_command(store.path()))));
+    }
+    Ok(())
+}
+
+/// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
+/// not chosen after a look.
+fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, CliError> {
+    let rounds = has + args.rounds.unwrap_or(MOST_MORE);
+    if u64::from(rounds) > MAX_ROUNDS {
+        let what = format!("{has} rounds and {} are more than the {MAX_ROUNDS} of an experiment", rounds - has);
+        return Err(CliError::user(what));
+    }
+    let (first, begun_with) = match begun.until_sure {
+        Some(until) => (until.first, until.begun_with.unwrap_or(begun.rounds)),
+        None => (FEWEST_TO_JUDGE, begun.rounds),
+    };
+    let stop = match (args.rounds, begun.until_sure.map(|until| until.stop)) {
+        (Some(_), _) => Stop::Never,
+        (None, Some(Stop::All)) => Stop::All,
+        (None, _) => Stop::Rows,
+    };
+    let until_sure = Some(UntilSure { first, stop, max_time: None, begun_with: Some(begun_with) });
+    Ok(Schedule { rounds, until_sure, ..begun.clone() })
+}
