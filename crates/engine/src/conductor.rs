@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 use host::reactor::Choice;
 use model::facts::TEXTS;
 use model::{
-    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Role, RunRecord, RunState, Stop, SystemPlan,
+    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Promise, Role, RunRecord, RunState,
+    Schedule, Stop, SystemPlan,
 };
 use store::{Rest, Store};
 
+use crate::capacity;
 use crate::look::Judge;
 use crate::patience::within;
+use crate::promised::{self, seek};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Places, Site, SiteJob};
@@ -28,6 +31,7 @@ use families::work::{StreamTask, StreamWork};
 use families::workload::{Action, Grants, Task};
 use load::error::{Failure, FailureKind};
 use load::observer::{ExperimentProgress, Observer};
+use load::rng::Rng;
 
 /// For a server that went away.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -37,6 +41,9 @@ const LAST_PATIENCE: Duration = Duration::from_secs(5);
 const REVIVE_EVERY: Duration = Duration::from_millis(500);
 /// Attempts at a run whose server came back, or in which nothing ended.
 const ATTEMPTS: u32 = 3;
+
+/// The stream that searches draw their grid of rates from: no client's.
+const PHASE: u64 = u64::MAX;
 
 /// Étalon's own open files, with room for logins under way.
 const OWN_FILES: u64 = 64;
@@ -244,7 +251,7 @@ impl<'a> Conductor<'a> {
         for case in &self.cases {
             let workload = self.registry.workload(&case.workload);
             let task = workload.and_then(|workload| workload.task(&case.point, &grants));
-            let task = task.and_then(|task| task.check(&self.plan.schedule).map(|()| task));
+            let task = task.and_then(|task| check(&task, case, &self.plan.schedule).map(|()| task));
             let benchmark = case.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
             if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
@@ -524,7 +531,9 @@ impl<'a> Conductor<'a> {
             Length::Duration(duration) => duration,
             Length::Transactions(_) => Duration::ZERO,
         };
-        self.plan.schedule.warmup + length + self.preparing / self.done.max(1) as u32
+        let loads: u32 = self.cases.iter().map(most_loads).sum();
+        let load = (self.plan.schedule.warmup + length) * loads / self.cases.len().max(1) as u32;
+        load + self.preparing / self.done.max(1) as u32
     }
 
     fn why(&self, run: PlannedRun, failure: &Failure) -> String {
@@ -638,29 +647,45 @@ impl<'a> Conductor<'a> {
             places.committed();
         }
         self.done += 1;
-        self.preparing += started.elapsed().saturating_sub(self.measured_part());
+        self.preparing += started.elapsed().saturating_sub(self.measured_part(&case));
         observer.run_ended(&run, &case, &record);
         Ok(ended)
     }
 
-    fn measured_part(&self) -> Duration {
-        match self.plan.schedule.length {
+    fn measured_part(&self, case: &Case) -> Duration {
+        let load = match self.plan.schedule.length {
             Length::Duration(duration) => self.plan.schedule.warmup + duration,
             Length::Transactions(_) => self.plan.schedule.warmup,
-        }
+        };
+        load * most_loads(case)
     }
 
     fn prepare_and_run(&self, run: PlannedRun, case: &Case, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let site = &**self
             .site(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error))?;
-        let job = self.job(run, case);
+        let Some(promise) = Promise::of(&case.point) else {
+            return self.load_once(site, &self.job(run, case), observer);
+        };
+        let workload = self.registry.workload(&case.workload)?;
+        let phase = Rng::of_transaction(self.plan.schedule.seed, run.round, PHASE).unit();
+        // What chance does to one short run it does not do to all.
+        let mut short_run = |case: &Case, number: u32, observer: &mut dyn Observer| {
+            let task = workload.task(&case.point, &self.options.grants)?;
+            let job = self.job(run, case);
+            let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
+            self.load_once(site, &SiteJob { case, task: &task, seed, ..job }, observer)
+        };
+        seek((case, promise), phase, workload.spec().rate_unit, &mut short_run, observer)
+    }
+
+    fn load_once(&self, site: &dyn Site, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let places = self.options.places.as_ref();
-        let generator = places.map(|places| places.generator(&job, site)).transpose()?.flatten();
+        let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
         let started = Instant::now();
-        site.prepare(&job)?;
+        site.prepare(job)?;
         let prepared_s = started.elapsed().as_secs_f64();
-        let mut record = site.run(&job, generator.as_deref(), observer)?;
+        let mut record = site.run(job, generator.as_deref(), observer)?;
         if record.state == RunState::Measured {
             // Making tables: in full where the engine makes them anew, else by a copy of the first.
             let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
@@ -683,6 +708,17 @@ fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<
         }
         _ => Ok(()),
     }
+}
+
+/// Holds a task against the plan's schedule.
+pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
+    Promise::of(&case.point).map_or(Ok(()), |_| promised::check(schedule))?;
+    task.check(schedule)
+}
+
+/// Loads that a run of the case consists of, at most.
+pub fn most_loads(case: &Case) -> u32 {
+    Promise::of(&case.point).map_or(1, |_| capacity::RUNS)
 }
 
 fn system_error(system: &str, failure: Failure) -> ExperimentError {

@@ -2,9 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod capacity;
 pub mod conductor;
 pub mod look;
 mod patience;
+pub mod promised;
 pub mod registry;
 mod seed;
 pub mod site;

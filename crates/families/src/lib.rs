@@ -8,6 +8,7 @@ pub mod dataset;
 pub mod disk;
 pub mod pages;
 pub mod permits;
+mod promise;
 pub mod session;
 pub mod smack;
 pub mod spatial;

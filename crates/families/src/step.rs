@@ -59,6 +59,7 @@ pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<R
             measurements: outcome.measurements,
             series: outcome.series,
             marks: outcome.marks,
+            points: Vec::new(),
         },
     })
 }

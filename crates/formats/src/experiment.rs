@@ -449,6 +449,7 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
         measurements,
         series: result.series.clone(),
         marks: details.map(mark).chain(result.marks.iter().cloned()).collect(),
+        points: Vec::new(),
     }
 }
 

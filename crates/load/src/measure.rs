@@ -87,6 +87,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
         measurements,
         series: evidence.latencies.series,
         marks,
+        points: Vec::new(),
     }
 }
 

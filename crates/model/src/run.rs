@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Measurement;
+use crate::promise::LoadPoint;
 
 /// Begins the reason of a run that the user stopped.
 pub const INTERRUPTED: &str = "interrupted by the user";
@@ -257,6 +258,9 @@ pub struct RunRecord {
     pub measurements: Vec<Measurement>,
     pub series: Vec<Series>,
     pub marks: Vec<Mark>,
+    /// Of a search for the highest load that keeps a promise, in its order.
+    #[serde(default)]
+    pub points: Vec<LoadPoint>,
 }
 
 impl RunRecord {
@@ -269,6 +273,7 @@ impl RunRecord {
             measurements: Vec::new(),
             series: Vec::new(),
             marks: Vec::new(),
+            points: Vec::new(),
         }
     }
 }

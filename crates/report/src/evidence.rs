@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use model::{Case, Facts, Mark, Order, PlannedRun, RunRecord, RunState, Series};
+use model::{Case, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 use crate::apart::Apart;
@@ -30,6 +30,8 @@ pub struct Evidence {
     /// Of runs that were measured again when the experiment was resumed.
     pub superseded: Vec<StoredMeasurement>,
     pub marks: Vec<(i64, Mark)>,
+    /// Of runs that sought the highest load that keeps a promise.
+    pub points: Vec<(i64, LoadPoint)>,
     /// By subject: [`CLIENT`] or a system's name.
     pub facts: BTreeMap<String, Facts>,
     /// Where it is kept, if it is.
@@ -98,6 +100,7 @@ impl Evidence {
             measurements: store.measurements()?,
             superseded: store.superseded()?,
             marks: store.marks()?,
+            points: store.points()?,
             facts: store.facts()?,
             store: Some(store.path().to_owned()),
             apart: None,
@@ -110,9 +113,19 @@ impl Evidence {
         runs.sort_by_key(|(planned, _)| planned.position);
         let cases = header.plan.cases();
         let (runs_of, measurements, marks) = (Vec::with_capacity(runs.len()), Vec::new(), Vec::new());
-        let superseded = Vec::new();
-        let mut found =
-            Evidence { header, cases, runs: runs_of, measurements, superseded, marks, facts, store: None, apart: None };
+        let (superseded, points) = (Vec::new(), Vec::new());
+        let mut found = Evidence {
+            header,
+            cases,
+            runs: runs_of,
+            measurements,
+            superseded,
+            marks,
+            points,
+            facts,
+            store: None,
+            apart: None,
+        };
         let mut series = BTreeMap::new();
         for (id, (planned, record)) in (1..).zip(runs) {
             let before = found.runs.last().filter(|run| run.planned.position == planned.position);
@@ -127,6 +140,7 @@ impl Evidence {
                 elapsed_s,
             });
             found.marks.extend(record.marks.into_iter().map(|mark| (id, mark)));
+            found.points.extend(record.points.into_iter().map(|point| (id, point)));
             series.insert(id, record.series);
             let PlannedRun { position, round, case } = planned;
             let stored = |measurement| StoredMeasurement { run_id: id, round, case, position, measurement };
@@ -151,6 +165,7 @@ impl Evidence {
         self.measurements.retain(|stored| kept.contains(&stored.run_id));
         self.superseded.retain(|stored| kept.contains(&stored.run_id));
         self.marks.retain(|(run, _)| kept.contains(run));
+        self.points.retain(|(run, _)| kept.contains(run));
         self
     }
 

@@ -292,6 +292,23 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     for mark in &record.marks {
         insert.execute(params![id, mark.kind.as_str(), mark.detail])?;
     }
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO points (run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,
+         is_client_saturated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    for point in &record.points {
+        insert.execute(params![
+            id,
+            point.rate,
+            point.throughput,
+            point.response_p50_us,
+            point.response_p99_us,
+            point.late_share,
+            point.failed_share,
+            point.is_kept,
+            point.is_client_saturated,
+        ])?;
+    }
     Ok(())
 }
 

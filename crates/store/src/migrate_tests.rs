@@ -20,7 +20,7 @@ const NEXT: &str = "
     ALTER TABLE runs ADD COLUMN note TEXT;
     UPDATE runs SET note = 'from an older version';";
 
-const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, NEXT];
+const WITH_NEXT: &[&str] = &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, NEXT];
 
 fn header() -> Header {
     let system = SystemPlan {
@@ -180,8 +180,8 @@ fn a_newer_store_is_refused_and_left_alone() {
     let before = std::fs::read(&path).unwrap();
     for result in [Store::open(&path), Store::open_read_only(&path)] {
         let error = result.unwrap_err();
-        assert!(matches!(error, StoreError::NewerVersion { found: 5, known: 4, .. }), "{error}");
-        assert!(error.to_string().contains("has version 5, this étalon knows versions up to 4"), "{error}");
+        assert!(matches!(error, StoreError::NewerVersion { found: 6, known: 5, .. }), "{error}");
+        assert!(error.to_string().contains("has version 6, this étalon knows versions up to 5"), "{error}");
         assert!(error.hint().is_some());
     }
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -191,9 +191,10 @@ fn a_newer_store_is_refused_and_left_alone() {
 fn a_step_that_fails_changes_nothing() {
     let (_dir, path) = fixture();
     let broken = "ALTER TABLE runs ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
-    assert!(Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, broken]).is_err());
+    assert!(Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, broken]).is_err());
     let orphans = "DELETE FROM cases;";
-    let error = Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, orphans]).unwrap_err();
+    let error =
+        Store::open_with(&path, &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, orphans]).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert_eq!(user_version(&path), newest(STEPS));
     let store = Store::open(&path).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Facts, Mark, Measurement, Metric, Nature, NoValue, Reading, Role, RunState, Series};
+use model::{Direction, Facts, LoadPoint, Mark, Measurement, Metric, Nature, NoValue, Reading, Role, RunState, Series};
 use rusqlite::{Row, params};
 
 use crate::error::Tried;
@@ -69,6 +69,26 @@ impl Store {
                    ORDER BY r.position, r.attempt, m.id";
         self.rows("read the marks", sql, [], |row| {
             Ok((row.get(0)?, Mark { kind: words::read(row, 1)?, detail: row.get(2)? }))
+        })
+    }
+
+    /// Loads that were tried against a promise, with their runs' [`crate::StoredRun::id`], in the order of each search.
+    pub fn points(&self) -> Result<Vec<(i64, LoadPoint)>> {
+        let sql =
+            "SELECT run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,
+                   is_client_saturated FROM points ORDER BY id";
+        self.rows("read the loads that were tried", sql, [], |row| {
+            let point = LoadPoint {
+                rate: row.get(1)?,
+                throughput: row.get(2)?,
+                response_p50_us: row.get(3)?,
+                response_p99_us: row.get(4)?,
+                late_share: row.get(5)?,
+                failed_share: row.get(6)?,
+                is_kept: row.get(7)?,
+                is_client_saturated: row.get(8)?,
+            };
+            Ok((row.get(0)?, point))
         })
     }
 

@@ -16,3 +16,6 @@ pub(crate) const V3: &str = include_str!("schema_v3.sql");
 
 /// Version 3 to version 4: cases, runs and rounds have the names of the plan.
 pub(crate) const V4: &str = include_str!("schema_v4.sql");
+
+/// Version 4 to version 5: the loads that were tried against a promise.
+pub(crate) const V5: &str = include_str!("schema_v5.sql");

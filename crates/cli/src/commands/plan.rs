@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
+use engine::conductor::most_loads;
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
 use model::{Case, Length, Order, Plan, SystemPlan};
@@ -84,14 +85,15 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
         }
         // The tables, and a pristine copy or write-ahead log of about that size.
         work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
-        work.loading += Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.rounds;
+        work.loading +=
+            Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.rounds * most_loads(&case);
     }
     Ok(work)
 }
 
 fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
     let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, grants));
-    let task = task.and_then(|task| task.check(&plan.schedule).map(|()| task));
+    let task = task.and_then(|task| engine::conductor::check(&task, case, &plan.schedule).map(|()| task));
     task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
 }
 
@@ -114,7 +116,8 @@ pub fn expected_time(plan: &Plan) -> Duration {
         Length::Duration(duration) => duration,
         Length::Transactions(_) => Duration::ZERO,
     };
-    (plan.schedule.warmup + length + PREPARATION) * plan.order().len() as u32
+    let loads: u32 = plan.cases().iter().map(most_loads).sum();
+    (plan.schedule.warmup + length + PREPARATION) * loads * plan.schedule.rounds
 }
 
 /// `2 h 5 min`, with a caution where the plan counts transactions.

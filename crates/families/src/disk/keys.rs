@@ -1,7 +1,10 @@
+use std::time::Duration;
+
 use host::blocks::{Access, Cache};
 
 use super::blocks::{AccessPattern, BlockLoad, Pools, ThreadAffinity};
 use crate::dataset::{DataFile, FileLayout};
+use crate::promise;
 use load::error::{Failure, FailureKind};
 
 const KIB: u64 = 1 << 10;
@@ -39,6 +42,11 @@ model::keys! {
         /// Operations a second, all threads together, with response times from the intended start; as fast as the
         /// device answers without it
         rate: Option<f64> = float(0.0..=1e9),
+        /// In the place of a `rate`: each run finds the highest at which 99 of 100 responses come within this time of their
+        /// intended start, by short runs of the schedule's length
+        promise_p99 as "promise.response_p99": Option<Duration> = DURATION,
+        /// The share of operations that may fail at that rate; 0.001 without it
+        promise_errors as "promise.errors": Option<f64> = float(0.0..=1.0),
         /// Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is
         size_mb: Option<u64> = int(1..=MOST_MB as i64),
         /// Where in each file the span begins, in KiB; at its beginning without it
@@ -71,6 +79,7 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
 }
 
 pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
+    promise::check(keys.promise_p99, keys.promise_errors, keys.rate.unwrap_or_default())?;
     let read_percent = reads(keys)?;
     let block_bytes = keys.block_kb * KIB;
     let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;

@@ -61,6 +61,7 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
         measurements: all,
         series: evidence.latencies.series,
         marks,
+        points: Vec::new(),
     }
 }
 

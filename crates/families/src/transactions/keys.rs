@@ -27,6 +27,11 @@ model::keys! {
         /// Transactions a second, all clients together, latency counted from the intended start; 0 means as fast as the
         /// system answers
         rate: f64 = float(0.0..=1e9).or(0.0),
+        /// In the place of a `rate`: each run finds the highest at which 99 of 100 responses come within this time of their
+        /// intended start, by short runs of the schedule's length
+        promise_p99 as "promise.response_p99": Option<Duration> = DURATION,
+        /// The share of transactions that may fail at that rate; 0.001 without it
+        promise_errors as "promise.errors": Option<f64> = float(0.0..=1.0),
         /// How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`
         arrivals: Option<String> = choice(&["constant", "poisson"]),
         /// The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin at
@@ -123,7 +128,7 @@ fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, 
             "of a pipeline a part may have been committed, so that it cannot be tried again: `max_tries` is 1",
         );
     }
-    if keys.rate > 0.0 {
+    if keys.rate > 0.0 || keys.promise_p99.is_some() {
         return refuse("a pipeline is sent at once, so that its transactions cannot keep a `rate`");
     }
     let by_one = [("tasks", keys.tasks.is_some()), ("pause", keys.pause.is_some())];

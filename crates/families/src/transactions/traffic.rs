@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::keys::TransactionKeys;
+use crate::promise;
 use load::error::{Failure, FailureKind};
 use load::traffic::{Arrivals, NetworkTraffic, PoolSize, Span};
 use load::worker::Pace;
@@ -39,18 +40,20 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
     if acquire_timeout_ns.is_some() && traffic.pool.is_none() {
         return Err(refuse("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
     }
-    if pace == Pace::Closed && traffic.arrivals == Arrivals::Poisson {
+    promise::check(keys.promise_p99, keys.promise_errors, keys.rate)?;
+    let has_rate = pace != Pace::Closed || keys.promise_p99.is_some();
+    if !has_rate && traffic.arrivals == Arrivals::Poisson {
         return Err(refuse("Poisson arrivals are those of a rate, and there is none", "set `rate`"));
     }
-    if pace != Pace::Closed && traffic.think.is_some() {
+    if has_rate && traffic.think.is_some() {
         let hint = "leave out `think_time`, or `rate`; `pause` is for the time between the statements of a transaction";
         return Err(refuse("under a `rate` the schedule says when a transaction begins, not a think time", hint));
     }
-    check_tasks(keys, pace, &traffic)?;
+    check_tasks(keys, has_rate, &traffic)?;
     Ok((pace, traffic))
 }
 
-fn check_tasks(keys: &TransactionKeys, pace: Pace, traffic: &NetworkTraffic) -> Result<(), Failure> {
+fn check_tasks(keys: &TransactionKeys, has_rate: bool, traffic: &NetworkTraffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
         return match traffic.tasks_at_once {
             Some(_) => Err(refuse("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
@@ -60,7 +63,7 @@ fn check_tasks(keys: &TransactionKeys, pace: Pace, traffic: &NetworkTraffic) -> 
     if traffic.pool.is_none() {
         return Err(refuse("`tasks` share the connections of a pool, and there is none", "set `pool = { size = … }`"));
     }
-    if pace != Pace::Closed || traffic.think.is_some() || keys.clients != 1 {
+    if has_rate || traffic.think.is_some() || keys.clients != 1 {
         let cause = "each of the `tasks` is one transaction, due at the start: `clients`, `rate` and `think_time` say \
                      nothing of them";
         return Err(refuse(cause, "leave them out; `ramp` spreads the starts of tasks over a time"));

@@ -384,6 +384,7 @@ impl Joined {
             measurements: Vec::new(),
             superseded: Vec::new(),
             marks: Vec::new(),
+            points: Vec::new(),
             facts: BTreeMap::new(),
             store: None,
             apart: None,
@@ -425,6 +426,8 @@ impl Joined {
         let known: BTreeSet<i64> = into.runs.iter().map(|run| run.id).collect();
         let marks = from.marks.iter().map(|(run, mark)| (run + offset, mark.clone()));
         into.marks.extend(marks.filter(|(run, _)| known.contains(run)));
+        let points = from.points.iter().map(|(run, point)| (run + offset, point.clone()));
+        into.points.extend(points.filter(|(run, _)| known.contains(run)));
         last
     }
 

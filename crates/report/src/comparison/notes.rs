@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::Facts;
 use model::facts::{LAYER, PUBLICATION, UNTRIED};
+use model::{Facts, Promise};
 
 use super::disturbance::{Disturbance, unknown_load};
 use super::row::NoVerdict;
@@ -36,6 +36,9 @@ pub fn notes(
             NoteKind::DebugBuild,
             format!("not comparable: measured by a {build} build of étalon, whose own cost is in every figure"),
         );
+    }
+    for (benchmark, promise) in promises(evidence) {
+        add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
     }
     if let Some(text) = different_builds(evidence) {
         add(NoteKind::DifferentBuilds, text);
@@ -90,6 +93,19 @@ pub fn notes(
     }
     notes.dedup();
     notes
+}
+
+/// Of each benchmark, once.
+fn promises(evidence: &Evidence) -> Vec<(&str, Promise)> {
+    let mut found: Vec<(&str, Promise)> = Vec::new();
+    for case in &evidence.cases {
+        if let Some(promise) = Promise::of(&case.point).map(|promise| (case.benchmark.as_str(), promise))
+            && !found.contains(&promise)
+        {
+            found.push(promise);
+        }
+    }
+    found
 }
 
 /// What differs between the étalons on the hosts of the systems, or between those that made a load together. That of the

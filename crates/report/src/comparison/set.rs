@@ -221,6 +221,8 @@ pub struct DroppedRun {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
+    /// What the loads had to keep.
+    Promise,
     /// The figures are of a debug build.
     DebugBuild,
     /// The sides are of experiments of their own.
@@ -261,6 +263,7 @@ impl NoteKind {
     pub fn as_str(self) -> &'static str {
         match self {
             NoteKind::DebugBuild => "debug-build",
+            NoteKind::Promise => "promise",
             NoteKind::Apart => "apart",
             NoteKind::Differs => "differs",
             NoteKind::OnlyIn => "only-in",

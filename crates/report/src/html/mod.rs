@@ -5,6 +5,7 @@
 
 mod backups;
 mod bars;
+mod capacity;
 pub(crate) mod cases;
 mod chart;
 mod curve;
@@ -118,6 +119,11 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
     if !figures.is_empty() {
         parts.push(part("forest", "Changes", "Changes", FOREST, html! { div.grid { @for f in &figures { (f) } } }));
     }
+    let capacities = capacity::figures(&index);
+    if !capacities.is_empty() {
+        let content = html! { div.grid { @for figure in &capacities { (figure) } } };
+        parts.push(part("capacity", "Capacity", "The load that the promise allows", CAPACITY, content));
+    }
     if !set.disk.is_empty() {
         let title = "Disk: the best of each group, and what it hides";
         parts.push(part("disk", "Disk", title, &disk_lead(set), views::render(&curves::disk(set))));
@@ -195,6 +201,10 @@ const LIMITS: &str = "The published summary of response times: who was within th
                       keep their thought (1 s) and their attention (10 s).";
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
+const CAPACITY: &str = "Each run sought the highest rate at which the promise holds, by short runs, each a pair of marks: the 99th \
+                        percentile of the response times, from the intended start, and below it their median. A hollow mark did \
+                        not keep the promise, which is the horizontal line. Vertical lines are the capacities, the means of the \
+                        rounds.";
 const RUNS: &str = "One mark per run in the order in which they ran; every other round is shaded, the thin line is the \
                       median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
 const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all runs together: their \

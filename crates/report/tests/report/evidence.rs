@@ -169,6 +169,7 @@ pub fn empty(plan: Plan, cases: Vec<Case>) -> Evidence {
         superseded: Vec::new(),
         measurements: Vec::new(),
         marks: Vec::new(),
+        points: Vec::new(),
         facts,
         store: None,
         apart: None,

@@ -64,6 +64,7 @@ fn record(position: u32, case: &Case, metrics: usize) -> RunRecord {
         measurements: (0..metrics).map(measured).collect(),
         series: Vec::new(),
         marks: if position.is_multiple_of(2) { vec![note] } else { Vec::new() },
+        points: Vec::new(),
     }
 }
 

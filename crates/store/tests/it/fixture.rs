@@ -102,6 +102,7 @@ pub fn record(position: u32, bytes: usize) -> RunRecord {
         ],
         series: series.collect(),
         marks: vec![Mark { kind: MarkKind::Note, detail: format!("position {position}") }],
+        points: Vec::new(),
     }
 }
 

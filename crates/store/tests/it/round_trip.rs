@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use model::plan::{ComparisonRules, Connect, PrivateServer};
 use model::{
-    Absence, Benchmark, Direction, Facts, Length, Mark, MarkKind, Measurement, Metric, Nature, OnError, Order, Plan,
-    Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
+    Absence, Benchmark, Direction, Facts, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Nature, OnError,
+    Order, Plan, Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -149,12 +149,29 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
     vec((kind, text()).prop_map(|(kind, detail)| Mark { kind, detail }), 0..5)
 }
 
+fn points() -> impl Strategy<Value = Vec<LoadPoint>> {
+    let shares = (0.0..=1.0, 0.0..=1.0);
+    let times = (option::of(0.0..1e9), option::of(0.0..1e9));
+    let point = (option::of(0.1..1e9), 0.0..1e9, times, shares, any::<Option<bool>>(), any::<bool>());
+    let point = point.prop_map(|(rate, throughput, times, shares, is_kept, is_client_saturated)| LoadPoint {
+        rate,
+        throughput,
+        response_p50_us: times.0,
+        response_p99_us: times.1,
+        late_share: shares.0,
+        failed_share: shares.1,
+        is_kept,
+        is_client_saturated,
+    });
+    vec(point, 0..4)
+}
+
 fn record() -> impl Strategy<Value = RunRecord> {
     let state = select(vec![RunState::Measured, RunState::Failed, RunState::Aborted]);
-    (state, text(), any::<Option<i64>>(), 0.0..1e9, measurements(), series(), marks()).prop_map(
-        |(state, reason, began_unix_ms, elapsed_s, measurements, series, marks)| {
+    (state, text(), any::<Option<i64>>(), 0.0..1e9, measurements(), series(), marks(), points()).prop_map(
+        |(state, reason, began_unix_ms, elapsed_s, measurements, series, marks, points)| {
             let reason = (state != RunState::Measured).then_some(reason);
-            RunRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks }
+            RunRecord { state, reason, began_unix_ms, elapsed_s, measurements, series, marks, points }
         },
     )
 }
@@ -206,6 +223,7 @@ proptest! {
         let store = Store::open_read_only(&path).unwrap();
         store.check_integrity().unwrap();
         let (runs, marks, measured) = (store.runs().unwrap(), store.marks().unwrap(), store.measurements().unwrap());
+        let points = store.points().unwrap();
         for (run, record) in runs.iter().zip(&records) {
             let is_measured = record.state == RunState::Measured;
             let found = RunRecord {
@@ -216,6 +234,7 @@ proptest! {
                 measurements: measured.iter().filter(|m| m.run_id == run.id).map(|m| m.measurement.clone()).collect(),
                 series: store.series(run.id).unwrap(),
                 marks: marks.iter().filter(|(id, _)| *id == run.id).map(|(_, mark)| mark.clone()).collect(),
+                points: points.iter().filter(|(id, _)| *id == run.id).map(|(_, point)| point.clone()).collect(),
             };
             let mut expected = record.clone();
             expected.measurements.retain(|_| is_measured);

@@ -1,0 +1,197 @@
+//! A run that finds the highest load at which a promise is kept.
+
+use model::{
+    Case, Direction, LoadPoint, Mark, MarkKind, Measurement, Metric, Point, Promise, Reading, Role, RunRecord,
+    RunState, SeriesKind, Value,
+};
+
+use crate::capacity::{Found, RUNS, Search};
+use load::durations::later_than;
+use load::error::{Failure, FailureKind};
+use load::observer::{Observer, StepProgress};
+
+/// What is found, in the workload's operations a second.
+pub const CAPACITY: &str = "capacity";
+
+/// A short run of the case that it is given, whose keys name its rate; the number is its own within the search.
+pub type ShortRun<'a> = dyn FnMut(&Case, u32, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
+
+/// One search; `phase` as in [`Search::new`], `unit` of the rate.
+pub fn seek(
+    (case, promise): (&Case, Promise),
+    phase: f64,
+    unit: &str,
+    run: &mut ShortRun<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Failure> {
+    let mut tried = Tried { promise, records: Vec::new() };
+    observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
+    let reached = match tried.take(None, run(&at(case, None), 0, observer)?) {
+        Ok(point) => point.throughput,
+        Err(aborted) => return Ok(aborted),
+    };
+    let mut search = Search::new(promise, reached, phase);
+    while let Some(rate) = search.next() {
+        let what = format!("at {} {unit}", rate.round());
+        observer.step(StepProgress { what: &what, done: tried.records.len(), of: RUNS as usize });
+        match tried.take(Some(rate), run(&at(case, Some(rate)), tried.number(), observer)?) {
+            Ok(point) => search.take(point),
+            Err(aborted) => return Ok(aborted),
+        }
+    }
+    Ok(tried.record(&search, unit))
+}
+
+/// The case with a rate in the place of its promise; without one each client asks as soon as it is answered.
+fn at(case: &Case, rate: Option<f64>) -> Case {
+    let mut point: Point = case.point.clone();
+    point.remove(Promise::RESPONSE_P99);
+    point.remove(Promise::ERRORS);
+    match rate {
+        Some(rate) => point.insert("rate".to_owned(), Value::Float(rate)),
+        None => point.remove("arrivals"),
+    };
+    Case { point, ..case.clone() }
+}
+
+/// Short runs in their order.
+struct Tried {
+    promise: Promise,
+    records: Vec<(LoadPoint, RunRecord)>,
+}
+
+impl Tried {
+    fn number(&self) -> u32 {
+        self.records.len() as u32
+    }
+
+    /// What it says of the promise, or the record itself of a run that was broken off.
+    fn take(&mut self, rate: Option<f64>, record: RunRecord) -> Result<LoadPoint, RunRecord> {
+        if record.state != RunState::Measured {
+            return Err(record);
+        }
+        let point = point_of(&self.promise, rate, &record);
+        self.records.push((point.clone(), record));
+        Ok(point)
+    }
+
+    fn record(self, search: &Search, unit: &str) -> RunRecord {
+        let reading = match search.found() {
+            Some(Found::Rate(rate)) => Reading::Value(rate),
+            Some(Found::NoneKeeps(point)) => Reading::unavailable(none_keeps(&self.promise, &point, unit)),
+            Some(Found::AllKeep(point)) => Reading::unavailable(all_keep(&point, unit)),
+            None => Reading::unavailable("no rate was tried"),
+        };
+        let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
+        let mut marks = disturbances(&self.records);
+        marks.extend(client_saturated(search, unit));
+        let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
+        let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
+        let points = self.records.iter().map(|(point, _)| point.clone()).collect();
+        let best = search.best().or(search.worst()).cloned();
+        let is_best = |(point, _): &(LoadPoint, RunRecord)| Some(point) == best.as_ref();
+        let mut series = Vec::new();
+        // What else is known is known of the highest rate that kept the promise, or of the lowest where none did.
+        if let Some((_, of_best)) = self.records.into_iter().find(is_best) {
+            measurements.extend(of_best.measurements.into_iter().map(as_diagnostic));
+            marks.extend(of_best.marks.into_iter().filter(|mark| mark.kind == MarkKind::Errors));
+            series = of_best.series;
+        }
+        RunRecord {
+            state: RunState::Measured,
+            reason: None,
+            began_unix_ms,
+            elapsed_s,
+            measurements,
+            series,
+            marks,
+            points,
+        }
+    }
+}
+
+fn as_diagnostic(measurement: Measurement) -> Measurement {
+    let metric = Metric { role: Role::Diagnostic, ..measurement.metric };
+    Measurement { metric, ..measurement }
+}
+
+fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoint {
+    let value = |id: &str| {
+        record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
+    };
+    let failed_share = value(model::metric::FAILED_SHARE).unwrap_or_default() / 100.0;
+    let late_share = failed_share + (1.0 - failed_share) * share_beyond(promise, record);
+    let has = |kind: MarkKind| record.marks.iter().any(|mark| mark.kind == kind);
+    let is_in_time = late_share <= Promise::LATE && failed_share <= promise.errors;
+    LoadPoint {
+        rate,
+        throughput: value("throughput").or_else(|| value("iops")).unwrap_or_default(),
+        response_p50_us: value("response_p50"),
+        response_p99_us: value("response_p99"),
+        late_share,
+        failed_share,
+        is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet)),
+        is_client_saturated: has(MarkKind::ClientSaturated),
+    }
+}
+
+/// Of the responses that succeeded, of all hosts together.
+fn share_beyond(promise: &Promise, record: &RunRecord) -> f64 {
+    let limit_ns = u64::try_from(promise.response_p99.as_nanos()).unwrap_or(u64::MAX);
+    let whole = record.series.iter().filter(|one| one.kind == SeriesKind::Response && one.interval.is_none());
+    let counted: Vec<(u64, u64)> = whole.filter_map(|series| later_than(series, limit_ns)).collect();
+    let (late, all) = counted.iter().fold((0, 0), |(late, all), one| (late + one.0, all + one.1));
+    if all == 0 { 1.0 } else { late as f64 / all as f64 }
+}
+
+/// What went on beside the short runs, each kind once.
+fn disturbances(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
+    let mut found: Vec<Mark> = Vec::new();
+    for mark in records.iter().flat_map(|(_, record)| &record.marks).filter(|mark| mark.kind.is_disturbance()) {
+        if found.iter().all(|known| known.kind != mark.kind) {
+            found.push(mark.clone());
+        }
+    }
+    found
+}
+
+/// The limit that was found is the load generator's own.
+fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
+    let point = [search.worst(), search.best()].into_iter().flatten().find(|point| point.is_client_saturated)?;
+    let rate = point.rate?.round();
+    let kept = if point.is_kept == Some(true) { "the promise was kept" } else { "the promise was not kept" };
+    let detail = format!("at {rate} {unit}, where {kept}, the client was at its own limit, not the system");
+    Some(Mark { kind: MarkKind::ClientSaturated, detail })
+}
+
+fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
+    let rate = lowest.rate.unwrap_or_default().round();
+    let late = lowest.late_share * 100.0;
+    let failed = lowest.failed_share * 100.0;
+    let within = model::duration::format(promise.response_p99);
+    format!(
+        "no rate keeps the promise: at {rate} {unit}, the lowest that was tried, {late:.1} % came later than {within}, {failed:.1} % failed"
+    )
+}
+
+fn all_keep(highest: &LoadPoint, unit: &str) -> String {
+    let rate = highest.rate.unwrap_or_default().round();
+    format!(
+        "every rate keeps the promise up to {rate} {unit}, more than its clients reach one after the other: ask with more \
+         `clients`, or promise less time"
+    )
+}
+
+/// What a schedule must be for short runs at a rate.
+///
+/// # Errors
+/// It counts transactions.
+pub fn check(schedule: &model::Schedule) -> Result<(), Failure> {
+    match schedule.length {
+        model::Length::Duration(_) => Ok(()),
+        model::Length::Transactions(_) => {
+            let cause = "short runs at a rate last a time, and the schedule counts transactions";
+            Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint("write `duration` under `[schedule]`"))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The highest load that keeps a promise, sought in simulated queues whose knee is known.
+
+#![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "shared/stored.rs"]
+mod stored;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::conductor::ExperimentOptions;
+use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
+use families::system::Consent;
+use load::observer::Silent;
+use model::{LoadPoint, MarkKind, Plan, Reading, Role};
+use store::Store;
+use stored::create;
+
+fn plan(url: &str, benchmark: &str, schedule: &str) -> Plan {
+    let text = format!(
+        "[systems.a]\nurl = \"sim:?{url}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
+         clients = 64\narrivals = \"poisson\"\n{benchmark}\n[schedule]\nwarmup = \"1s\"\n{schedule}"
+    );
+    Plan::parse(&text, "test.toml", &model::plan::Changes::default(), &Registry::built_in().catalog(), 1)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .0
+}
+
+fn conduct(plan: &Plan, store: &mut Store) -> Result<ExperimentEnd, ExperimentError> {
+    let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
+    Conductor::new(&Registry::built_in(), plan, store, options).run(&mut Silent)
+}
+
+fn capacities(store: &Store) -> Vec<Reading> {
+    let found = store.measurements().unwrap().into_iter().map(|row| row.measurement);
+    let found = found.filter(|measurement| measurement.metric.id == engine::promised::CAPACITY);
+    found.inspect(|found| assert_eq!(found.metric.role, Role::Primary)).map(|found| found.reading).collect()
+}
+
+/// 200 with `ETALON_SEARCHES=200`.
+fn searches() -> u32 {
+    std::env::var("ETALON_SEARCHES").ok().and_then(|count| count.parse().ok()).unwrap_or(20)
+}
+
+/// One server with exponential times: 99 of 100 responses come within ln(100) / (service rate - rate).
+#[test]
+fn the_knee_of_a_known_queue_is_found_in_eight_short_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rounds = searches();
+    let plan = plan(
+        "service_us=200&spread=1&servers=1&noise=0",
+        "promise = { response_p99 = \"5ms\" }",
+        &format!("rounds = {rounds}\nduration = \"10s\""),
+    );
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    assert_eq!(conduct(&plan, &mut store).unwrap(), ExperimentEnd::Complete { failed: 0 });
+    let knee = 5_000.0 - 100.0_f64.ln() / 0.005;
+    let off: Vec<f64> = capacities(&store).iter().map(|found| found.value().unwrap() / knee - 1.0).collect();
+    let near = off.iter().filter(|off| off.abs() <= 0.03).count();
+    let mean = off.iter().sum::<f64>() / off.len() as f64;
+    eprintln!("{near} of {rounds} searches within 3 % of {knee:.0} tx/s, {:+.2} % on average", mean * 100.0);
+    assert_eq!(off.len(), rounds as usize);
+    assert!(near * 100 >= off.len() * 95, "{off:?}");
+    let points = store.points().unwrap();
+    let mut runs: Vec<i64> = points.iter().map(|(run, _)| *run).collect();
+    runs.dedup();
+    let of = |run: i64| points.iter().filter(move |(own, _)| *own == run).map(|(_, point)| point);
+    assert!(runs.iter().all(|run| (2..=9).contains(&of(*run).count())), "{points:?}");
+    let closed: Vec<&LoadPoint> = points.iter().map(|(_, point)| point).filter(|point| point.rate.is_none()).collect();
+    assert_eq!(closed.len(), runs.len());
+    assert!(closed.iter().all(|point| (4_800.0..5_200.0).contains(&point.throughput) && point.is_kept.is_none()));
+}
+
+#[test]
+fn a_promise_that_nothing_keeps_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(
+        "service_us=3000&spread=0&servers=1&noise=0",
+        "promise = { response_p99 = \"2ms\" }",
+        "rounds = 1\nduration = \"2s\"",
+    );
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    conduct(&plan, &mut store).unwrap();
+    let Reading::Unavailable(why) = &capacities(&store)[0] else { panic!() };
+    assert!(why.to_string().contains("no rate keeps the promise"), "{why}");
+}
+
+#[test]
+fn errors_are_part_of_the_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    let failing = "service_us=200&servers=1&noise=0&errors=0.01";
+    let short = "rounds = 1\nduration = \"2s\"";
+    for (errors, is_kept) in [("0.001", false), ("0.5", true)] {
+        let promise = format!("promise = {{ response_p99 = \"50ms\", errors = {errors} }}");
+        let plan = plan(failing, &promise, short);
+        let mut store = create(&folder.path().join(format!("{errors}.etalon")), &plan);
+        conduct(&plan, &mut store).unwrap();
+        assert_eq!(capacities(&store)[0].value().is_some(), is_kept, "{errors}: {:?}", capacities(&store));
+        let voids = store.marks().unwrap().iter().filter(|(_, mark)| mark.kind == MarkKind::RateNotMet).count();
+        assert_eq!(voids, 0, "a rate above the knee is not met, and that is what is sought");
+    }
+}
+
+#[test]
+fn a_promise_beside_what_it_cannot_be_beside_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, (benchmark, schedule, says)) in [
+        ("promise = { response_p99 = \"5ms\" }\nrate = 100", "duration = \"1s\"", "the rate that is sought"),
+        ("promise = { errors = 0.1 }", "duration = \"1s\"", "not how fast the others are"),
+        ("promise = { response_p99 = \"0s\" }", "duration = \"1s\"", "within no time"),
+        ("promise = { response_p99 = \"5ms\" }", "transactions = 100", "the schedule counts transactions"),
+        ("promise = { response_p99 = \"5ms\" }\nthink_time = \"1ms\"", "duration = \"1s\"", "not a think time"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let plan = plan("", benchmark, &format!("rounds = 1\n{schedule}"));
+        let mut store = create(&folder.path().join(format!("{number}.etalon")), &plan);
+        let error = conduct(&plan, &mut store).unwrap_err().to_string();
+        assert!(error.contains(says), "{benchmark}: {error}");
+    }
+}

@@ -1,0 +1,59 @@
+//! A promise of response times, and the loads that were tried against it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::duration;
+use crate::value::Point;
+
+/// Of every load that keeps it: 99 of 100 responses come within a time, and so few fail.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// From the intended start.
+    pub response_p99: Duration,
+    /// Share of operations that may fail.
+    pub errors: f64,
+}
+
+impl Promise {
+    /// Keys of a workload that may promise.
+    pub const RESPONSE_P99: &'static str = "promise.response_p99";
+    pub const ERRORS: &'static str = "promise.errors";
+    /// What `errors` is where nobody says.
+    pub const FEW_ERRORS: f64 = 0.001;
+    /// The share of responses that may come later.
+    pub const LATE: f64 = 0.01;
+
+    /// What a point of a valid plan promises.
+    pub fn of(point: &Point) -> Option<Promise> {
+        let response_p99 = duration::parse(point.get(Promise::RESPONSE_P99)?.as_text()?).ok()?;
+        let errors = point.get(Promise::ERRORS).and_then(crate::Value::as_float).unwrap_or(Promise::FEW_ERRORS);
+        Some(Promise { response_p99, errors })
+    }
+
+    /// After "at which": `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
+    pub fn words(&self) -> String {
+        let within = duration::format(self.response_p99);
+        format!("99 of 100 responses come within {within}, and at most {} % fail", self.errors * 100.0)
+    }
+}
+
+/// A short run at a load, as one of those by which the highest load is found that keeps a promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoadPoint {
+    /// Operations a second that were due. `None`: each client asked as soon as it was answered.
+    pub rate: Option<f64>,
+    /// Operations a second that succeeded.
+    pub throughput: f64,
+    /// From the intended start, in microseconds; `None` of too few responses.
+    pub response_p50_us: Option<f64>,
+    pub response_p99_us: Option<f64>,
+    /// Of responses beyond the promised time or failed.
+    pub late_share: f64,
+    pub failed_share: f64,
+    /// Of a load at a rate.
+    pub is_kept: Option<bool>,
+    /// The load generator was at its own limit.
+    pub is_client_saturated: bool,
+}

@@ -1,0 +1,154 @@
+//! The loads that were tried against a promise: rate against response time.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use model::{LoadPoint, Promise};
+
+use super::cases::{CaseView, SystemCase, views};
+use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
+use super::figure::Figure;
+use super::views::legend;
+use crate::comparison::Index;
+use crate::number::{RowUnit, Script, percent, significant};
+
+const WIDTH: i32 = 640;
+const HEIGHT: i32 = 320;
+/// What is found, as the engine's measurements name it.
+const CAPACITY: &str = "capacity";
+
+/// A system's points of all rounds, with what each round found.
+struct Tried<'a> {
+    system: &'a SystemCase<'a>,
+    points: Vec<&'a LoadPoint>,
+    found: Vec<f64>,
+}
+
+/// A figure for each case that promises; nothing where none does.
+pub fn figures(index: &Index<'_>) -> Vec<Markup> {
+    let evidence = index.lookup.evidence();
+    let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
+    let mut points: BTreeMap<u32, Vec<&LoadPoint>> = BTreeMap::new();
+    for (run, point) in &evidence.points {
+        if let Some(case) = case_of.get(run) {
+            points.entry(*case).or_default().push(point);
+        }
+    }
+    let views = views(evidence);
+    let drawn = views.iter().enumerate().filter_map(|(number, view)| {
+        let case = evidence.case(view.systems.first()?.case)?;
+        let promise = Promise::of(&case.point)?;
+        let tried = view.systems.iter().filter_map(|system| {
+            let points = points.get(&system.case)?.clone();
+            let found = index.points(&[system.case], CAPACITY).iter().map(|point| point.value).collect();
+            Some(Tried { system, points, found })
+        });
+        let tried: Vec<Tried<'_>> = tried.collect();
+        (!tried.is_empty()).then(|| figure(view, promise, &tried, &format!("capacity-{number}")))
+    });
+    drawn.collect()
+}
+
+/// At a rate, with a response time.
+fn placed<'a>(tried: &'a Tried<'_>) -> impl Iterator<Item = (&'a LoadPoint, f64, f64)> {
+    tried.points.iter().filter_map(|point| Some((*point, point.rate?, point.response_p99_us?)))
+}
+
+fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) -> Markup {
+    let promised_us = promise.response_p99.as_secs_f64() * 1e6;
+    let all = || tried.iter().flat_map(placed);
+    let medians = || all().filter_map(|(point, ..)| point.response_p50_us);
+    if all().next().is_none() {
+        return super::figure::nothing(&view.title, "no load that was tried has a 99th percentile");
+    }
+    let unit = RowUnit::new("us", [promised_us]);
+    let times = all().map(|(_, _, p99)| p99).chain(medians()).chain([promised_us]);
+    let y = Axis::log10(times.map(|us| unit.of(us)));
+    let x = Axis::log10(all().map(|(_, rate, _)| rate).chain(tried.iter().flat_map(|one| one.found.iter().copied())));
+    let mut panel = Panel::new(WIDTH, HEIGHT, x, y);
+    panel.left = 72;
+    panel.title = format!("Response time by load, {}", view.title);
+    panel.description = format!(
+        "Each mark is a short run at a rate: large the 99th percentile of its response times, small their median; hollow marks \
+         did not keep the promise. The horizontal line is the promise that {}; a vertical one is what was found of a system. The \
+         values are in the table below.",
+        promise.words()
+    );
+    panel.x_caption = "operations a second that were due (logarithmic)".to_owned();
+    panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
+    let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.of(promised_us).log10()));
+    panel.layers.push(Layer::Line(across.to_vec(), Ink::Zero));
+    for one in tried {
+        draw(&mut panel, one, &unit);
+    }
+    let names = tried.iter().map(|one| (one.system.index, one.system.name));
+    Figure { title: &view.title, panel: &panel, id, legend: legend(names), live: None }.render(table(tried, &unit))
+}
+
+fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
+    let index = tried.system.index;
+    if !tried.found.is_empty() {
+        let mean = tried.found.iter().map(|rate| rate.ln()).sum::<f64>() / tried.found.len() as f64;
+        let at = mean.exp().log10();
+        panel.layers.push(Layer::Line(vec![(at, panel.y.lo), (at, panel.y.hi)], Ink::Line(index)));
+    }
+    for (point, rate, p99) in placed(tried) {
+        let class = if point.is_kept == Some(true) { "pt" } else { "pt void" };
+        let title = |name: &str, us: f64| {
+            let rate = significant(rate, 4, Script::Typographic);
+            format!("{} at {rate}/s: {name} {} {}", tried.system.name, unit.print(us, Script::Typographic), unit.name())
+        };
+        let mut mark = |name: &str, us: f64, radius: f64| {
+            panel.marks.push(Mark {
+                x: rate.log10(),
+                y: unit.of(us).log10(),
+                shape: Shape::of_series(index),
+                radius,
+                class: format!("{class} {}", series_class(index)),
+                title: title(name, us),
+            });
+        };
+        if let Some(p50) = point.response_p50_us.filter(|us| *us > 0.0) {
+            mark("median", p50, 1.8);
+        }
+        if p99 > 0.0 {
+            mark("p99", p99, 4.0);
+        }
+    }
+}
+
+/// In the order of the rates.
+fn table(tried: &[Tried<'_>], unit: &RowUnit<'_>) -> Markup {
+    let time = |us: Option<f64>| us.map_or_else(|| "n/a".to_owned(), |us| unit.print(us, Script::Typographic));
+    let rate = |rate: f64| significant(rate, 4, Script::Typographic);
+    let kept = |point: &LoadPoint| match point.is_kept {
+        Some(true) => "yes",
+        Some(false) if point.is_client_saturated => "no, the client was at its limit",
+        Some(false) => "no",
+        None => "–",
+    };
+    html! {
+        table.small {
+            thead { tr {
+                th { "system" } th.num { "due, 1/s" } th.num { "ended, 1/s" } th.num { "median, " (unit.name()) }
+                th.num { "p99, " (unit.name()) } th.num { "late" } th.num { "failed" } th { "kept" }
+            } }
+            tbody { @for one in tried { @for point in sorted(&one.points) { tr {
+                th scope="row" { bdi { (one.system.name) } }
+                td.num { (point.rate.map_or_else(|| "as answered".to_owned(), rate)) }
+                td.num { (rate(point.throughput)) }
+                td.num { (time(point.response_p50_us)) }
+                td.num { (time(point.response_p99_us)) }
+                td.num { (percent(point.late_share, Script::Typographic)) }
+                td.num { (percent(point.failed_share, Script::Typographic)) }
+                td { (kept(point)) }
+            } } } }
+        }
+    }
+}
+
+fn sorted<'a>(points: &[&'a LoadPoint]) -> Vec<&'a LoadPoint> {
+    let mut sorted = points.to_vec();
+    sorted.sort_by(|a, b| a.rate.unwrap_or(f64::INFINITY).total_cmp(&b.rate.unwrap_or(f64::INFINITY)));
+    sorted
+}
