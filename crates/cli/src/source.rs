@@ -27,6 +27,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "postgresql-select-update", text: include_str!("../../../plans/postgresql-select-update.toml") },
     BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
+    BuiltIn { name: "capacity", text: include_str!("../../../plans/capacity.toml") },
+    BuiltIn { name: "capacity-postgres", text: include_str!("../../../plans/capacity-postgres.toml") },
     BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
     BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
     BuiltIn { name: "sqlserver-pages", text: include_str!("../../../plans/sqlserver-pages.toml") },

@@ -92,23 +92,21 @@ impl Search {
         self.high.as_ref()
     }
 
-    pub fn found(&self) -> Option<Found> {
+    /// `between` in 0..1 is drawn for the run alone: where nothing tells how far up the knee lies between two rates, chance
+    /// does, so that the values of runs vary by as much as is not known.
+    pub fn found(&self, between: f64) -> Option<Found> {
         match (&self.low, &self.high) {
-            (Some(_), Some(_)) => self.knee().map(Found::Rate),
+            (Some(low), Some(high)) => {
+                let (low, high) = (low.rate?, high.rate?);
+                // A single short run is as far off as a step or two.
+                let room = STEP.powi(2);
+                let crossing = self.crossing().map(|rate| rate.clamp(low / room, high * room));
+                Some(Found::Rate(crossing.unwrap_or_else(|| low * (high / low).powf(between))))
+            }
             (None, Some(high)) => Some(Found::NoneKeeps(high.clone())),
             (Some(low), None) => Some(Found::AllKeep(low.clone())),
             (None, None) => None,
         }
-    }
-
-    /// Between the highest rate that kept the promise and the lowest that did not: where the line crosses it through all that was
-    /// tried nearby, else in the middle.
-    fn knee(&self) -> Option<f64> {
-        let (low, high) = (self.low.as_ref()?.rate?, self.high.as_ref()?.rate?);
-        let middle = (low * high).sqrt();
-        // A single short run is as far off as a step or two.
-        let room = STEP.powi(2);
-        Some(self.crossing().unwrap_or(middle).clamp(low / room, high * room))
     }
 
     /// Near saturation the share of a queue's responses beyond a time falls exponentially with it, at a pace that is
@@ -123,7 +121,7 @@ impl Search {
         let all = sum(&|_, _| 1.0);
         let (x, y) = (sum(&|x, _| x) / all, sum(&|_, y| y) / all);
         let slope = sum(&|own, room| (own - x) * (room - y)) / sum(&|own, _| (own - x) * (own - x));
-        (near.len() >= 3 && slope < 0.0).then(|| x + (1.0 - y) / slope)
+        (near.len() >= 3 && slope < 0.0 && slope.is_finite()).then(|| x + (1.0 - y) / slope)
     }
 }
 
@@ -157,7 +155,7 @@ mod tests {
             search.take(answer(rate));
         }
         assert!(tried.len() as u32 <= RUNS && RUNS == 8, "{tried:?}");
-        (search.found().unwrap(), tried)
+        (search.found(0.5).unwrap(), tried)
     }
 
     #[test]
@@ -193,9 +191,16 @@ mod tests {
 
     /// A step is what is known where times cannot be told.
     #[test]
-    fn without_percentiles_it_lies_in_the_middle() {
-        let (found, _) = search(5_000.0, 0.0, |rate| LoadPoint { response_p99_us: None, ..queue(5_000.0, rate) });
-        let Found::Rate(rate) = found else { panic!("{found:?}") };
-        assert!((rate / 4_769.7 - 1.0).abs() < STEP - 1.0, "{rate}");
+    fn without_percentiles_chance_says_where_between_two_rates_it_lies() {
+        let mut search = Search::new(PROMISE, 5_000.0, 0.0);
+        while let Some(rate) = search.next() {
+            search.take(LoadPoint { response_p99_us: None, ..queue(5_000.0, rate) });
+        }
+        let at = |between: f64| match search.found(between) {
+            Some(Found::Rate(rate)) => rate,
+            other => panic!("{other:?}"),
+        };
+        assert!((at(0.5) / 4_769.7 - 1.0).abs() < STEP - 1.0, "{}", at(0.5));
+        assert!((at(1.0) / at(0.0) / STEP - 1.0).abs() < 1e-9 && at(0.0) < at(0.3) && at(0.3) < at(0.5));
     }
 }

@@ -19,7 +19,7 @@ use store::{Rest, Store};
 use crate::capacity;
 use crate::look::Judge;
 use crate::patience::within;
-use crate::promised::{self, seek};
+use crate::promised::{self, for_money, seek};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Places, Site, SiteJob};
@@ -44,6 +44,8 @@ const ATTEMPTS: u32 = 3;
 
 /// The stream that searches draw their grid of rates from: no client's.
 const PHASE: u64 = u64::MAX;
+/// The stream of what is left to chance in one search.
+const BETWEEN: u64 = u64::MAX - 1;
 
 /// Étalon's own open files, with room for logins under way.
 const OWN_FILES: u64 = 64;
@@ -178,6 +180,8 @@ pub struct Conductor<'a> {
     tasks: Vec<Task>,
     /// Of the scripts and what they name.
     texts: Facts,
+    /// With these as they were read first.
+    grants: Grants,
     cases: Vec<Case>,
     done: usize,
     preparing: Duration,
@@ -203,6 +207,7 @@ impl<'a> Conductor<'a> {
             silent: BTreeSet::new(),
             tasks: Vec::new(),
             texts: Facts::default(),
+            grants: Grants::default(),
             cases,
             done: 0,
             preparing: Duration::ZERO,
@@ -214,10 +219,11 @@ impl<'a> Conductor<'a> {
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
-            if self.options.extends {
-                self.store.extend(&self.plan.schedule)?;
+            // What has ended is not run again because more follows.
+            match self.options.extends {
+                true => drop(self.store.extend(&self.plan.schedule)?),
+                false => self.plan_rest(observer)?,
             }
-            self.plan_rest(observer)?;
             self.run_pending(observer)
         });
         let ended = match ended {
@@ -263,6 +269,7 @@ impl<'a> Conductor<'a> {
             self.tasks.push(task);
         }
         self.texts = grants.texts.facts();
+        self.grants = Grants { texts: Texts::sent(grants.texts.noted()), ..grants };
         Ok(())
     }
 
@@ -507,6 +514,10 @@ impl<'a> Conductor<'a> {
         let look = judge.look(self.store, round)?;
         let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
         let is_late = until.max_time.is_some_and(|most| spent >= most);
+        if look.rows.is_empty() {
+            // A single system: there is nothing to be sure of.
+            return Ok(0);
+        }
         let is_sure = look.settled.len() == all.len();
         observer.looked(round, &look, is_late);
         let left_out = match until.stop {
@@ -668,15 +679,25 @@ impl<'a> Conductor<'a> {
             return self.load_once(site, &self.job(run, case), observer);
         };
         let workload = self.registry.workload(&case.workload)?;
-        let phase = Rng::of_transaction(self.plan.schedule.seed, run.round, PHASE).unit();
+        let seed = self.plan.schedule.seed;
+        let phase = Rng::of_transaction(seed, run.round, PHASE).unit();
+        let between = Rng::of_transaction(seed, run.position, BETWEEN).unit();
+        let length = match self.plan.schedule.length {
+            Length::Duration(length) => length,
+            Length::Transactions(_) => Duration::ZERO,
+        };
         // What chance does to one short run it does not do to all.
         let mut short_run = |case: &Case, number: u32, observer: &mut dyn Observer| {
-            let task = workload.task(&case.point, &self.options.grants)?;
+            let task = workload.task(&case.point, &self.grants)?;
             let job = self.job(run, case);
             let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
             self.load_once(site, &SiteJob { case, task: &task, seed, ..job }, observer)
         };
-        seek((case, promise), phase, workload.spec().rate_unit, &mut short_run, observer)
+        let mut record =
+            seek((case, promise, length), (phase, between), workload.spec().rate_unit, &mut short_run, observer)?;
+        let price = self.plan.system(&case.system).and_then(|system| system.price.as_ref());
+        record.measurements.extend(price.and_then(|price| for_money(&record, price)));
+        Ok(record)
     }
 
     fn load_once(&self, site: &dyn Site, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
@@ -712,7 +733,7 @@ fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<
 
 /// Holds a task against the plan's schedule.
 pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
-    Promise::of(&case.point).map_or(Ok(()), |_| promised::check(schedule))?;
+    Promise::of(&case.point).map_or(Ok(()), |_| promised::check(&case.point, schedule))?;
     task.check(schedule)
 }
 

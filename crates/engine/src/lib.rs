@@ -2,11 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-pub mod capacity;
+mod capacity;
 pub mod conductor;
 pub mod look;
 mod patience;
-pub mod promised;
+mod promised;
 pub mod registry;
 mod seed;
 pub mod site;

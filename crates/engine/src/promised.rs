@@ -1,25 +1,28 @@
 //! A run that finds the highest load at which a promise is kept.
 
+use std::time::Duration;
+
+use model::metric::{CAPACITY, FAILED_SHARE};
 use model::{
-    Case, Direction, LoadPoint, Mark, MarkKind, Measurement, Metric, Point, Promise, Reading, Role, RunRecord,
-    RunState, SeriesKind, Value,
+    Case, Direction, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Point, Price, Promise, Reading, Role,
+    RunRecord, RunState, Schedule, Value,
 };
 
 use crate::capacity::{Found, RUNS, Search};
-use load::durations::later_than;
 use load::error::{Failure, FailureKind};
+use load::measure::shape::over;
 use load::observer::{Observer, StepProgress};
 
-/// What is found, in the workload's operations a second.
-pub const CAPACITY: &str = "capacity";
+/// Of 99 in 100 nothing can be told from fewer operations.
+const FEWEST: f64 = 100.0;
 
 /// A short run of the case that it is given, whose keys name its rate; the number is its own within the search.
 pub type ShortRun<'a> = dyn FnMut(&Case, u32, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
 
-/// One search; `phase` as in [`Search::new`], `unit` of the rate.
+/// One search by short runs of a length; `phase` and `between` as of [`Search`], `unit` of the rate.
 pub fn seek(
-    (case, promise): (&Case, Promise),
-    phase: f64,
+    (case, promise, length): (&Case, Promise, Duration),
+    (phase, between): (f64, f64),
     unit: &str,
     run: &mut ShortRun<'_>,
     observer: &mut dyn Observer,
@@ -30,23 +33,25 @@ pub fn seek(
         Ok(point) => point.throughput,
         Err(aborted) => return Ok(aborted),
     };
-    let mut search = Search::new(promise, reached, phase);
-    while let Some(rate) = search.next() {
+    let (mut search, least) = (Search::new(promise, reached, phase), FEWEST / length.as_secs_f64());
+    while let Some(rate) = search.next().filter(|rate| *rate >= least) {
         let what = format!("at {} {unit}", rate.round());
-        observer.step(StepProgress { what: &what, done: tried.records.len(), of: RUNS as usize });
+        observer.step(StepProgress {
+            what: &what,
+            done: tried.records.len(),
+            of: tried.records.len().max(RUNS as usize - 1) + 1,
+        });
         match tried.take(Some(rate), run(&at(case, Some(rate)), tried.number(), observer)?) {
             Ok(point) => search.take(point),
             Err(aborted) => return Ok(aborted),
         }
     }
-    Ok(tried.record(&search, unit))
+    Ok(tried.record(&search, between, unit))
 }
 
-/// The case with a rate in the place of its promise; without one each client asks as soon as it is answered.
+/// The case at a rate, by whose promise it is counted; without one each client asks as soon as it is answered.
 fn at(case: &Case, rate: Option<f64>) -> Case {
     let mut point: Point = case.point.clone();
-    point.remove(Promise::RESPONSE_P99);
-    point.remove(Promise::ERRORS);
     match rate {
         Some(rate) => point.insert("rate".to_owned(), Value::Float(rate)),
         None => point.remove("arrivals"),
@@ -75,15 +80,17 @@ impl Tried {
         Ok(point)
     }
 
-    fn record(self, search: &Search, unit: &str) -> RunRecord {
-        let reading = match search.found() {
+    fn record(self, search: &Search, between: f64, unit: &str) -> RunRecord {
+        let reading = match search.found(between) {
             Some(Found::Rate(rate)) => Reading::Value(rate),
             Some(Found::NoneKeeps(point)) => Reading::unavailable(none_keeps(&self.promise, &point, unit)),
             Some(Found::AllKeep(point)) => Reading::unavailable(all_keep(&point, unit)),
-            None => Reading::unavailable("no rate was tried"),
+            None => Reading::unavailable(format!(
+                "at a rate that the system may keep a short run has fewer than {FEWEST} operations: make them longer"
+            )),
         };
         let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
-        let mut marks = disturbances(&self.records);
+        let mut marks = told_once(&self.records);
         marks.extend(client_saturated(search, unit));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
@@ -94,7 +101,7 @@ impl Tried {
         // What else is known is known of the highest rate that kept the promise, or of the lowest where none did.
         if let Some((_, of_best)) = self.records.into_iter().find(is_best) {
             measurements.extend(of_best.measurements.into_iter().map(as_diagnostic));
-            marks.extend(of_best.marks.into_iter().filter(|mark| mark.kind == MarkKind::Errors));
+            marks.extend(of_best.marks.into_iter().filter(|mark| !is_told_apart(mark)));
             series = of_best.series;
         }
         RunRecord {
@@ -110,6 +117,18 @@ impl Tried {
     }
 }
 
+/// What a unit of money buys of the capacity that was found.
+pub fn for_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
+    let found = record.measurements.iter().find(|measurement| measurement.metric.id == CAPACITY)?;
+    let of = found.metric.unit.split('/').next().unwrap_or_default();
+    let (id, unit) = (format!("{CAPACITY}_per_{}", price.currency), format!("{of}/{}", price.currency));
+    let reading = match &found.reading {
+        Reading::Value(per_s) => Reading::Value(price.buys(*per_s)),
+        Reading::Unavailable(why) => Reading::Unavailable(why.clone()),
+    };
+    Some(Measurement::new(&id, &unit, Direction::Higher, Role::Primary, reading))
+}
+
 fn as_diagnostic(measurement: Measurement) -> Measurement {
     let metric = Metric { role: Role::Diagnostic, ..measurement.metric };
     Measurement { metric, ..measurement }
@@ -119,8 +138,8 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
     let value = |id: &str| {
         record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
     };
-    let failed_share = value(model::metric::FAILED_SHARE).unwrap_or_default() / 100.0;
-    let late_share = failed_share + (1.0 - failed_share) * share_beyond(promise, record);
+    let failed_share = value(FAILED_SHARE).unwrap_or_default() / 100.0;
+    let late_share = late_share(promise, record, failed_share);
     let has = |kind: MarkKind| record.marks.iter().any(|mark| mark.kind == kind);
     let is_in_time = late_share <= Promise::LATE && failed_share <= promise.errors;
     LoadPoint {
@@ -135,20 +154,30 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
     }
 }
 
-/// Of the responses that succeeded, of all hosts together.
-fn share_beyond(promise: &Promise, record: &RunRecord) -> f64 {
+/// What came later than promised, or waited longer when the run ended, of all that was not broken off.
+fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
+    let value = |id: &str| {
+        record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
+    };
     let limit_ns = u64::try_from(promise.response_p99.as_nanos()).unwrap_or(u64::MAX);
-    let whole = record.series.iter().filter(|one| one.kind == SeriesKind::Response && one.interval.is_none());
-    let counted: Vec<(u64, u64)> = whole.filter_map(|series| later_than(series, limit_ns)).collect();
-    let (late, all) = counted.iter().fold((0, 0), |(late, all), one| (late + one.0, all + one.1));
-    if all == 0 { 1.0 } else { late as f64 / all as f64 }
+    let rate = value("throughput").or_else(|| value("iops")).unwrap_or_default();
+    let ended = rate * record.elapsed_s / (1.0 - failed_share).max(f64::EPSILON);
+    // Failures are beyond every limit.
+    let late = value(&over(limit_ns)).unwrap_or(ended) - failed_share * ended;
+    if ended > 0.0 { (late / ended).clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// What went on beside the short runs, each kind once.
-fn disturbances(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
+/// Rates above the capacity are not met, and what limits them is told apart.
+fn is_told_apart(mark: &Mark) -> bool {
+    mark.kind.is_disturbance() || mark.kind.voids_verdict()
+}
+
+/// What went on beside the short runs, and what voids them, each kind once.
+fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
-    for mark in records.iter().flat_map(|(_, record)| &record.marks).filter(|mark| mark.kind.is_disturbance()) {
-        if found.iter().all(|known| known.kind != mark.kind) {
+    let is_sought = |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::ClientSaturated);
+    for mark in records.iter().flat_map(|(_, record)| &record.marks) {
+        if is_told_apart(mark) && !is_sought(mark) && found.iter().all(|known| known.kind != mark.kind) {
             found.push(mark.clone());
         }
     }
@@ -182,14 +211,18 @@ fn all_keep(highest: &LoadPoint, unit: &str) -> String {
     )
 }
 
-/// What a schedule must be for short runs at a rate.
+/// What keys and schedule must be for short runs at rates.
 ///
 /// # Errors
-/// It counts transactions.
-pub fn check(schedule: &model::Schedule) -> Result<(), Failure> {
+/// There is a rate, or the schedule counts transactions.
+pub fn check(point: &Point, schedule: &Schedule) -> Result<(), Failure> {
+    if point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0) {
+        let cause = "it is the rate that is sought, and one is set";
+        return Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint("leave out `rate`, or `promise`"));
+    }
     match schedule.length {
-        model::Length::Duration(_) => Ok(()),
-        model::Length::Transactions(_) => {
+        Length::Duration(_) => Ok(()),
+        Length::Transactions(_) => {
             let cause = "short runs at a rate last a time, and the schedule counts transactions";
             Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint("write `duration` under `[schedule]`"))
         }

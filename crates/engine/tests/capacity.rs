@@ -33,7 +33,7 @@ fn conduct(plan: &Plan, store: &mut Store) -> Result<ExperimentEnd, ExperimentEr
 
 fn capacities(store: &Store) -> Vec<Reading> {
     let found = store.measurements().unwrap().into_iter().map(|row| row.measurement);
-    let found = found.filter(|measurement| measurement.metric.id == engine::promised::CAPACITY);
+    let found = found.filter(|measurement| measurement.metric.id == model::metric::CAPACITY);
     found.inspect(|found| assert_eq!(found.metric.role, Role::Primary)).map(|found| found.reading).collect()
 }
 

@@ -32,6 +32,7 @@ fn system(url: &str, settings: &[(&str, Value)]) -> SystemPlan {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     }
 }
 

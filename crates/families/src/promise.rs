@@ -6,7 +6,7 @@ use load::error::{Failure, FailureKind};
 
 /// # Errors
 /// Keys that contradict one another.
-pub(crate) fn check(response_p99: Option<Duration>, errors: Option<f64>, rate: f64) -> Result<(), Failure> {
+pub(crate) fn check(response_p99: Option<Duration>, errors: Option<f64>) -> Result<(), Failure> {
     let refuse = |cause: &str, hint: &str| Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint));
     match (response_p99, errors) {
         (None, Some(_)) => refuse(
@@ -14,9 +14,6 @@ pub(crate) fn check(response_p99: Option<Duration>, errors: Option<f64>, rate: f
             "write `promise = { response_p99 = \"20ms\", errors = 0.001 }`",
         ),
         (Some(within), _) if within.is_zero() => refuse("nothing responds within no time", "promise a longer time"),
-        (Some(_), _) if rate > 0.0 => {
-            refuse("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
-        }
         _ => Ok(()),
     }
 }

@@ -274,6 +274,7 @@ impl Shape {
             server: None,
             volume: None,
             alias_of: alias_of(name).filter(|of| of != name && self.systems.contains(of)),
+            price: None,
         };
         let comparison = ComparisonRules {
             baseline: rules

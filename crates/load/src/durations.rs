@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
-use model::{Reading, Series};
+use model::Reading;
 use serde::{Deserialize, Serialize};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
@@ -161,12 +161,6 @@ pub(crate) fn serialise(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(histogram, &mut bytes).expect("a bounded histogram fits in memory");
     bytes
-}
-
-/// Of the successes in a stored series how many took longer, and all of them; `None` if it cannot be read.
-pub fn later_than(series: &Series, limit_ns: u64) -> Option<(u64, u64)> {
-    let read: Histogram<u64> = V2Deserializer::new().deserialize(&mut series.histogram.as_slice()).ok()?;
-    Some((read.len() - read.count_between(0, limit_ns), read.len()))
 }
 
 #[cfg(test)]

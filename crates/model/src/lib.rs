@@ -15,6 +15,7 @@ mod look;
 pub mod metric;
 pub mod near;
 pub mod plan;
+mod price;
 mod promise;
 pub mod run;
 pub mod schedule;
@@ -34,8 +35,9 @@ pub use plan::{
     Benchmark, CLIENTS_ON, ComparisonRules, FleetPlan, Plan, PlanError, PlanErrors, PrivateServer, SystemPlan,
     VolumePlan,
 };
+pub use price::Price;
 pub use promise::{LoadPoint, Promise};
 pub use run::{Mark, MarkKind, PlannedRun, RunRecord, RunState, Series, SeriesKind};
-pub use schedule::{Length, OnError, Order, Schedule, Stop, UntilSure};
+pub use schedule::{Begun, Length, OnError, Order, Schedule, Stop, UntilSure};
 pub use tail::Tail;
 pub use value::{Point, Value};

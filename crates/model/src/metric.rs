@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// Percent of operations that did not succeed; of one kind of failure with `_` and the kind's name appended.
 pub const FAILED_SHARE: &str = "failed_share";
+/// The highest rate at which a [`Promise`](crate::Promise) is kept.
+pub const CAPACITY: &str = "capacity";
 
 /// p of the drift that the run's rate shows, if the true rate stands still.
 pub const DRIFT_P: &str = "drift_p";

@@ -35,7 +35,7 @@ impl Promise {
     /// After "at which": `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
     pub fn words(&self) -> String {
         let within = duration::format(self.response_p99);
-        format!("99 of 100 responses come within {within}, and at most {} % fail", self.errors * 100.0)
+        format!("99 of 100 responses come within {within}, and at most {} % fail", (self.errors * 1e5).round() / 1e3)
     }
 }
 
@@ -49,7 +49,7 @@ pub struct LoadPoint {
     /// From the intended start, in microseconds; `None` of too few responses.
     pub response_p50_us: Option<f64>,
     pub response_p99_us: Option<f64>,
-    /// Of responses beyond the promised time or failed.
+    /// Of what came, or waited, longer than promised, failures apart.
     pub late_share: f64,
     pub failed_share: f64,
     /// Of a load at a rate.

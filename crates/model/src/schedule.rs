@@ -50,9 +50,17 @@ pub struct UntilSure {
     pub stop: Stop,
     /// No round begins after so long, counted from the first run of the command.
     pub max_time: Option<Duration>,
-    /// Rounds of the plan as it was begun, where `etalon extend` added to them.
+    /// Of the plan as it was begun, where `etalon extend` added rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begun_with: Option<u32>,
+    pub begun: Option<Begun>,
+}
+
+/// What an extended experiment was planned with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    pub rounds: u32,
+    /// Of a range of rounds.
+    pub stop: Option<Stop>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

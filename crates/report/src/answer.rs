@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use model::metric::CAPACITY;
 use model::{Metric, Quantity, Role};
 use stats::Verdict;
 
@@ -242,7 +243,14 @@ impl Question<'_> {
         let shares = percents(if is_more { shares } else { [shares[1], shares[0]] });
         // Who has more of it.
         let (more, less) = if is_more { (b, a) } else { (a, b) };
+        let [carries, more_load] = [tense.carries(), if is_more { "more" } else { "less" }];
         Some(match (self.metric.quantity(), is_factor) {
+            (Quantity::Rate, true) if self.metric.id == CAPACITY => {
+                format!("{more} {carries} {} the load of {less} in {name}", times(factors))
+            }
+            (Quantity::Rate, false) if self.metric.id == CAPACITY => {
+                format!("{b} {carries} {shares} {more_load} load than {a} in {name}")
+            }
             (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors)),
             (Quantity::Rate, false) => {
                 format!("{b} {runs} {name} {shares} {} than {a}", if is_more { "faster" } else { "slower" })
@@ -348,6 +356,16 @@ impl Tense {
         match self {
             Tense::Present => ["runs", "takes"],
             Tense::Past => ["ran", "took"],
+        }
+    }
+}
+
+impl Tense {
+    /// Of a capacity.
+    fn carries(self) -> &'static str {
+        match self {
+            Tense::Present => "carries",
+            Tense::Past => "carried",
         }
     }
 }

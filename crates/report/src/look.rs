@@ -35,11 +35,17 @@ pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
     Ok(Look { settled, rows })
 }
 
-/// What stands in the way of a verdict other than rounds stays there.
+/// What was repeated counts for less the more rounds there are; what else stands in the way of a verdict stays there.
 fn standing(row: &Comparison) -> Standing {
     match row.outcome {
         Outcome::Verdict(Verdict::Inconclusive)
-        | Outcome::None(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_)) => Standing::Open,
+        | Outcome::None(
+            NoVerdict::TooFewRounds { .. }
+            | NoVerdict::Unfinished(_)
+            | NoVerdict::Repeated { .. }
+            | NoVerdict::CutOff { .. }
+            | NoVerdict::MeasuredAgain { .. },
+        ) => Standing::Open,
         Outcome::Verdict(_) => Standing::Decided,
         Outcome::None(_) => Standing::Closed,
     }

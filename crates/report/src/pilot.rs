@@ -1,6 +1,6 @@
 //! How many rounds an experiment will take, by what the rounds of a shorter one differed by.
 
-use model::{Plan, Role};
+use model::{Case, Plan, Role};
 use stats::Sequence;
 
 use crate::comparison::Comparison;
@@ -29,7 +29,11 @@ pub fn expected(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Vec<Expect
     let set = compare(pilot, &Options::default())?;
     let cases = plan.cases();
     let is_of_plan = |row: &Comparison| {
-        let has = |system: &str| cases.iter().any(|case| case.benchmark == row.benchmark && case.system == system);
+        let has = |system: &str| {
+            let is_it = |case: &&Case| case.benchmark == row.benchmark && case.system == system;
+            let has_point = |case: &Case| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value));
+            cases.iter().filter(is_it).any(has_point)
+        };
         row.metric.role == Role::Primary && has(&row.a.system) && has(&row.b.system)
     };
     let rows: Vec<_> = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row))).collect();

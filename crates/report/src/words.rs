@@ -310,9 +310,10 @@ pub fn interval_words(rules: &Rules) -> String {
         (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
         (Pairing::Paired, Some(sequence)) => {
             let first = sequence.first();
-            let extended = rules
-                .extended_from
-                .map(|rounds| format!(" (begun with {}, and extended)", count(rounds as usize, "round")));
+            let extended = rules.begun.map(|begun| match begun.stop {
+                None => format!(" (begun with {}, and extended)", count(begun.rounds as usize, "round")),
+                Some(_) => " (and extended)".to_owned(),
+            });
             format!(
                 "interval by Lai's confidence sequence over the rounds, judged after each from the {first}th on{}",
                 extended.unwrap_or_default()

@@ -92,6 +92,10 @@ impl Sequence {
                 0.0
             });
         }
+        // Looks that exclude one another are of rounds that have changed, which no interval of all of them holds for.
+        if lo > hi {
+            (lo, hi, p) = (hi, lo, 1.0);
+        }
         // A wider interval holds as well, and one without its own estimate would be believed by nobody.
         let centre = whole.ratio.ln();
         Ok(PairedRatio { lo: lo.min(centre).exp(), hi: hi.max(centre).exp(), p_t: p, sequence: Some(*self), ..whole })
@@ -179,6 +183,15 @@ mod tests {
         let after = sequence.ratio(&pairs_of_logs(&wild)).unwrap();
         assert!(ordinary.p_t > 0.05 && after.p_t == at_six.p_t, "{ordinary:?} {after:?}");
         assert!(after.lo <= after.ratio && after.ratio <= after.hi, "{after:?}");
+    }
+
+    #[test]
+    fn rounds_that_change_sides_say_nothing() {
+        let sequence = Sequence::new(0.95, 6).unwrap();
+        let early = [0.100, 0.101, 0.099, 0.100, 0.101, 0.099];
+        let turned: Vec<f64> = early.into_iter().chain((0..60).map(|n| -0.08 + 0.001 * f64::from(n % 2))).collect();
+        let found = sequence.ratio(&pairs_of_logs(&turned)).unwrap();
+        assert!(found.lo < 1.0 && found.hi > 1.05 && found.p_t == 1.0, "{found:?}");
     }
 
     #[test]

@@ -31,6 +31,7 @@ fn header() -> Header {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     };
     let point = BTreeMap::from([("clients".to_owned(), Value::Int(4))]);
     Header {

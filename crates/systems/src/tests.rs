@@ -63,8 +63,16 @@ fn system() -> Box<dyn System> {
     use model::SystemPlan;
     let url = "sim:".to_owned();
     let (name, engine) = ("s".to_owned(), "sim".to_owned());
-    let system =
-        SystemPlan { name, engine, url, settings: Default::default(), server: None, volume: None, alias_of: None };
+    let system = SystemPlan {
+        name,
+        engine,
+        url,
+        settings: Default::default(),
+        server: None,
+        volume: None,
+        alias_of: None,
+        price: None,
+    };
     let request = families::system::OpenRequest::new(&system, families::system::Consent::OwnOnly);
     use families::system::Engine as _;
     super::sim::Sim.open(&request).unwrap()

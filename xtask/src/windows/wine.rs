@@ -45,7 +45,7 @@ impl Wine {
             ask(wine.command("wineserver").arg("-w"))?;
             // A drive for the trials' folders: of the root of all, which is `Z:`, Wine complains where it is no device.
             let drive = wine.prefix.join("dosdevices/t:");
-            std::os::unix::fs::symlink(std::env::temp_dir(), &drive).context("making Wine's drive for folders")?;
+            ask(Command::new("ln").arg("-s").arg(std::env::temp_dir()).arg(&drive))?;
         }
         let primitives = system.join(PRIMITIVES);
         if !primitives.is_file() {

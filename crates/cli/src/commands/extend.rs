@@ -1,13 +1,15 @@
 //! `etalon extend`: more rounds for an experiment that has ended.
 
+use std::collections::BTreeMap;
+
 use engine::Registry;
 use engine::conductor::ExperimentOptions;
 use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
-use model::{Order, Schedule, Stop, UntilSure};
+use model::{Begun, Order, RunState, Schedule, Stop, UntilSure};
 use report::number::count;
 use store::Store;
 
-use super::resume::{of_this_build, plan_of, unmeasured};
+use super::resume::{of_this_build, plan_of};
 use super::run::{conduct, finish, options, resume_command};
 use crate::args::ExtendArgs;
 use crate::error::CliError;
@@ -57,7 +59,10 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
         let what = "its runs are in a sequential order, in which more of them would be far from the others in time";
         return Err(CliError::user(what).hint("run the plan anew without `order = \"sequential\"`"));
     }
-    let open = unmeasured(store)?;
+    // The last attempt at each place; one that failed has ended.
+    let last: BTreeMap<u32, RunState> = store.runs()?.iter().map(|run| (run.planned.position, run.state)).collect();
+    let has_ended = |state: &&RunState| matches!(state, RunState::Measured | RunState::Failed | RunState::Superseded);
+    let open = last.len() - last.values().filter(has_ended).count();
     if open > 0 {
         let what = format!("{} of it {} not been measured", count(open, "run"), if open == 1 { "has" } else { "have" });
         return Err(CliError::user(what).hint(format!("end it first: `{}`", resume_command(store.path()))));
@@ -73,15 +78,15 @@ fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, C
         let what = format!("{has} rounds and {} are more than the {MAX_ROUNDS} of an experiment", rounds - has);
         return Err(CliError::user(what));
     }
-    let (first, begun_with) = match begun.until_sure {
-        Some(until) => (until.first, until.begun_with.unwrap_or(begun.rounds)),
-        None => (FEWEST_TO_JUDGE, begun.rounds),
-    };
-    let stop = match (args.rounds, begun.until_sure.map(|until| until.stop)) {
-        (Some(_), _) => Stop::Never,
-        (None, Some(Stop::All)) => Stop::All,
-        (None, _) => Stop::Rows,
-    };
-    let until_sure = Some(UntilSure { first, stop, max_time: None, begun_with: Some(begun_with) });
+    let until = begun.until_sure;
+    let of_plan = Begun { rounds: begun.rounds, stop: until.map(|until| until.stop) };
+    let before = until.and_then(|until| until.begun).unwrap_or(of_plan);
+    let stop = if args.rounds.is_some() { Stop::Never } else { before.stop.unwrap_or_default() };
+    let until_sure = Some(UntilSure {
+        first: until.map_or(FEWEST_TO_JUDGE, |until| until.first),
+        stop,
+        max_time: until.and_then(|until| until.max_time),
+        begun: Some(before),
+    });
     Ok(Schedule { rounds, until_sure, ..begun.clone() })
 }

@@ -18,6 +18,8 @@ const FEWEST: u32 = 3;
 
 pub struct Piloted {
     rounds: u32,
+    /// Its runs are as long as the plan's.
+    is_alike: bool,
     detect: f64,
     rows: Vec<Expected>,
 }
@@ -36,7 +38,9 @@ pub fn piloted(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<Pilote
         let what = format!("the pilot {} has no row with the systems and benchmarks of the plan", pilot.display());
         return Err(CliError::user(what).hint(format!("run the plan itself with `--rounds {FEWEST}` first")));
     }
-    Ok(Piloted { rounds, detect, rows })
+    let of = |schedule: &model::Schedule| (schedule.warmup, schedule.length);
+    let is_alike = of(&evidence.header.plan.schedule) == of(&plan.schedule);
+    Ok(Piloted { rounds, is_alike, detect, rows })
 }
 
 impl Piloted {
@@ -65,6 +69,9 @@ impl Piloted {
                 (until_sure * 3).max(60)
             );
         }
+        if !self.is_alike {
+            text.push_str("the pilot's runs are not as long as the plan's: longer ones differ less\n");
+        }
         text
     }
 
@@ -72,6 +79,6 @@ impl Piloted {
         let rows = self.rows.iter().map(
             |row| json!({ "row": row.name, "log_sd": row.log_sd, "until_sure": row.until_sure, "fixed": row.once }),
         );
-        json!({ "detect": self.detect, "pilot_rounds": self.rounds, "rows": rows.collect::<Vec<_>>() })
+        json!({ "detect": self.detect, "pilot_rounds": self.rounds, "runs_alike": self.is_alike, "rows": rows.collect::<Vec<_>>() })
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
 }
 
 /// Runs never measured.
-pub(super) fn unmeasured(store: &Store) -> Result<usize, CliError> {
+fn unmeasured(store: &Store) -> Result<usize, CliError> {
     let runs = store.runs()?;
     let positions = |of: &dyn Fn(&StoredRun) -> bool| {
         runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
@@ -116,8 +116,8 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
 
 /// With the rounds that `etalon extend` added to the plan as it was begun.
 fn extended_like(begun: &Plan, stored: &Plan) -> Plan {
-    let begun_with = stored.schedule.until_sure.and_then(|until| until.begun_with);
-    let has_as_many = begun_with == Some(begun.schedule.rounds);
+    let was = stored.schedule.until_sure.and_then(|until| until.begun);
+    let has_as_many = was.is_some_and(|was| was.rounds == begun.schedule.rounds);
     let from = if has_as_many { &stored.schedule } else { &begun.schedule };
     let schedule = Schedule { rounds: from.rounds, until_sure: from.until_sure, ..begun.schedule.clone() };
     Plan { schedule, ..begun.clone() }

@@ -144,8 +144,9 @@ pub fn finish(
 ) -> Result<Exit, CliError> {
     let ended = match result {
         Ok(ended) => ended,
-        Err(error) => return Err(cut_short(error, store, loaded, path, printer)),
+        Err(error) => return Err(cut_short(error, store, loaded, printer)),
     };
+    let further = go_on(&store)?;
     store.close()?;
     let resume = resume_command(path);
     match ended {
@@ -158,7 +159,7 @@ pub fn finish(
             Ok(Exit::BadAnswer)
         }
         ExperimentEnd::Interrupted => {
-            printer.note(&format!("interrupted: {}", go_on(path)));
+            printer.note(&format!("interrupted: {further}"));
             Ok(Exit::Interrupted)
         }
         ExperimentEnd::Stopped { reason, kind } => {
@@ -169,35 +170,42 @@ pub fn finish(
                     "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins anew"
                         .to_owned()
                 }
-                _ => format!("once that is mended: {}", go_on(path)),
+                _ => format!("once that is mended: {further}"),
             }))
         }
     }
 }
 
 /// An error that ends the experiment. The store stays, unless this run made it and began no run.
-fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, path: &Path, printer: Printer) -> CliError {
+fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
     // Of a plan that étalon made itself the user has seen no line.
     let place = error.place(loaded).filter(|_| loaded.name != source::COMMAND_LINE);
     let error = place.into_iter().fold(CliError::from(error), CliError::at);
+    let further = go_on(&store).unwrap_or_else(|error| error.to_string());
     match store.close_unless_untouched() {
         Ok(Kept::No) => {
             printer.note("no run had begun, so no store is kept");
             error
         }
-        Ok(Kept::Yes) => error.hint(go_on(path)),
-        Err(closing) => error.at(closing.to_string()).hint(go_on(path)),
+        Ok(Kept::Yes) => error.hint(further),
+        Err(closing) => error.at(closing.to_string()).hint(further),
     }
 }
 
-fn go_on(path: &Path) -> String {
-    format!("what has been measured is kept; go on with `{}`", resume_command(path))
+/// With all that was planned measured, it was an extension that did not begin.
+fn go_on(store: &Store) -> Result<String, StoreError> {
+    let verb = if store.pending()?.is_empty() { "extend" } else { "resume" };
+    Ok(format!("what has been measured is kept; go on with `{}`", verb_command(verb, store.path())))
 }
 
 /// Quoted for a shell.
 pub fn resume_command(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    format!("etalon resume {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
+    verb_command("resume", path)
+}
+
+fn verb_command(verb: &str, store: &Path) -> String {
+    let path = store.to_string_lossy();
+    format!("etalon {verb} {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
 }
 
 trait Place {

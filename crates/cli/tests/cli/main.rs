@@ -14,6 +14,7 @@ mod ask;
 mod audit;
 mod bad_input;
 mod beside;
+mod capacity;
 mod cipher;
 mod disk;
 mod documents;

@@ -79,7 +79,7 @@ fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
 }
 
 pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
-    promise::check(keys.promise_p99, keys.promise_errors, keys.rate.unwrap_or_default())?;
+    promise::check(keys.promise_p99, keys.promise_errors)?;
     let read_percent = reads(keys)?;
     let block_bytes = keys.block_kb * KIB;
     let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;

@@ -36,6 +36,7 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
     }
     all.push(failed_share(&evidence));
     errors(&evidence.counts, &mut all);
+    shape::limits(&evidence, &mut all);
     cost(&evidence, &mut all);
     let steady = Steady::of(&evidence.latencies.rates_per_s, "io/s");
     all.push(steady.measurement());

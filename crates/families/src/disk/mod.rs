@@ -58,10 +58,15 @@ impl Workload for DiskWorkload {
                     clients: 0..load.clients(),
                     threads: ThreadLimit::AtMost(load.threads()),
                     pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
-                    traffic: NetworkTraffic { limits_ns: Vec::new(), ..NetworkTraffic::default() },
+                    traffic: NetworkTraffic { limits_ns: promised_ns(&keys), ..NetworkTraffic::default() },
                 },
                 work: StreamWork::Blocks(load),
             }),
         })
     }
+}
+
+/// The limit that a promise counts by.
+fn promised_ns(keys: &DiskKeys) -> Vec<u64> {
+    keys.promise_p99.map(|within| u64::try_from(within.as_nanos()).unwrap_or(u64::MAX)).into_iter().collect()
 }

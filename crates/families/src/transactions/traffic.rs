@@ -19,6 +19,7 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
         Some(limits) => limits.iter().copied().map(nanoseconds).collect(),
         None => default.limits_ns,
     };
+    limits_ns.extend(keys.promise_p99.map(nanoseconds));
     limits_ns.sort_unstable();
     limits_ns.dedup();
     let acquire_timeout_ns = length(keys.acquire_timeout);
@@ -40,7 +41,7 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
     if acquire_timeout_ns.is_some() && traffic.pool.is_none() {
         return Err(refuse("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
     }
-    promise::check(keys.promise_p99, keys.promise_errors, keys.rate)?;
+    promise::check(keys.promise_p99, keys.promise_errors)?;
     let has_rate = pace != Pace::Closed || keys.promise_p99.is_some();
     if !has_rate && traffic.arrivals == Arrivals::Poisson {
         return Err(refuse("Poisson arrivals are those of a rate, and there is none", "set `rate`"));

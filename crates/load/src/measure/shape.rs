@@ -24,11 +24,16 @@ fn count(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
 
-/// Transactions beyond each limit, failures and skipped ones included.
-fn limits(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+/// The name of the count of what is beyond a limit.
+pub fn over(limit_ns: u64) -> String {
+    format!("over_{}", duration::format(Duration::from_nanos(limit_ns)))
+}
+
+/// Operations beyond each limit, failures and skipped ones included.
+pub fn limits(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let failed = failed(evidence);
     for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.counts.over_limits) {
-        into.push(count(&format!("over_{}", duration::format(Duration::from_nanos(*limit_ns))), over + failed));
+        into.push(count(&self::over(*limit_ns), over + failed));
     }
     if evidence.traffic.latency_limit_ns.is_some() {
         into.push(count("late", evidence.counts.late + failed));

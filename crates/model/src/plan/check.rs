@@ -7,10 +7,14 @@ use super::redact::redact_url;
 use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
+use super::{
+    Benchmark, FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, renamed, sweep, tree,
+};
 use super::{ComparisonRules, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
-use super::{FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, renamed, sweep, tree};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
+use crate::price::Price;
+use crate::promise::Promise;
 use crate::schedule::{Length, OnError, Order, Schedule, Stop, UntilSure};
 
 impl Plan {
@@ -66,7 +70,9 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
     } else {
         Vec::new()
     };
-    Plan { name, systems, benchmarks, schedule, comparison, fleet }
+    let plan = Plan { name, systems, benchmarks, schedule, comparison, fleet };
+    refuse_prices(&plan, problems);
+    plan
 }
 
 fn size_is_fit(cases: u64, rounds: u32, problems: &mut Problems<'_>) -> bool {
@@ -146,7 +152,7 @@ fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) ->
         first,
         stop: file.stop.as_ref().map_or(Stop::Rows, |stop| stop.value),
         max_time: file.max_time.as_ref().map(|time| time.value),
-        begun_with: None,
+        begun: None,
     })
 }
 
@@ -181,6 +187,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         server: None,
         volume: None,
         alias_of: None,
+        price: file.price.and_then(|price| priced(&price, problems)),
     };
     if let Some(url) = file.url {
         plan.engine = engine_of_url(&url, &plan.name, catalog, problems).unwrap_or_default();
@@ -194,6 +201,30 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         plan.volume = Some(volume);
     }
     plan
+}
+
+fn priced(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price> {
+    let parsed = price.value.parse();
+    parsed
+        .map_err(|error| problems.add(&price.at, format!("`price = \"{}\"` is {error}", quote(&price.value)), None))
+        .ok()
+}
+
+/// What prices need: a promise, beside which alone they say something, one of each system, and one currency.
+fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
+    let mut prices = plan.systems.iter().filter_map(|system| system.price.as_ref());
+    let Some(first) = prices.next() else { return };
+    let has_promise = |benchmark: &Benchmark| benchmark.points.iter().any(|point| Promise::of(point).is_some());
+    let message = if prices.any(|price| price.currency != first.currency) {
+        "the systems have prices in several currencies, which étalon does not convert"
+    } else if plan.systems.iter().any(|system| system.price.is_none()) {
+        "some systems have a `price` and some have none"
+    } else if !plan.benchmarks.iter().any(has_promise) {
+        "a `price` is of the load that a promise allows, and no benchmark has a `promise`"
+    } else {
+        return;
+    };
+    problems.add(&Origin::Whole, message.to_owned(), None);
 }
 
 /// Empty for a URL from the environment, which the catalog is asked about later.

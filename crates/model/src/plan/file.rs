@@ -27,7 +27,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     QUICK,
     "fleet",
 ];
-pub(super) const SYSTEM_KEYS: [&str; 5] = ["url", "server", "volume", "settings", "host"];
+pub(super) const SYSTEM_KEYS: [&str; 6] = ["url", "server", "volume", "settings", "host", "price"];
 pub(super) const SERVER_KEYS: [&str; 4] = ["engine", "version", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 9] =
@@ -58,6 +58,7 @@ pub(super) struct SystemFile {
     pub(super) volume: Option<VolumePlan>,
     pub(super) settings: Vec<(String, Value)>,
     pub(super) host: Option<Located<String>>,
+    pub(super) price: Option<Located<String>>,
 }
 
 pub(super) struct ServerFile {
@@ -228,6 +229,7 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
         volume: section.get("volume").and_then(|node| volume::read(&section, node, problems)),
         settings: settings(&section, problems),
         host: section.text("host", problems),
+        price: section.text("price", problems),
     })
 }
 

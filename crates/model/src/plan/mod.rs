@@ -25,6 +25,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
+use crate::price::Price;
 use crate::schedule::Schedule;
 use crate::value::{Point, Value};
 
@@ -78,6 +79,9 @@ pub struct SystemPlan {
     pub volume: Option<VolumePlan>,
     /// Another name for this system: both sides of an A/A experiment are one server.
     pub alias_of: Option<String>,
+    /// For what its capacity costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
 }
 
 /// An image file that étalon makes, mounts and removes itself.

@@ -138,6 +138,11 @@ fn system(catalog: &Catalog) -> Json {
                 "description": "The agent on whose host the system is: it is opened, asked and, without `clients_on`, loaded there.",
                 "type": "string", "pattern": AGENT_PATTERN, "not": { "const": ALL },
             },
+            "price": {
+                "description": "What the system costs, by the hour or the month of 730 hours: each search for the load that a \
+                                promise allows tells what that is for a unit of money.",
+                "type": "string", "pattern": r"^\s*[0-9.]+\s+[^\s0-9]{1,8}\s*/\s*(h|month)\s*$",
+            },
             "settings": {
                 "description": "Settings to give the system: pragmas, session or server settings.",
                 "$ref": "#/$defs/settings",

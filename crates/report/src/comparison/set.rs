@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
-use model::{Metric, Order, RunState};
+use model::{Begun, Metric, Order, RunState};
 use stats::Estimator;
 use store::StoredRun;
 
@@ -42,8 +42,8 @@ pub struct Rules {
     pub min_rounds: u32,
     /// Of an experiment that is judged after each round: what its intervals hold at.
     pub sequence: Option<stats::Sequence>,
-    /// Rounds of the plan, where some were added later.
-    pub extended_from: Option<u32>,
+    /// What the plan was begun with, where rounds were added later.
+    pub begun: Option<Begun>,
     /// No interval and no verdict is given before the end.
     pub unfinished: Option<Unfinished>,
     pub unequal_durability: AllowedBy,
@@ -92,7 +92,7 @@ impl Rules {
             order: TimeOrder::of(evidence, options.pairing, sequential_order),
             min_rounds: options.min_rounds,
             sequence: looks.and_then(|until| stats::Sequence::new(level, until.first).ok()),
-            extended_from: looks.and_then(|until| until.begun_with),
+            begun: looks.and_then(|until| until.begun),
             unfinished: evidence.unfinished(),
             unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
             sequential_order,

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use model::{LoadPoint, Promise};
+use model::metric::CAPACITY;
+use model::{LoadPoint, Promise, RunState};
 
 use super::cases::{CaseView, SystemCase, views};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
@@ -14,9 +15,6 @@ use crate::number::{RowUnit, Script, percent, significant};
 
 const WIDTH: i32 = 640;
 const HEIGHT: i32 = 320;
-/// What is found, as the engine's measurements name it.
-const CAPACITY: &str = "capacity";
-
 /// A system's points of all rounds, with what each round found.
 struct Tried<'a> {
     system: &'a SystemCase<'a>,
@@ -27,7 +25,8 @@ struct Tried<'a> {
 /// A figure for each case that promises; nothing where none does.
 pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     let evidence = index.lookup.evidence();
-    let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
+    let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);
+    let case_of: BTreeMap<i64, u32> = measured.map(|run| (run.id, run.planned.case)).collect();
     let mut points: BTreeMap<u32, Vec<&LoadPoint>> = BTreeMap::new();
     for (run, point) in &evidence.points {
         if let Some(case) = case_of.get(run) {

@@ -75,12 +75,12 @@ fn ratio(set: &ComparisonSet) -> Markup {
             (Pairing::Paired, Some(sequence)) => {
                 "Both sides of a round ran close together, so they are compared round by round: the change is the geometric mean of \
                  the ratios B / A. "
-                @match set.rules.extended_from {
-                    Some(rounds) => {
-                        "The experiment was begun with " (count(rounds as usize, "round")) " and extended, which may be done after a \
-                         look at it"
+                @match set.rules.begun {
+                    Some(begun) if begun.stop.is_none() => {
+                        "The experiment was begun with " (count(begun.rounds as usize, "round")) " and extended, which may be done \
+                         after a look at it"
                     }
-                    None => {
+                    _ => {
                         "The experiment was judged after each round from the " (sequence.first()) "th on, and ended when it was sure"
                     }
                 }

@@ -65,6 +65,7 @@ impl Builder {
             server: None,
             volume: None,
             alias_of: None,
+            price: None,
         };
         let point = |clients: &i64| {
             BTreeMap::from([

@@ -21,6 +21,7 @@ pub fn system(name: &str) -> SystemPlan {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     }
 }
 

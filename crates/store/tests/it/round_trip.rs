@@ -46,6 +46,7 @@ fn system() -> impl Strategy<Value = SystemPlan> {
             server,
             volume: None,
             alias_of,
+            price: None,
         },
     )
 }

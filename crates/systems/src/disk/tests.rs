@@ -29,6 +29,7 @@ fn system(path: &Path, settings: &[(&str, &str)]) -> SystemPlan {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     }
 }
 

@@ -21,6 +21,7 @@ fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     }
 }
 

@@ -30,6 +30,8 @@ impl Again {
         allowed.extend((rules.sequential_order == AllowedBy::CommandLine).then_some(ALLOW_SEQUENTIAL));
         for remedy in remedies {
             match remedy {
+                // What is judged after each round goes on.
+                Remedy::MoreRounds(_) if rules.sequence.is_some() => {}
                 Remedy::MoreRounds(rounds) => {
                     set.insert("schedule.rounds".to_owned(), rounds.to_string());
                 }

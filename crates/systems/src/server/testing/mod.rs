@@ -43,6 +43,7 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
         server,
         volume: None,
         alias_of: None,
+        price: None,
     }
 }
 

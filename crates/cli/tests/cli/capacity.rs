@@ -1,0 +1,78 @@
+//! The load that a promise allows, from the plan to the page.
+
+use serde_json::Value;
+
+use crate::scene::Scene;
+use crate::until_sure::rows;
+
+const PROMISE: &str = "promise = { response_p99 = \"20ms\" }";
+
+/// One simulated server of twice the speed of the other.
+fn plan(prices: [&str; 2], benchmark: &str) -> String {
+    let [a, b] = prices.map(|price| if price.is_empty() { String::new() } else { format!("price = \"{price}\"\n") });
+    format!(
+        "[systems.a]\nurl = \"sim:?service_us=400&servers=1\"\n{a}[systems.b]\nurl = \"sim:?service_us=200&servers=1\"\n{b}\
+         [[benchmarks]]\nname = \"points\"\nworkload = \"transactions\"\nscript = \"select-only\"\nclients = 32\n\
+         arrivals = \"poisson\"\n{benchmark}\n[schedule]\nseed = 7\nrounds = 6\nwarmup = \"100ms\"\nduration = \"2s\"\n"
+    )
+}
+
+#[test]
+fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs() {
+    let scene = Scene::new();
+    scene.write("p.toml", &plan(["1 EUR/h", "3 EUR/h"], PROMISE));
+    let foreseen = scene.etalon(&["plan", "p.toml", "--json"]);
+    let foreseen: Value = serde_json::from_str(&foreseen.stdout).unwrap();
+    // Twelve runs of eight short ones.
+    assert!((200.0..260.0).contains(&foreseen["expected_s"].as_f64().unwrap()), "{}", foreseen["expected_s"]);
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let rows = rows(&ran.stdout);
+    let row =
+        |metric: &str| rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{metric}: {rows:?}"));
+    let (capacity, money) = (row("capacity"), row("capacity_per_EUR"));
+    assert_eq!((capacity["unit"].as_str(), capacity["verdict"].as_str()), (Some("tx/s"), Some("faster")));
+    assert_eq!((money["unit"].as_str(), money["verdict"].as_str()), (Some("tx/EUR"), Some("slower")));
+    let ratio = |row: &Value| row["ratio"].as_f64().unwrap();
+    // 4,770 over 2,270 a second, and a third of that for the same money.
+    assert!((ratio(capacity) / 2.10 - 1.0).abs() < 0.05, "{capacity}");
+    assert!((ratio(capacity) / 3.0 / ratio(money) - 1.0).abs() < 1e-9);
+    let store = scene.store();
+    let store = store.to_str().unwrap();
+    let shown = scene.etalon(&["compare", store]);
+    let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let promised =
+        "capacity of points: the highest rate at which 99 of 100 responses come within 20ms, and at most 0.1 % fail";
+    assert!(words.contains(promised), "{words}");
+    scene.etalon(&["report", store, "-o", "page.html"]).says(0, &[]);
+    let page = std::fs::read_to_string(scene.path().join("page.html")).unwrap();
+    assert!(page.contains("id=\"capacity\"") && page.contains("Each run sought the highest rate"), "no drawing");
+    assert!(page.matches("class=\"pt").count() >= 2 * 6 * 7, "not all that was tried is drawn");
+    assert!(page.contains("as answered"), "the closed loop is in the table");
+}
+
+#[test]
+fn prices_that_say_nothing_are_refused() {
+    let scene = Scene::new();
+    for (prices, benchmark, says) in [
+        (["1 EUR/h", "2 USD/h"], PROMISE, "several currencies"),
+        (["1 EUR/h", ""], PROMISE, "some systems have a `price` and some have none"),
+        (["1 EUR/h", "2 EUR/h"], "rate = 100", "no benchmark has a `promise`"),
+        (["1 EUR", "2 EUR/h"], PROMISE, "is no price: it is written as in `1.23 EUR/h`"),
+        (["", ""], "promise = { response_p99 = \"soon\" }", "promise.response_p99"),
+    ] {
+        scene.write("p.toml", &plan(prices, benchmark));
+        scene.etalon(&["run", "p.toml"]).says(2, &[says]);
+    }
+    assert!(!scene.path().join("etalon-results").exists());
+}
+
+#[test]
+fn where_no_rate_keeps_the_promise_there_is_no_verdict_and_a_reason() {
+    let scene = Scene::new();
+    scene.write("p.toml", &plan(["", ""], "promise = { response_p99 = \"300us\" }"));
+    let ran = scene.etalon(&["run", "p.toml", "--json", "--rounds", "1"]);
+    ran.says(0, &["no rate keeps the promise"]);
+    let rows = rows(&ran.stdout);
+    assert!(rows.iter().all(|row| row["verdict"].is_null()), "{rows:?}");
+}
