@@ -1,25 +1,25 @@
 //! The highest rate at which a promise holds: a bracketing search of short runs.
 //!
-//! A closed loop shows what the system does at most. Below that, rates are tried that halve the bracket between the highest
-//! that kept the promise and the lowest that did not. The rates lie on a grid that is drawn anew for each round and is the same
-//! for all systems of it, so that systems that are alike are tried at the same rates.
+//! A closed loop shows what the system does at most. Below that, rates are tried that get ever lower until one keeps the
+//! promise; then the bracket between it and the lowest that did not is halved. A stall may break any promise once: the rate
+//! that ended the search is tried again, and the search goes on above it if that was it. The rates lie on a grid that is drawn
+//! anew for each round and is the same for all systems of it, so that systems that are alike are tried at the same rates.
 
 use model::{LoadPoint, Promise};
 
 /// From one rate of the grid to the next.
-const STEP: f64 = 1.025;
-/// Rates in a bracket, a power of two: from what a closed loop reached down to a twentieth of it.
-const CELLS: i32 = 128;
-/// Brackets end at every so-manieth rate.
-const ALIKE: i32 = 4;
+const STEP: f64 = 1.03;
 /// The first rate that is thought too high, over what a closed loop reached: short runs differ by so much.
 const ABOVE: f64 = 1.05;
-
+/// Steps below that of the rates that are tried until one keeps the promise; the last is a twentieth.
+const LADDER: [i32; 5] = [16, 32, 48, 72, 104];
+/// Tops are multiples of so many steps.
+const ALIKE: i32 = 4;
 /// Points count for the knee whose 99th percentile is within this factor of the promised time.
 const NEAR: f64 = 3.0;
 
-/// Short runs by which a knee is found: the closed loop, and one for each halving.
-pub const RUNS: u32 = 1 + CELLS.ilog2();
+/// Short runs of a search at most: the closed loop, and those at rates.
+pub const RUNS: u32 = 8;
 
 /// A search under way.
 #[derive(Debug)]
@@ -27,12 +27,10 @@ pub struct Search {
     promise: Promise,
     /// What the grid is shifted by, a share of a step.
     phase: f64,
-    /// The highest that is thought to keep the promise, and the lowest that is thought not to.
-    bracket: (i32, i32),
-    low: Option<LoadPoint>,
-    high: Option<LoadPoint>,
-    /// Tried at a rate.
-    points: Vec<LoadPoint>,
+    /// The first place on the grid that is thought too high.
+    top: i32,
+    /// What was tried at places on the grid, in order.
+    tried: Vec<(i32, LoadPoint)>,
 }
 
 /// What was found.
@@ -49,61 +47,97 @@ pub enum Found {
 impl Search {
     /// `reached` by a closed loop, in operations a second; `phase` in 0..1, the same for all that are compared.
     pub fn new(promise: Promise, reached: f64, phase: f64) -> Search {
-        let index = ((reached * ABOVE).ln() / STEP.ln() - phase).ceil() as i32;
-        let high = index + (ALIKE - index.rem_euclid(ALIKE)) % ALIKE;
-        Search { promise, phase, bracket: (high - CELLS, high), low: None, high: None, points: Vec::new() }
+        let place = ((reached * ABOVE).ln() / STEP.ln() - phase).ceil() as i32;
+        let top = place + (ALIKE - place.rem_euclid(ALIKE)) % ALIKE;
+        Search { promise, phase, top, tried: Vec::new() }
     }
 
-    fn rate_of(&self, index: i32) -> f64 {
-        STEP.powf(f64::from(index) + self.phase)
+    fn rate_of(&self, place: i32) -> f64 {
+        STEP.powf(f64::from(place) + self.phase)
     }
 
     /// The next rate to try, in operations a second; `None` once the search is over.
     pub fn next(&self) -> Option<f64> {
-        let (low, high) = self.bracket;
-        match (high - low, &self.low, &self.high) {
-            (1, Some(_), None) => Some(self.rate_of(high)),
-            (0 | 1, ..) => None,
-            (cells, ..) => Some(self.rate_of(low + cells / 2)),
+        self.place().filter(|_| self.tried.len() as u32 + 1 < RUNS).map(|place| self.rate_of(place))
+    }
+
+    fn place(&self) -> Option<i32> {
+        let (low, high) = (self.low(), self.high());
+        match (low, high) {
+            (None, _) => {
+                let mut ladder = LADDER.iter().map(|steps| self.top - steps);
+                let is_second = |place: &i32| self.tried.len() == 1 && self.at(*place).count() == 1;
+                // Most systems keep it on the first.
+                ladder.find(|place| is_second(place) || self.at(*place).count() == 0)
+            }
+            (Some(low), None) if low >= self.top => None,
+            (Some(low), None) if self.top - low == 1 => Some(self.top),
+            (Some(low), _) => {
+                let above = high.unwrap_or(self.top);
+                let is_narrow = above - low == 1;
+                if !is_narrow {
+                    return Some(low + (above - low) / 2);
+                }
+                // A second time, unless it was.
+                (self.at(above).count() == 1).then_some(above)
+            }
         }
     }
 
     /// What the rate that was next gave.
     pub fn take(&mut self, point: LoadPoint) {
-        self.points.push(point.clone());
-        let (low, high) = self.bracket;
-        let is_kept = point.is_kept == Some(true);
-        match (high - low, is_kept) {
-            // The top itself was tried.
-            (1, true) => (self.bracket, self.low) = ((high, high), Some(point)),
-            (1, false) => self.high = Some(point),
-            (cells, true) => (self.bracket, self.low) = ((low + cells / 2, high), Some(point)),
-            (cells, false) => (self.bracket, self.high) = ((low, low + cells / 2), Some(point)),
+        if let Some(place) = self.place() {
+            self.tried.push((place, point));
         }
     }
 
-    /// The highest that kept the promise.
-    pub fn best(&self) -> Option<&LoadPoint> {
-        self.low.as_ref()
+    fn at(&self, place: i32) -> impl Iterator<Item = &LoadPoint> {
+        self.tried.iter().filter(move |(own, _)| *own == place).map(|(_, point)| point)
     }
 
-    /// The lowest that did not.
+    /// The last word on a place counts: of one that did not keep the promise and then does, the first was a stall.
+    fn is_kept(&self, place: i32) -> bool {
+        self.at(place).last().is_some_and(|point| point.is_kept == Some(true))
+    }
+
+    /// The highest place that kept the promise, below all that did not above it.
+    fn low(&self) -> Option<i32> {
+        self.tried.iter().map(|(place, _)| *place).filter(|place| self.is_kept(*place)).max()
+    }
+
+    /// The lowest place that did not, above the highest that did.
+    fn high(&self) -> Option<i32> {
+        let low = self.low();
+        let above = self.tried.iter().map(|(place, _)| *place).filter(|place| low.is_none_or(|low| *place > low));
+        above.filter(|place| !self.is_kept(*place)).min()
+    }
+
+    /// At the highest rate that kept the promise.
+    pub fn best(&self) -> Option<&LoadPoint> {
+        self.at(self.low()?).last()
+    }
+
+    /// At the lowest that did not.
     pub fn worst(&self) -> Option<&LoadPoint> {
-        self.high.as_ref()
+        self.at(self.high()?).last()
     }
 
     /// `between` in 0..1 is drawn for the run alone: where nothing tells how far up the knee lies between two rates, chance
     /// does, so that the values of runs vary by as much as is not known.
     pub fn found(&self, between: f64) -> Option<Found> {
-        match (&self.low, &self.high) {
+        match (self.best(), self.worst()) {
             (Some(low), Some(high)) => {
                 let (low, high) = (low.rate?, high.rate?);
                 // A single short run is as far off as a step or two.
                 let room = STEP.powi(2);
-                let crossing = self.crossing().map(|rate| rate.clamp(low / room, high * room));
+                let crossing = self.crossing(low / room, high * room);
                 Some(Found::Rate(crossing.unwrap_or_else(|| low * (high / low).powf(between))))
             }
             (None, Some(high)) => Some(Found::NoneKeeps(high.clone())),
+            (Some(low), None) if self.low() < Some(self.top) => {
+                let (low, top) = (low.rate?, self.rate_of(self.top));
+                Some(Found::Rate(self.crossing(low, top).unwrap_or_else(|| low * (top / low).powf(between))))
+            }
             (Some(low), None) => Some(Found::AllKeep(low.clone())),
             (None, None) => None,
         }
@@ -112,16 +146,17 @@ impl Search {
     /// Near saturation the share of a queue's responses beyond a time falls exponentially with it, at a pace that is
     /// proportional to the room that is left (Kingman, "The single server queue in heavy traffic", 1961): promised time over
     /// 99th percentile is a line over the rate, which crosses 1 at the knee. Weighted by equal relative errors.
-    fn crossing(&self) -> Option<f64> {
+    fn crossing(&self, least: f64, most: f64) -> Option<f64> {
         let promised_us = self.promise.response_p99.as_secs_f64() * 1e6;
-        let near = self.points.iter().filter_map(|point| Some((point.rate?, promised_us / point.response_p99_us?)));
+        let points = self.tried.iter().map(|(_, point)| point);
+        let near = points.filter_map(|point| Some((point.rate?, promised_us / point.response_p99_us?)));
         let near: Vec<(f64, f64)> = near.filter(|(_, room)| (1.0 / NEAR..NEAR).contains(room)).collect();
         let weight = |room: f64| 1.0 / (room * room);
         let sum = |of: &dyn Fn(f64, f64) -> f64| near.iter().map(|(x, y)| weight(*y) * of(*x, *y)).sum::<f64>();
         let all = sum(&|_, _| 1.0);
         let (x, y) = (sum(&|x, _| x) / all, sum(&|_, y| y) / all);
         let slope = sum(&|own, room| (own - x) * (room - y)) / sum(&|own, _| (own - x) * (own - x));
-        (near.len() >= 3 && slope < 0.0 && slope.is_finite()).then(|| x + (1.0 - y) / slope)
+        (near.len() >= 3 && slope < 0.0 && slope.is_finite()).then(|| (x + (1.0 - y) / slope).clamp(least, most))
     }
 }
 
@@ -154,7 +189,7 @@ mod tests {
             tried.push(rate);
             search.take(answer(rate));
         }
-        assert!(tried.len() as u32 <= RUNS && RUNS == 8, "{tried:?}");
+        assert!((tried.len() as u32) < RUNS && RUNS == 8, "{tried:?}");
         (search.found(0.5).unwrap(), tried)
     }
 
@@ -183,10 +218,25 @@ mod tests {
     fn a_promise_that_no_rate_keeps_and_one_that_every_rate_keeps_are_told() {
         let (none, tried) = search(5_000.0, 0.0, |rate| LoadPoint { is_kept: Some(false), ..queue(1.0, rate) });
         let least = tried.iter().copied().fold(f64::INFINITY, f64::min);
-        assert!(matches!(none, Found::NoneKeeps(point) if point.rate == Some(least) && least < 250.0));
+        assert!(matches!(none, Found::NoneKeeps(point) if point.rate == Some(least) && least < 300.0));
         let (all, tried) = search(5_000.0, 0.0, |rate| queue(1e9, rate));
         let most = tried.iter().copied().fold(0.0, f64::max);
         assert!(matches!(all, Found::AllKeep(point) if point.rate == Some(most) && most >= 5_250.0));
+    }
+
+    /// The first look at a rate fails, whichever it is: the knee is found all the same, unless the stall was in the last runs.
+    #[test]
+    fn a_stall_leads_astray_for_one_run_alone() {
+        for stalled in 0..3 {
+            let mut search = Search::new(PROMISE, 4_950.0, 0.4);
+            for number in 0.. {
+                let Some(rate) = search.next() else { break };
+                let late = LoadPoint { is_kept: Some(false), response_p99_us: Some(90_000.0), ..queue(5_000.0, rate) };
+                search.take(if number == stalled { late } else { queue(5_000.0, rate) });
+            }
+            let Some(Found::Rate(rate)) = search.found(0.5) else { panic!("{stalled}: {search:?}") };
+            assert!((rate / 4_769.7 - 1.0).abs() < 0.05, "{stalled}: {rate}");
+        }
     }
 
     /// A step is what is known where times cannot be told.

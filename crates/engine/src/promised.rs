@@ -10,6 +10,7 @@ use model::{
 
 use crate::capacity::{Found, RUNS, Search};
 use load::error::{Failure, FailureKind};
+use load::measure::client::SATURATED_SHARE;
 use load::measure::shape::over;
 use load::observer::{Observer, StepProgress};
 
@@ -150,8 +151,19 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
         late_share,
         failed_share,
         is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet)),
-        is_client_saturated: has(MarkKind::ClientSaturated),
+        is_client_saturated: has(MarkKind::ClientSaturated) && is_client_full(promise, record),
     }
+}
+
+/// Beside the promised time a client that is a little late is none that limits the load.
+fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
+    const SHARE_OF_PROMISE: f64 = 0.1;
+    let promised_us = promise.response_p99.as_secs_f64() * 1e6;
+    record.measurements.iter().any(|Measurement { metric, reading }| match (metric.id.as_str(), reading.value()) {
+        ("loop_lag_p99", Some(lag_us)) => lag_us > SHARE_OF_PROMISE * promised_us,
+        (id, Some(share)) => (id.starts_with("client_busy_share") || id == "busiest_thread") && share > SATURATED_SHARE,
+        (_, None) => false,
+    })
 }
 
 /// What came later than promised, or waited longer when the run ended, of all that was not broken off.

@@ -8,7 +8,7 @@ use crate::counters::Placement;
 use crate::worker::Pace;
 
 /// A busier load generator thread is the bottleneck.
-const SATURATED_SHARE: f64 = 0.8;
+pub const SATURATED_SHARE: f64 = 0.8;
 /// Larger lag, as a share of a latency, spoils it.
 const LAG_SHARE: f64 = 0.1;
 /// Any system's scheduler may take this long to wake a thread.
