@@ -11,15 +11,16 @@ use std::time::{Duration, Instant};
 use host::reactor::Choice;
 use model::facts::TEXTS;
 use model::{
-    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Promise, Role, RunRecord, RunState,
-    Schedule, Stop, SystemPlan,
+    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Promise, Role, RunRecord, RunState, Stop,
+    SystemPlan,
 };
 use store::{Rest, Store};
 
-use crate::capacity;
+use crate::files::files_allow;
+use crate::lasting::LastingFailure;
 use crate::look::Judge;
 use crate::patience::within;
-use crate::promised::{self, for_money, seek};
+use crate::promised::{check, for_money, most_loads, seek};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Places, Site, SiteJob};
@@ -46,9 +47,6 @@ const ATTEMPTS: u32 = 3;
 const PHASE: u64 = u64::MAX;
 /// The stream of what is left to chance in one search.
 const BETWEEN: u64 = u64::MAX - 1;
-
-/// Étalon's own open files, with room for logins under way.
-const OWN_FILES: u64 = 64;
 
 /// Subject of the client's facts.
 pub const CLIENT: &str = "client";
@@ -106,32 +104,6 @@ pub enum ExperimentEnd {
     Interrupted,
     /// By the plan, after a failed run; resumable.
     Stopped { reason: String, kind: FailureKind },
-}
-
-/// Whether all runs of a round failed for one lasting reason: the next round would fail the same way.
-#[derive(Default)]
-struct LastingFailure {
-    first: Option<(PlannedRun, Failure)>,
-    is_refuted: bool,
-}
-
-impl LastingFailure {
-    /// A run was measured.
-    fn clear(&mut self) {
-        self.is_refuted = true;
-    }
-
-    fn take(&mut self, run: PlannedRun, failure: Failure) {
-        self.is_refuted |= !failure.is_lasting();
-        match &self.first {
-            Some((_, first)) => self.is_refuted |= *first != failure,
-            None => self.first = Some((run, failure)),
-        }
-    }
-
-    fn verdict(&self) -> Option<&(PlannedRun, Failure)> {
-        self.first.as_ref().filter(|_| !self.is_refuted)
-    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -714,32 +686,6 @@ impl<'a> Conductor<'a> {
         }
         Ok(record)
     }
-}
-
-/// Whether so many connections fit the limit on open files, beside étalon's own.
-fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
-    let needed = connections * per_client + OWN_FILES;
-    match limit {
-        Some(limit) if per_client > 0 && needed > limit => {
-            let cause = format!(
-                "they need {needed} open files and sockets, and the operating system lets this process open {limit} (RLIMIT_NOFILE)"
-            );
-            Err(Failure::new(FailureKind::Other, format!("open {connections} connections"), cause)
-                .hint("raise the hard limit, as with `ulimit -Hn 65536` as root or `LimitNOFILE=` of systemd, or ask for fewer clients or a smaller pool"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Holds a task against the plan's schedule.
-pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
-    Promise::of(&case.point).map_or(Ok(()), |_| promised::check(&case.point, schedule))?;
-    task.check(schedule)
-}
-
-/// Loads that a run of the case consists of, at most.
-pub fn most_loads(case: &Case) -> u32 {
-    Promise::of(&case.point).map_or(1, |_| capacity::RUNS)
 }
 
 fn system_error(system: &str, failure: Failure) -> ExperimentError {

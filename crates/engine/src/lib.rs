@@ -4,9 +4,11 @@
 
 mod capacity;
 pub mod conductor;
+mod files;
+mod lasting;
 pub mod look;
 mod patience;
-mod promised;
+pub mod promised;
 pub mod registry;
 mod seed;
 pub mod site;

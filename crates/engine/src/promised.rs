@@ -9,6 +9,7 @@ use model::{
 };
 
 use crate::capacity::{Found, RUNS, Search};
+use families::workload::Task;
 use load::error::{Failure, FailureKind};
 use load::measure::client::SATURATED_SHARE;
 use load::measure::shape::over;
@@ -32,7 +33,7 @@ pub fn seek(
     observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
     let reached = match tried.take(None, run(&at(case, None), 0, observer)?) {
         Ok(point) => point.throughput,
-        Err(aborted) => return Ok(aborted),
+        Err(aborted) => return Ok(*aborted),
     };
     let (mut search, least) = (Search::new(promise, reached, phase), FEWEST / length.as_secs_f64());
     while let Some(rate) = search.next().filter(|rate| *rate >= least) {
@@ -44,7 +45,7 @@ pub fn seek(
         });
         match tried.take(Some(rate), run(&at(case, Some(rate)), tried.number(), observer)?) {
             Ok(point) => search.take(point),
-            Err(aborted) => return Ok(aborted),
+            Err(aborted) => return Ok(*aborted),
         }
     }
     Ok(tried.record(&search, between, unit))
@@ -72,9 +73,9 @@ impl Tried {
     }
 
     /// What it says of the promise, or the record itself of a run that was broken off.
-    fn take(&mut self, rate: Option<f64>, record: RunRecord) -> Result<LoadPoint, RunRecord> {
+    fn take(&mut self, rate: Option<f64>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
         if record.state != RunState::Measured {
-            return Err(record);
+            return Err(Box::new(record));
         }
         let point = point_of(&self.promise, rate, &record);
         self.records.push((point.clone(), record));
@@ -179,9 +180,10 @@ fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
     if ended > 0.0 { (late / ended).clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// Rates above the capacity are not met, and what limits them is told apart.
+/// Rates above the capacity are not met, and what limits them is told apart; a short run's rate is the search's own.
 fn is_told_apart(mark: &Mark) -> bool {
-    mark.kind.is_disturbance() || mark.kind.voids_verdict()
+    let is_of_rate = matches!(mark.kind, MarkKind::NotSteady | MarkKind::WarmUpTooShort);
+    mark.kind.is_disturbance() || mark.kind.voids_verdict() || is_of_rate
 }
 
 /// What went on beside the short runs, and what voids them, each kind once.
@@ -189,7 +191,8 @@ fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
     let is_sought = |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::ClientSaturated);
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
-        if is_told_apart(mark) && !is_sought(mark) && found.iter().all(|known| known.kind != mark.kind) {
+        let is_told = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
+        if is_told && found.iter().all(|known| known.kind != mark.kind) {
             found.push(mark.clone());
         }
     }
@@ -223,20 +226,26 @@ fn all_keep(highest: &LoadPoint, unit: &str) -> String {
     )
 }
 
-/// What keys and schedule must be for short runs at rates.
+/// Holds the task of a case against the plan's schedule.
 ///
 /// # Errors
-/// There is a rate, or the schedule counts transactions.
-pub fn check(point: &Point, schedule: &Schedule) -> Result<(), Failure> {
-    if point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0) {
-        let cause = "it is the rate that is sought, and one is set";
-        return Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint("leave out `rate`, or `promise`"));
-    }
-    match schedule.length {
-        Length::Duration(_) => Ok(()),
-        Length::Transactions(_) => {
-            let cause = "short runs at a rate last a time, and the schedule counts transactions";
-            Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint("write `duration` under `[schedule]`"))
+/// It cannot be run so; a promise with a rate, or by a count of transactions.
+pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
+    let refuse = |cause: &str, hint: &str| Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint));
+    let has_rate = case.point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0);
+    match (Promise::of(&case.point), schedule.length) {
+        (Some(_), _) if has_rate => {
+            refuse("it is the rate that is sought, and one is set", "leave out `rate`, or `promise`")
         }
+        (Some(_), Length::Transactions(_)) => refuse(
+            "short runs at a rate last a time, and the schedule counts transactions",
+            "write `duration` under `[schedule]`",
+        ),
+        _ => task.check(schedule),
     }
+}
+
+/// Loads that a run of the case consists of, at most.
+pub fn most_loads(case: &Case) -> u32 {
+    Promise::of(&case.point).map_or(1, |_| RUNS)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::conductor::most_loads;
+use engine::promised::most_loads;
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
 use model::{Case, Length, Order, Plan, SystemPlan};
@@ -93,7 +93,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
 
 fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
     let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, grants));
-    let task = task.and_then(|task| engine::conductor::check(&task, case, &plan.schedule).map(|()| task));
+    let task = task.and_then(|task| engine::promised::check(&task, case, &plan.schedule).map(|()| task));
     task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
 }
 

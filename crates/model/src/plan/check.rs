@@ -224,7 +224,7 @@ fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     } else {
         return;
     };
-    problems.add(&Origin::Whole, message.to_owned(), None);
+    problems.add(&Origin::Whole, message, None);
 }
 
 /// Empty for a URL from the environment, which the catalog is asked about later.

@@ -263,8 +263,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| cases.no_verdict.clone());
     let rounds_needed = if let Some(NoVerdict::TooFewRounds { missing }) = no_verdict { Some(missing) } else { None };
     let estimate = estimate.filter(|_| rules.unjudged().is_none());
-    warnings.extend(estimate.as_ref().and_then(disagreement));
-    warnings.extend(estimate.as_ref().and_then(|estimate| estimate.skewed).map(Warning::Skewed));
+    warnings.extend(estimate.iter().flat_map(doubts));
     fill_detectable(&mut warnings, estimate.as_ref());
     Comparison {
         benchmark: distinct(involved.iter().map(|case| case.benchmark.as_str())),
@@ -519,6 +518,11 @@ fn unpaired(matched: &Matched, rules: &Rules) -> Option<Warning> {
     let pairs = (rules.pairing == Pairing::Paired).then(|| stats::paired(&matched.a, &matched.b))?;
     let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
     (a + b > 0).then_some(Warning::Unpaired { a, b })
+}
+
+/// What its interval rests on and does not have.
+fn doubts(estimate: &Estimate) -> impl Iterator<Item = Warning> {
+    disagreement(estimate).into_iter().chain(estimate.skewed.map(Warning::Skewed))
 }
 
 /// When only one of the two tests finds a difference.

@@ -13,8 +13,8 @@ use super::views::legend;
 use crate::comparison::Index;
 use crate::number::{RowUnit, Script, percent, significant};
 
-const WIDTH: i32 = 640;
-const HEIGHT: i32 = 320;
+const WIDTH: i32 = 480;
+const HEIGHT: i32 = 280;
 /// A system's points of all rounds, with what each round found.
 struct Tried<'a> {
     system: &'a SystemCase<'a>,
@@ -48,22 +48,26 @@ pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     drawn.collect()
 }
 
-/// At a rate, with a response time.
-fn placed<'a>(tried: &'a Tried<'_>) -> impl Iterator<Item = (&'a LoadPoint, f64, f64)> {
-    tried.points.iter().filter_map(|point| Some((*point, point.rate?, point.response_p99_us?)))
+/// At a rate, with the response times that are known: of few responses the median alone.
+fn placed<'a>(tried: &'a Tried<'_>) -> impl Iterator<Item = (&'a LoadPoint, f64)> {
+    tried.points.iter().filter_map(|point| Some((*point, point.rate?)))
+}
+
+/// 99th percentile and median.
+fn times_us(point: &LoadPoint) -> impl Iterator<Item = f64> {
+    [point.response_p99_us, point.response_p50_us].into_iter().flatten().filter(|us| *us > 0.0)
 }
 
 fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) -> Markup {
     let promised_us = promise.response_p99.as_secs_f64() * 1e6;
     let all = || tried.iter().flat_map(placed);
-    let medians = || all().filter_map(|(point, ..)| point.response_p50_us);
-    if all().next().is_none() {
-        return super::figure::nothing(&view.title, "no load that was tried has a 99th percentile");
+    if all().flat_map(|(point, _)| times_us(point)).next().is_none() {
+        return super::figure::nothing(&view.title, "no load that was tried has a response time");
     }
     let unit = RowUnit::new("us", [promised_us]);
-    let times = all().map(|(_, _, p99)| p99).chain(medians()).chain([promised_us]);
+    let times = all().flat_map(|(point, _)| times_us(point)).chain([promised_us]);
     let y = Axis::log10(times.map(|us| unit.of(us)));
-    let x = Axis::log10(all().map(|(_, rate, _)| rate).chain(tried.iter().flat_map(|one| one.found.iter().copied())));
+    let x = Axis::log10(all().map(|(_, rate)| rate).chain(tried.iter().flat_map(|one| one.found.iter().copied())));
     let mut panel = Panel::new(WIDTH, HEIGHT, x, y);
     panel.left = 72;
     panel.title = format!("Response time by load, {}", view.title);
@@ -91,7 +95,7 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
         let at = mean.exp().log10();
         panel.layers.push(Layer::Line(vec![(at, panel.y.lo), (at, panel.y.hi)], Ink::Line(index)));
     }
-    for (point, rate, p99) in placed(tried) {
+    for (point, rate) in placed(tried) {
         let class = if point.is_kept == Some(true) { "pt" } else { "pt void" };
         let title = |name: &str, us: f64| {
             let rate = significant(rate, 4, Script::Typographic);
@@ -110,7 +114,7 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
         if let Some(p50) = point.response_p50_us.filter(|us| *us > 0.0) {
             mark("median", p50, 1.8);
         }
-        if p99 > 0.0 {
+        if let Some(p99) = point.response_p99_us.filter(|us| *us > 0.0) {
             mark("p99", p99, 4.0);
         }
     }

@@ -202,9 +202,9 @@ const LIMITS: &str = "The published summary of response times: who was within th
 const FOREST: &str = "Each mark is the change of B against A with its interval. The grey zone is the margin within which \
                       systems count as equivalent. Scales are logarithmic, so that halving and doubling are equally far.";
 const CAPACITY: &str = "Each run sought the highest rate at which the promise holds, by short runs, each a pair of marks: the 99th \
-                        percentile of the response times, from the intended start, and below it their median. A hollow mark did \
-                        not keep the promise, which is the horizontal line. Vertical lines are the capacities, the means of the \
-                        rounds.";
+                        percentile of the response times, from the intended start, and below it, smaller, their median, which \
+                        stands alone where there were too few responses. A hollow mark did not keep the promise, which is the \
+                        horizontal line. Vertical lines are the capacities, the means of the rounds.";
 const RUNS: &str = "One mark per run in the order in which they ran; every other round is shaded, the thin line is the \
                       median. Drift, outliers and two modes show here. The vertical axis does not start at zero.";
 const LATENCY: &str = "Response time, from the intended start of an operation to its end, of all runs together: their \
