@@ -52,6 +52,7 @@ fn seeds() {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     };
     let asks = [
         Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own },

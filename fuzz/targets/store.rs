@@ -168,6 +168,7 @@ fn plan() -> Plan {
         server: None,
         volume: None,
         alias_of: None,
+        price: None,
     };
     let points = [1, 8].map(|n| BTreeMap::from([("clients".to_owned(), Value::Int(n))])).to_vec();
     let workload = "transactions".to_owned();
@@ -224,5 +225,6 @@ fn record(position: u32) -> RunRecord {
         ],
         series: vec![series(None), series(Some(0)), series(Some(1))],
         marks: vec![Mark { kind: MarkKind::Note, detail: "a note".to_owned() }],
+        points: Vec::new(),
     }
 }

@@ -18,8 +18,15 @@ const ALIKE: i32 = 4;
 /// Points count for the knee whose 99th percentile is within this factor of the promised time.
 const NEAR: f64 = 3.0;
 
+/// A closed loop that a stall held back shows too little: where its top keeps the promise, so many more steps are tried.
+const HIGHER: i32 = 16;
+/// So often.
+const RAISES: u32 = 3;
+
 /// Short runs of a search at most: the closed loop, and those at rates.
 pub const RUNS: u32 = 8;
+/// More of them each time that the top is raised.
+const RUNS_HIGHER: u32 = 5;
 
 /// A search under way.
 #[derive(Debug)]
@@ -29,6 +36,7 @@ pub struct Search {
     phase: f64,
     /// The first place on the grid that is thought too high.
     top: i32,
+    raised: u32,
     /// What was tried at places on the grid, in order.
     tried: Vec<(i32, LoadPoint)>,
 }
@@ -49,7 +57,7 @@ impl Search {
     pub fn new(promise: Promise, reached: f64, phase: f64) -> Search {
         let place = ((reached * ABOVE).ln() / STEP.ln() - phase).ceil() as i32;
         let top = place + (ALIKE - place.rem_euclid(ALIKE)) % ALIKE;
-        Search { promise, phase, top, tried: Vec::new() }
+        Search { promise, phase, top, raised: 0, tried: Vec::new() }
     }
 
     fn rate_of(&self, place: i32) -> f64 {
@@ -58,7 +66,8 @@ impl Search {
 
     /// The next rate to try, in operations a second; `None` once the search is over.
     pub fn next(&self) -> Option<f64> {
-        self.place().filter(|_| self.tried.len() as u32 + 1 < RUNS).map(|place| self.rate_of(place))
+        let most = RUNS + RUNS_HIGHER * self.raised;
+        self.place().filter(|_| self.tried.len() as u32 + 1 < most).map(|place| self.rate_of(place))
     }
 
     fn place(&self) -> Option<i32> {
@@ -86,9 +95,11 @@ impl Search {
 
     /// What the rate that was next gave.
     pub fn take(&mut self, point: LoadPoint) {
-        if let Some(place) = self.place() {
-            self.tried.push((place, point));
+        let Some(place) = self.place() else { return };
+        if place == self.top && point.is_kept == Some(true) && self.raised < RAISES {
+            (self.top, self.raised) = (self.top + HIGHER, self.raised + 1);
         }
+        self.tried.push((place, point));
     }
 
     fn at(&self, place: i32) -> impl Iterator<Item = &LoadPoint> {
@@ -189,7 +200,7 @@ mod tests {
             tried.push(rate);
             search.take(answer(rate));
         }
-        assert!((tried.len() as u32) < RUNS && RUNS == 8, "{tried:?}");
+        assert!((tried.len() as u32) < RUNS + RUNS_HIGHER * search.raised && RUNS == 8, "{tried:?}");
         (search.found(0.5).unwrap(), tried)
     }
 
@@ -222,6 +233,15 @@ mod tests {
         let (all, tried) = search(5_000.0, 0.0, |rate| queue(1e9, rate));
         let most = tried.iter().copied().fold(0.0, f64::max);
         assert!(matches!(all, Found::AllKeep(point) if point.rate == Some(most) && most >= 5_250.0));
+    }
+
+    #[test]
+    fn a_closed_loop_that_was_held_back_is_no_limit() {
+        for reached in [2_600.0, 1_400.0] {
+            let (found, _) = search(reached, 0.2, |rate| queue(5_000.0, rate));
+            let Found::Rate(rate) = found else { panic!("{found:?}") };
+            assert!((rate / 4_769.7 - 1.0).abs() < 0.03, "{reached}: {rate}");
+        }
     }
 
     /// The first look at a rate fails, whichever it is: the knee is found all the same, unless the stall was in the last runs.
