@@ -74,7 +74,7 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     assert!(deb.contains("usr/share/zsh/vendor-completions/_etalon"), "{deb}");
     assert!(rpm.contains("-rwxr-xr-x root /usr/bin/etalon\n"), "{rpm}");
     let zip = said("zipinfo", &["-s", "-T", "etalon-1.2.3-windows.zip"]);
-    for name in ["etalon.exe", "etalon.ps1", "README.md", "THIRD-PARTY"] {
+    for name in ["etalon.exe", "completions/_etalon.ps1", "README.md", "THIRD-PARTY"] {
         assert!(zip.contains(&format!(" 20231114.221320 etalon-1.2.3-windows/{name}\n")), "{name}: {zip}");
     }
     let fields = said("dpkg-deb", &["--field", "etalon_1.2.3_amd64.deb", "Version", "Depends"]);
