@@ -1,12 +1,12 @@
 //! The command line.
 
-mod going_on;
+mod conduct;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use going_on::{ExtendArgs, ResumeArgs};
+pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
 
 /// Measures database servers and the disks under them, platform A against platform B: which is faster, by how much,
 /// and how sure that is.
@@ -199,18 +199,8 @@ pub struct RunArgs {
     /// Folder for the store and the report
     #[arg(long, short, value_name = "DIR", default_value = "etalon-results")]
     pub output: PathBuf,
-    /// Let étalon drop tables in its way that it did not make
-    #[arg(long)]
-    pub yes: bool,
-    /// Write what became of each task of a load that consists of `tasks`: a file for each run and process
-    #[arg(long, value_name = "DIR")]
-    pub task_log: Option<PathBuf>,
-    /// How the load is made
     #[command(flatten)]
-    pub loading: Loading,
-    /// How to print the results
-    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
-    pub format: ResultFormat,
+    pub conduct: Conduct,
 }
 
 /// How results are printed.

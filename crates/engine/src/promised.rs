@@ -140,7 +140,8 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
     let value = |id: &str| {
         record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
     };
-    let failed_share = value(FAILED_SHARE).unwrap_or_default() / 100.0;
+    // What is not known to have succeeded keeps no promise.
+    let failed_share = value(FAILED_SHARE).unwrap_or(100.0) / 100.0;
     let late_share = late_share(promise, record, failed_share);
     let has = |kind: MarkKind| record.marks.iter().any(|mark| mark.kind == kind);
     let is_in_time = late_share <= Promise::LATE && failed_share <= promise.errors;

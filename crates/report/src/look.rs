@@ -8,7 +8,7 @@ use stats::Verdict;
 use crate::comparison::{Comparison, NoVerdict, Outcome};
 use crate::evidence::Evidence;
 use crate::number::{Script, count};
-use crate::words::{change, row_title, verdict_word};
+use crate::words::{change, has_pairs, row_title, verdict_word};
 use crate::{CompareError, Options, compare};
 
 // A plan cannot ask for a look that no verdict follows from.
@@ -22,13 +22,14 @@ pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
     let set = compare(evidence, &Options::default())?;
     let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
     let (mut rows, mut open) = (Vec::new(), BTreeSet::<u32>::new());
+    let has_pairs = has_pairs(&set.tables);
     for table in &set.tables {
         for row in &table.rows {
             let standing = standing(row);
             if standing == Standing::Open {
                 open.extend(row.a.runs.iter().chain(&row.b.runs).filter_map(|point| case_of.get(&point.run)));
             }
-            rows.push(RowSoFar { name: row_title(&set, table, row), standing, figures: figures(row, standing) });
+            rows.push(RowSoFar { name: row_title(row, table, has_pairs), standing, figures: figures(row, standing) });
         }
     }
     let settled = (0..evidence.cases.len() as u32).filter(|case| !open.contains(case)).collect();

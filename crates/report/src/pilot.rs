@@ -5,7 +5,7 @@ use stats::Sequence;
 
 use crate::comparison::Comparison;
 use crate::evidence::Evidence;
-use crate::words::row_title;
+use crate::words::{has_pairs, row_title};
 use crate::{CompareError, Options, compare};
 
 /// Of a primary row.
@@ -45,10 +45,11 @@ pub fn expected(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Vec<Expect
         let until_sure = sequence.and_then(|sequence| sequence.rounds_to_detect(effect, log_sd));
         (until_sure, stats::rounds_to_detect(effect, log_sd, level))
     };
+    let has_pairs = has_pairs(&set.tables);
     let told = rows.into_iter().filter_map(|(table, row)| {
         let log_sd = row.estimate?.log_sd?;
         let (until_sure, once) = expect(log_sd);
-        Some(Expected { name: row_title(&set, table, row), log_sd, until_sure, once })
+        Some(Expected { name: row_title(row, table, has_pairs), log_sd, until_sure, once })
     });
     Ok(told.collect())
 }

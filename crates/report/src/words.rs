@@ -296,12 +296,16 @@ pub fn table_title(table: &Table) -> String {
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
-/// Tells a row from all others: benchmark, what is compared where there is more than one pair, case, metric.
-pub fn row_title(set: &ComparisonSet, table: &Table, row: &Comparison) -> String {
-    let is_only = set.tables.iter().all(|other| other.compared == table.compared);
-    let compared = if is_only { String::new() } else { table.compared.clone() };
-    let parts = [table_title(table), compared, row.case_label(), metric_name(&row.metric.id)];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+/// Whether rows of one name may be of different pairs of systems.
+pub fn has_pairs(tables: &[Table]) -> bool {
+    tables.iter().any(|table| (&table.a, &table.b) != (&tables[0].a, &tables[0].b))
+}
+
+/// Benchmark, case and metric; the sides where there are several pairs.
+pub fn row_title(row: &Comparison, table: &Table, has_pairs: bool) -> String {
+    let sides = has_pairs.then(|| format!("{} → {}", table.a, table.b));
+    let parts = [Some(table_title(table)), Some(row.case_label()), Some(metric_name(&row.metric.id)), sides];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// How the intervals of a table are made.

@@ -39,13 +39,13 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
              is wider and holds however often one looks",
         );
     }
-    leftovers::offer(leftovers::RemovalConsent::of(args.going_on.yes), printer);
+    leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
     let plan = model::Plan { schedule, ..begun.plan };
     let loaded = Loaded { plan, ..begun };
-    let options = ExperimentOptions { extends: true, ..options(args.going_on.yes, &args.going_on.loading, printer) };
-    let task_log = args.going_on.task_log.as_deref();
+    let options = ExperimentOptions { extends: true, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+    let task_log = args.conduct.task_log.as_deref();
     let result = conduct(&registry, &loaded.plan, &mut store, options, task_log, printer);
-    finish(result, store, &loaded, &args.store, args.going_on.format, printer)
+    finish(result, store, &loaded, &args.store, args.conduct.format, printer)
 }
 
 fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {

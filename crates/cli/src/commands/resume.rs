@@ -25,7 +25,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         of_this_build(store.header())?;
     }
     let loaded = plan_of(store.header(), &registry, printer)?;
-    leftovers::offer(leftovers::RemovalConsent::of(args.going_on.yes), printer);
+    leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
         printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
@@ -39,10 +39,10 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         // In sequential order a round's runs are far apart anyway.
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
-        let options = ExperimentOptions { rest, ..options(args.going_on.yes, &args.going_on.loading, printer) };
-        conduct(&registry, &loaded.plan, &mut store, options, args.going_on.task_log.as_deref(), printer)
+        let options = ExperimentOptions { rest, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+        conduct(&registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer)
     };
-    finish(result, store, &loaded, &args.store, args.going_on.format, printer)
+    finish(result, store, &loaded, &args.store, args.conduct.format, printer)
 }
 
 /// Refuses to add runs of one étalon to those of another: which one made the load changes what is measured.

@@ -39,7 +39,7 @@ pub fn fresh_seed() -> u64 {
 }
 
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
-    leftovers::offer(leftovers::RemovalConsent::of(args.yes), printer);
+    leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")
@@ -48,12 +48,12 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
     announce(&loaded.plan, &path, registry, printer);
-    if args.yes {
+    if args.conduct.yes {
         printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
     }
-    let options = options(args.yes, &args.loading, printer);
-    let result = conduct(registry, &loaded.plan, &mut store, options, args.task_log.as_deref(), printer);
-    finish(result, store, loaded, &path, args.format, printer)
+    let options = options(args.conduct.yes, &args.conduct.loading, printer);
+    let result = conduct(registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer);
+    finish(result, store, loaded, &path, args.conduct.format, printer)
 }
 
 /// From the command line.

@@ -4,7 +4,7 @@ use engine::Registry;
 use formats::sqlio::Wording;
 
 use super::run::{fresh_seed, run_loaded};
-use crate::args::{PlanSource, Question, ResultFormat, RunArgs, SqlioArgs};
+use crate::args::{Conduct, PlanSource, Question, ResultFormat, RunArgs, SqlioArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -24,6 +24,7 @@ pub fn run(args: SqlioArgs, printer: Printer) -> Result<Exit, CliError> {
     let question = Question { system, ..Question::default() };
     let source = PlanSource { question, target, quick, set, ..PlanSource::default() };
     let loaded = source::load_sqlio(wrapped, &source, &registry, fresh_seed())?;
-    let run = RunArgs { source, output: args.output, yes: args.yes, task_log: None, loading: args.loading, format };
+    let conduct = Conduct { yes: args.yes, task_log: None, loading: args.loading, format };
+    let run = RunArgs { source, output: args.output, conduct };
     run_loaded(&loaded, &run, &registry, printer)
 }

@@ -14,7 +14,7 @@ use super::warning::Warning;
 use crate::evidence::{Evidence, IMPORTED};
 use crate::lookup::Lookup;
 use crate::number::{Script, whole};
-use crate::words::{metric_name, table_title};
+use crate::words::{has_pairs, row_title};
 use again::Again;
 
 /// Beyond so many rounds in all nobody waits for them, and an estimate from few rounds means nothing.
@@ -127,13 +127,12 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
         return Vec::new();
     }
     let context = Context { evidence, lookup: Lookup::new(evidence), rules, fewest: OnceCell::new() };
-    let sides = |table: &Table| (table.a.clone(), table.b.clone());
-    let several = tables.iter().any(|table| sides(table) != sides(&tables[0]));
+    let has_pairs = has_pairs(tables);
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
         for row in &table.rows {
             for remedy in context.of_row(row) {
-                let name = row_name(row, table, several);
+                let name = row_title(row, table, has_pairs);
                 match found.iter_mut().find_map(|(known, rows)| Some((merged(known, &remedy)?, known, rows))) {
                     Some((both, known, rows)) => {
                         *known = both;
@@ -146,13 +145,6 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
     }
     let again = Again::of(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
     found.into_iter().map(|(remedy, rows)| context.line(&remedy, rows, &again)).collect()
-}
-
-/// Benchmark, case and metric; the sides where there are several pairs.
-fn row_name(row: &Comparison, table: &Table, several: bool) -> String {
-    let sides = several.then(|| format!("{} → {}", table.a, table.b));
-    let parts = [Some(table_title(table)), Some(row.case_label()), Some(metric_name(&row.metric.id)), sides];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// One remedy for both rows, if they are of one kind.

@@ -1,4 +1,4 @@
-//! What is said to experiments that have begun.
+//! What is said of experiments beside what they ask.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct ResumeArgs {
     #[arg(long)]
     pub only_pending: bool,
     #[command(flatten)]
-    pub going_on: GoingOn,
+    pub conduct: Conduct,
 }
 
 /// `etalon extend`.
@@ -31,12 +31,12 @@ pub struct ExtendArgs {
     #[arg(long, conflicts_with = "rounds")]
     pub until_sure: bool,
     #[command(flatten)]
-    pub going_on: GoingOn,
+    pub conduct: Conduct,
 }
 
-/// Of an experiment that has begun.
+/// How an experiment is carried out.
 #[derive(Args, Clone, Debug)]
-pub struct GoingOn {
+pub struct Conduct {
     /// Let étalon drop tables in its way that it did not make
     #[arg(long)]
     pub yes: bool,
