@@ -16,6 +16,10 @@ pub enum ColumnKind {
     BigInt,
     /// Length in characters.
     Char(u32),
+    /// Most characters.
+    VarChar(u32),
+    /// Digits in all, and after the point.
+    Decimal(u32, u32),
     Timestamp,
 }
 
@@ -51,8 +55,8 @@ pub type RowRule = Arc<dyn Fn(u64, &mut Vec<Datum>) + Send + Sync>;
 pub struct Table {
     pub name: Cow<'static, str>,
     pub columns: Vec<Column>,
-    /// Built after loading.
-    pub primary_key: Option<&'static str>,
+    /// Built after loading; without columns there is none.
+    pub primary_key: &'static [&'static str],
     /// The user's own statement, sent unchanged. The columns are then empty.
     pub create: Option<String>,
     pub rows: u64,
@@ -72,7 +76,7 @@ impl fmt::Debug for Table {
 pub struct Index {
     pub name: &'static str,
     pub table: &'static str,
-    pub column: &'static str,
+    pub columns: &'static [&'static str],
 }
 
 /// In order of creation.
@@ -126,6 +130,8 @@ pub trait Dialect: Sync {
             ColumnKind::Int => "INTEGER".to_owned(),
             ColumnKind::BigInt => "BIGINT".to_owned(),
             ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
+            ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
             ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
         }
     }
@@ -144,7 +150,7 @@ pub trait Dialect: Sync {
     }
 
     fn create_index(&self, index: &Index) -> String {
-        format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.column)
+        format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.columns.join(", "))
     }
 
     /// The user's own, or the dialect's without primary key.

@@ -293,8 +293,8 @@ pub fn rows(count: u64) -> Dataset {
     Dataset {
         name: format!("conformance, {count} rows"),
         tables: vec![
-            table("conformance_rows", vec![key("id"), value, note], Some("id"), count),
-            table("conformance_log", vec![column("client", ColumnKind::Int), value, note], None, 0),
+            table("conformance_rows", vec![key("id"), value, note], &["id"], count),
+            table("conformance_log", vec![column("client", ColumnKind::Int), value, note], &[], 0),
         ],
         afterwards: vec!["UPDATE conformance_rows SET note = 'afterwards' WHERE id = 1".to_owned()],
         size_bytes: 1 << 16,

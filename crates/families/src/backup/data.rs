@@ -62,7 +62,7 @@ impl Material {
                 column("body", ColumnKind::Char(BODY as u32)),
                 column("note", ColumnKind::Char(BODY as u32)),
             ],
-            primary_key: Some("id"),
+            primary_key: &["id"],
             create: None,
             rows: self.rows(),
             row: Arc::new(move |index, row| self.row(index, row)),
@@ -70,7 +70,7 @@ impl Material {
         Dataset {
             name: format!("backup data of {size_mib} MiB, {compressible} % of it patterns, seed {seed}"),
             tables: vec![table],
-            indexes: vec![Index { name: "item_kind", table: TABLE, column: "kind" }],
+            indexes: vec![Index { name: "item_kind", table: TABLE, columns: &["kind"] }],
             size_bytes: size_mib << 20,
             ..Dataset::default()
         }

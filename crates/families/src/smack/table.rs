@@ -32,7 +32,7 @@ pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<
         data.tables.push(Table {
             name: section.name.text.clone().into(),
             columns: Vec::new(),
-            primary_key: None,
+            primary_key: &[],
             create: Some(create.text.trim().trim_end_matches(';').to_owned()),
             rows: lines.len() as u64,
             row: Arc::new(move |index, into: &mut Vec<Datum>| fields(lines.get(index as usize), into)),

@@ -31,7 +31,7 @@ pub fn pgbench(scale: u64) -> Dataset {
             column("bbalance", Int, Allowed),
             column("filler", Char(88), Allowed),
         ],
-        primary_key: Some("bid"),
+        primary_key: &["bid"],
         create: None,
         rows: scale,
         row: Arc::new(|index, into| into.extend([Datum::Int(index as i64 + 1), Datum::Int(0), Datum::Null])),
@@ -44,7 +44,7 @@ pub fn pgbench(scale: u64) -> Dataset {
             column("tbalance", Int, Allowed),
             column("filler", Char(84), Allowed),
         ],
-        primary_key: Some("tid"),
+        primary_key: &["tid"],
         create: None,
         rows: TELLERS_PER_SCALE * scale,
         row: Arc::new(|index, into| {
@@ -62,7 +62,7 @@ pub fn pgbench(scale: u64) -> Dataset {
             column("mtime", Timestamp, Allowed),
             column("filler", Char(22), Allowed),
         ],
-        primary_key: None,
+        primary_key: &[],
         create: None,
         rows: 0,
         row: Arc::new(|_, _| ()),
@@ -91,7 +91,7 @@ pub fn table_a(scale: u64) -> Dataset {
     let table = Table {
         name: Cow::Borrowed("table_a"),
         columns: vec![column("thread_id", Int, Allowed), column("a_value", Int, Allowed)],
-        primary_key: None,
+        primary_key: &[],
         create: None,
         rows,
         row: Arc::new(|index, into| {
@@ -102,7 +102,7 @@ pub fn table_a(scale: u64) -> Dataset {
     Dataset {
         name: format!("table_a, scale {scale}"),
         tables: vec![table],
-        indexes: vec![Index { name: "table_a_thread_id_idx", table: "table_a", column: "thread_id" }],
+        indexes: vec![Index { name: "table_a_thread_id_idx", table: "table_a", columns: &["thread_id"] }],
         afterwards: Vec::new(),
         size_bytes: rows * BYTES_PER_VALUE,
         files: Vec::new(),
@@ -120,7 +120,7 @@ fn accounts(scale: u64) -> Table {
             column("abalance", ColumnKind::Int, Nulls::Allowed),
             column("filler", ColumnKind::Char(84), Nulls::Allowed),
         ],
-        primary_key: Some("aid"),
+        primary_key: &["aid"],
         create: None,
         rows: ACCOUNTS_PER_SCALE * scale,
         row: Arc::new(|index, into| {

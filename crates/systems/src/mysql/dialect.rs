@@ -11,6 +11,8 @@ impl Dialect for MySqlDialect {
             ColumnKind::Int => "INT".to_owned(),
             ColumnKind::BigInt => "BIGINT".to_owned(),
             ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
+            ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
             // `TIMESTAMP` converts between time zones and ends in 2038.
             ColumnKind::Timestamp => "DATETIME".to_owned(),
         }
@@ -30,7 +32,8 @@ impl Dialect for MySqlDialect {
             let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
             format!("`{}` {}{nulls}", column.name, self.column_type(column.kind))
         });
-        let key = table.primary_key.map(|key| format!("PRIMARY KEY (`{key}`)"));
+        let key = table.primary_key.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+        let key = (!key.is_empty()).then(|| format!("PRIMARY KEY ({key})"));
         let parts: Vec<String> = columns.chain(key).collect();
         format!("CREATE TABLE `{}` ({})", table.name, parts.join(", "))
     }

@@ -10,6 +10,8 @@ impl Dialect for PostgresDialect {
             ColumnKind::Int => "integer".to_owned(),
             ColumnKind::BigInt => "bigint".to_owned(),
             ColumnKind::Char(length) => format!("character({length})"),
+            ColumnKind::VarChar(most) => format!("character varying({most})"),
+            ColumnKind::Decimal(digits, places) => format!("numeric({digits}, {places})"),
             ColumnKind::Timestamp => "timestamp".to_owned(),
         }
     }

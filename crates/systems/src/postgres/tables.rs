@@ -60,7 +60,8 @@ fn fill(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
         }
     }
     for table in &data.tables {
-        if let Some(key) = table.primary_key {
+        if !table.primary_key.is_empty() {
+            let key = table.primary_key.join(", ");
             client.execute(&format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))?;
         }
     }

@@ -9,6 +9,8 @@ impl Dialect for SqliteDialect {
         match kind {
             ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_owned(),
             ColumnKind::Char(length) => format!("CHAR({length})"),
+            ColumnKind::VarChar(most) => format!("VARCHAR({most})"),
+            ColumnKind::Decimal(digits, places) => format!("DECIMAL({digits}, {places})"),
             ColumnKind::Timestamp => "TIMESTAMP".to_owned(),
         }
     }
@@ -17,24 +19,34 @@ impl Dialect for SqliteDialect {
         format!("?{number}")
     }
 
-    /// A writing transaction locks at its start: upgrading later fails with `SQLITE_BUSY` whenever another writes,
-    /// whatever the busy timeout.
+    /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY` whenever another
+    /// writes, whatever the busy timeout.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        if sql.eq_ignore_ascii_case("begin") { Cow::Borrowed("BEGIN IMMEDIATE") } else { Cow::Borrowed(sql) }
+        if sql.eq_ignore_ascii_case("begin") {
+            return Cow::Borrowed("BEGIN IMMEDIATE");
+        }
+        if sql.eq_ignore_ascii_case("start transaction read only") {
+            return Cow::Borrowed("BEGIN");
+        }
+        Cow::Borrowed(sql.strip_suffix(" FOR UPDATE").unwrap_or(sql))
     }
 
-    /// With the primary key: only so is it the row's address.
+    /// With the primary key: only so is one column the row's address.
     fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns
             .iter()
             .map(|column| {
                 let kind = self.column_type(column.kind);
-                let key = if table.primary_key == Some(column.name) { " PRIMARY KEY" } else { "" };
+                let key = if table.primary_key == [column.name] { " PRIMARY KEY" } else { "" };
                 let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
                 format!("{} {kind}{key}{nulls}", column.name)
             })
             .collect();
-        format!("CREATE TABLE {} ({})", table.name, columns.join(", "))
+        let key = match table.primary_key {
+            [] | [_] => String::new(),
+            several => format!(", PRIMARY KEY ({})", several.join(", ")),
+        };
+        format!("CREATE TABLE {} ({}{key})", table.name, columns.join(", "))
     }
 }

@@ -13,6 +13,8 @@ impl Dialect for TSql {
             ColumnKind::Int => "int".to_owned(),
             ColumnKind::BigInt => "bigint".to_owned(),
             ColumnKind::Char(length) => format!("char({length})"),
+            ColumnKind::VarChar(most) => format!("varchar({most})"),
+            ColumnKind::Decimal(digits, places) => format!("decimal({digits}, {places})"),
             // `timestamp` is a row version here. Six digits of a second, like other engines.
             ColumnKind::Timestamp => "datetime2(6)".to_owned(),
         }
@@ -22,8 +24,12 @@ impl Dialect for TSql {
         parameter_name(number)
     }
 
+    /// Rows are locked by a hint behind the table's name.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        Cow::Borrowed(own_words(sql))
+        match sql.strip_suffix(" FOR UPDATE").and_then(|select| select.split_once(" WHERE ")) {
+            Some((table, condition)) => Cow::Owned(format!("{table} WITH (UPDLOCK) WHERE {condition}")),
+            None => Cow::Borrowed(own_words(sql)),
+        }
     }
 
     fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
@@ -36,7 +42,8 @@ impl Dialect for TSql {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
             format!("{} {} {nulls}", quoted(column.name), self.column_type(column.kind))
         });
-        let key = table.primary_key.map(|key| format!("PRIMARY KEY CLUSTERED ({})", quoted(key)));
+        let key = table.primary_key.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+        let key = (!key.is_empty()).then(|| format!("PRIMARY KEY CLUSTERED ({key})"));
         let parts: Vec<String> = columns.chain(key).collect();
         format!("CREATE TABLE {} ({})", quoted(&table.name), parts.join(", "))
     }

@@ -219,7 +219,8 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 /// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
 /// statements.
 fn fill_table(client: &mut Client, table: &Table) -> Result<(), LoadError> {
-    let copies = table.create.is_none() && table.columns.iter().all(|column| column.kind != ColumnKind::Timestamp);
+    let copies = table.create.is_none()
+        && table.columns.iter().all(|column| !matches!(column.kind, ColumnKind::Timestamp | ColumnKind::Decimal(..)));
     let taken = if copies { copy(client, table)? } else { insert(client, table)? };
     if taken == table.rows {
         return Ok(());

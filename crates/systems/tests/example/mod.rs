@@ -145,8 +145,11 @@ fn build(data: &Dataset, path: &Path) -> rusqlite::Result<()> {
             let insert = format!("INSERT INTO {} VALUES ({})", table.name, vec!["?"; row.len()].join(", "));
             transaction.prepare_cached(&insert)?.execute(params_from_iter(row.iter().map(to_sql)))?;
         }
-        let index = |key| format!("CREATE UNIQUE INDEX {0}_key ON {0} ({key})", table.name);
-        table.primary_key.map_or(Ok(()), |key| transaction.execute_batch(&index(key)))
+        if table.primary_key.is_empty() {
+            return Ok(());
+        }
+        let key = table.primary_key.join(", ");
+        transaction.execute_batch(&format!("CREATE UNIQUE INDEX {0}_key ON {0} ({key})", table.name))
     };
     embedded::load(data, &ExampleDialect, |sql| transaction.execute_batch(sql), insert)?;
     transaction.commit()?;

@@ -99,10 +99,11 @@ impl ServerError for ServerMessage {
 
 /// T-SQL words for portable ones: its `BEGIN` and `END` enclose a block.
 pub(crate) fn own_words(sql: &str) -> &str {
-    const WORDS: [(&str, &str); 12] = [
+    const WORDS: [(&str, &str); 13] = [
         ("begin", "BEGIN TRANSACTION"),
         ("begin work", "BEGIN TRANSACTION"),
         ("start transaction", "BEGIN TRANSACTION"),
+        ("start transaction read only", "BEGIN TRANSACTION"),
         ("commit", "COMMIT TRANSACTION"),
         ("commit work", "COMMIT TRANSACTION"),
         ("end", "COMMIT TRANSACTION"),
