@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use model::{Mark, RunRecord, Schedule};
+use model::{Mark, Role, RunRecord, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, BlockLoad, Cursors};
 use crate::system::System;
-use crate::transactions::{Program, counted};
+use crate::transactions::{Moment, Program, counted};
 use load::beside::Beside;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
@@ -74,6 +74,21 @@ impl StreamWork {
     }
 }
 
+impl StreamWork {
+    /// Holds everything that the load knows of its tables against them.
+    ///
+    /// # Errors
+    /// [`FailureKind::Verification`]: they are not what they must be.
+    pub fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
+        match self {
+            StreamWork::Statements(program) => {
+                program.native.as_ref().map_or(Ok(()), |own| own.inspect(server, moment))
+            }
+            StreamWork::Blocks(_) => Ok(()),
+        }
+    }
+}
+
 impl Account for StreamWork {
     fn check(
         &self,
@@ -89,7 +104,18 @@ impl Account for StreamWork {
 
     fn record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord {
         match self {
-            StreamWork::Statements(_) => measure::record(evidence),
+            StreamWork::Statements(program) => {
+                let own = program.native.as_ref().map(|native| native.measure(&evidence.counts));
+                let mut record = measure::record(evidence);
+                if let Some((measurements, marks)) = own {
+                    // The load says itself what it is judged by.
+                    let judged = record.measurements.iter_mut().filter(|found| found.metric.role == Role::Primary);
+                    judged.for_each(|found| found.metric.role = Role::Secondary);
+                    record.measurements.extend(measurements);
+                    record.marks.extend(marks);
+                }
+                record
+            }
             StreamWork::Blocks(load) => disk::record(evidence, load, before.devices.as_ref()),
         }
     }

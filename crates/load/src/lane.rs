@@ -119,12 +119,12 @@ pub enum SyncPoint {
     End,
 }
 
-/// Last row of a result.
+/// Last row of a result, or all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeptRow {
     pub rows: u64,
     pub columns: Vec<String>,
-    /// Of the last row; text where the lane does not know types.
+    /// Of the last row, or of all, row by row; text where the lane does not know types.
     pub values: Vec<Datum>,
 }
 

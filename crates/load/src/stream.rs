@@ -82,6 +82,12 @@ pub trait Stream: Sync {
         clients.map(|client| self.client(seed, client)).collect()
     }
 
+    /// From the end of a client's transaction to the intended beginning of its next, `index`, beside the pacer's, in
+    /// nanoseconds.
+    fn wait_ns(&self, _client: &mut Self::Client, _index: u64) -> u64 {
+        0
+    }
+
     /// The same index draws the same values again: a retry repeats its values.
     fn begin(&self, client: &mut Self::Client, index: u64);
 
@@ -121,4 +127,7 @@ pub trait Stream: Sync {
     fn retry(&self) -> Retry {
         Retry::default()
     }
+
+    /// Adds to the counts of the load's own what the transaction that has just succeeded was about.
+    fn tally(&self, _client: &Self::Client, _into: &mut Vec<u64>) {}
 }

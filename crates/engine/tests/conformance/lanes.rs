@@ -1,13 +1,20 @@
 //! What a lane promises: that what a script says happens, once, and that what happened is said.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use families::transactions::{OPEN_TRANSACTION, Protocol, ScriptOptions, compile_with};
+use families::transactions::{
+    Asking, Flow, Moment, Native, NativeClient, OPEN_TRANSACTION, Program, Protocol, Rows, ScriptOptions, compile_with,
+};
 use families::work::StreamTask;
 use load::counters::Placement;
+use load::datum::Datum;
 use load::error::Failure;
+use load::lane::{KeptRow, OpError};
+use load::run::ServerCounters;
 use load::traffic::NetworkTraffic;
-use model::{Reading, RunRecord};
+use load::worker::LoadCounts;
+use model::{Mark, Measurement, Reading, RunRecord};
 
 use super::subject::{Subject, is_refusal, reading, run, stream, value};
 
@@ -15,6 +22,7 @@ crate::cases! {
     Rows statements_are_executed_once_and_commit_themselves,
     Rows transactions_are_kept_whole_or_undone,
     Rows rows_reach_the_script,
+    Rows all_rows_reach_a_load_in_rust,
     Rows parameters_arrive_as_they_are,
     Rows joined_statements_take_their_own_parameters,
     Rows a_failed_transaction_leaves_nothing,
@@ -68,6 +76,93 @@ fn rows_reach_the_script(subject: &Subject) {
         assert_eq!(count("client = 3 AND value = 30"), 4, "{protocol:?}: the columns of a row, by name");
         assert_eq!(count("client = 1 AND note = 'aset'"), 4, "{protocol:?}: of several rows the last");
     }
+}
+
+/// Reads three rows of two columns, then writes what they come to: in a pipeline where the engine has one.
+#[derive(Debug)]
+struct AllRows;
+
+#[derive(Default)]
+struct AllRowsClient {
+    asked: usize,
+    sum: Datum,
+}
+
+impl Native for AllRows {
+    fn kinds(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn client(&self, _seed: u64, _client: u32) -> Box<dyn NativeClient> {
+        Box::new(AllRowsClient::default())
+    }
+
+    fn check(&self, _: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
+        assert_eq!(counts.tallies, [6 * counts.succeeded]);
+        Ok(Vec::new())
+    }
+
+    fn inspect(&self, _: &dyn ServerCounters, _: Moment) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn measure(&self, _: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
+        (Vec::new(), Vec::new())
+    }
+}
+
+impl NativeClient for AllRowsClient {
+    fn begin(&mut self, _index: u64) {
+        *self = AllRowsClient::default();
+    }
+
+    fn next(&mut self) -> Asking {
+        self.asked += 1;
+        match self.asked {
+            1 => Asking::Statement(0, Rows::Discard, Flow::Wait),
+            2 => Asking::Statement(1, Rows::KeepAll, Flow::Wait),
+            3 | 4 => Asking::Statement(2, Rows::Discard, Flow::Pipelined),
+            5 => Asking::Together,
+            6 => Asking::Statement(3, Rows::Discard, Flow::Wait),
+            _ => Asking::End,
+        }
+    }
+
+    fn value(&self, _field: usize) -> &Datum {
+        &self.sum
+    }
+
+    fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
+        let values: Vec<i64> = results[0].values.iter().filter_map(Datum::whole).collect();
+        assert_eq!((results.len(), results[0].rows, values.len()), (1, 3, 6), "{results:?}");
+        self.sum = Datum::Int(values.iter().sum());
+        Ok(())
+    }
+
+    fn kind(&self) -> usize {
+        0
+    }
+
+    fn tally(&self, into: &mut Vec<u64>) {
+        into.resize(1, 0);
+        into[0] += 6;
+    }
+}
+
+fn all_rows_reach_a_load_in_rust(subject: &Subject) {
+    let texts = [
+        "BEGIN",
+        "SELECT id, value FROM conformance_rows WHERE id IN (1, 3, 4) ORDER BY id",
+        "INSERT INTO conformance_log VALUES (:sum, 1, 'all')",
+        "COMMIT",
+    ];
+    let texts = texts.map(str::to_owned);
+    let fields = ["sum".to_owned()];
+    let options = ScriptOptions { clients: 2, ..ScriptOptions::default() };
+    let program = Program::native(Arc::new(AllRows), &texts, &fields, &options).unwrap();
+    let task = StreamTask { work: program.into(), ..stream("SELECT 1", Protocol::Prepared, 2) };
+    run(subject.prepared(), &task, 5).unwrap();
+    assert_eq!(subject.count("SELECT count(*) FROM conformance_log WHERE client = 88"), 20, "1 + 10 + 3 + 30 + 4 + 40");
 }
 
 fn parameters_arrive_as_they_are(subject: &Subject) {

@@ -9,7 +9,7 @@ use families::pages::account::{FileClass, IoAccount};
 use families::pages::dialect::PagesDialect;
 use families::session::{Session, SessionKind};
 use families::system::{Engine, OpenRequest, OsIo, System};
-use families::transactions::StatementOp;
+use families::transactions::{Rows, StatementOp};
 use families::work::Load;
 use load::clock::RealClock;
 use load::counters::{Counters, Placement};
@@ -37,6 +37,8 @@ pub enum Sabotage {
     Settle,
     /// The rows that a script asked for are dropped.
     KeptRows,
+    /// Of the rows that a load in Rust asked for only the last is kept.
+    AllRows,
     /// Nobody says that a transaction is open at the end of a script.
     OpenTransactions,
     /// A conflict is told as any other failure.
@@ -112,6 +114,7 @@ pub const TABLE: &[(Sabotage, &str)] = &[
     (Sabotage::UnknownSettings, "an_unknown_setting_is_refused"),
     (Sabotage::Settle, "what_has_settled_is_in_the_file"),
     (Sabotage::KeptRows, "rows_reach_the_script"),
+    (Sabotage::AllRows, "all_rows_reach_a_load_in_rust"),
     (Sabotage::OpenTransactions, "an_open_transaction_is_told"),
     (Sabotage::Conflicts, "a_conflict_is_told_from_a_failure"),
     (Sabotage::Constraints, "a_failed_transaction_leaves_nothing"),
@@ -335,6 +338,7 @@ impl Lane for SabotagedLane {
         match self.sabotage {
             Sabotage::LostWork if self.submitted.is_multiple_of(10) => return Submitted::Done(OpOutcome::Ok),
             Sabotage::DoubleWork => drop(self.lane.submit(client, &op)),
+            Sabotage::AllRows if op.rows == Rows::KeepAll => op.rows = Rows::Keep,
             Sabotage::Autocommit => {
                 let connection = &self.lane.clients[client].connection;
                 if connection.is_autocommit() {

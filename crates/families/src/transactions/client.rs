@@ -20,7 +20,7 @@ use super::turns::{Draw, LiteralPart, TextForm};
 use super::value::{Fault, ScriptValue};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
-use load::stream::{Asked, Next, Retry, Stream};
+use load::stream::{Asked, Next};
 
 /// What a script that ends in an open transaction is told.
 pub const OPEN_TRANSACTION: &str = "the script ends in an open transaction: `COMMIT` or `ROLLBACK` is missing";
@@ -45,6 +45,22 @@ pub enum Rows {
     /// Keep the last row of every result until the next operation, for
     /// [`Lane::kept_rows`](load::lane::Lane::kept_rows).
     Keep,
+    /// Keep all of them, one behind the other.
+    KeepAll,
+}
+
+impl Rows {
+    pub fn are_kept(self) -> bool {
+        self != Rows::Discard
+    }
+
+    /// Makes room for one more row of a result.
+    pub fn begin_row(self, result: &mut KeptRow) {
+        result.rows += 1;
+        if self != Rows::KeepAll {
+            result.values.clear();
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -382,20 +398,18 @@ fn leading_int(slot: &VariableSlot) -> Option<i64> {
     text[..sign + digits].parse().ok()
 }
 
-impl Stream for Program {
-    type Op = StatementOp;
-    type Client = ScriptClient;
-
-    fn client(&self, seed: u64, client: u32) -> ScriptClient {
+/// What a script's client does of [`load::stream::Stream`].
+impl Program {
+    pub(super) fn script_client(&self, seed: u64, client: u32) -> ScriptClient {
         self.new_client(seed, client, Seeds::new(seed, client, self.clients, self.drawn_default_seed()))
     }
 
-    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<ScriptClient> {
+    pub(super) fn script_clients(&self, seed: u64, clients: Range<u32>) -> Vec<ScriptClient> {
         let seeds = Seeds::of_range(seed, clients.clone(), self.clients, self.drawn_default_seed());
         clients.zip(seeds).map(|(client, seeds)| self.new_client(seed, client, seeds)).collect()
     }
 
-    fn begin(&self, client: &mut ScriptClient, index: u64) {
+    pub(super) fn begin_script(&self, client: &mut ScriptClient, index: u64) {
         if client.index == Some(index) {
             client.random = client.random_at_begin;
             client.drawn.copy_from_slice(&client.drawn_at_begin);
@@ -417,7 +431,7 @@ impl Stream for Program {
         client.asked = None;
     }
 
-    fn next(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
+    pub(super) fn next_of_script(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
         if client.pause_us > 0 {
             return Next::Pause(std::mem::take(&mut client.pause_us).saturating_mul(1_000));
         }
@@ -438,7 +452,7 @@ impl Stream for Program {
         Next::End
     }
 
-    fn receive(&self, client: &mut ScriptClient, results: &[KeptRow]) -> Result<(), OpError> {
+    pub(super) fn receive_in_script(&self, client: &mut ScriptClient, results: &[KeptRow]) -> Result<(), OpError> {
         let Some(number) = client.asked.take() else { return Ok(()) };
         let step = &self.steps[client.step.saturating_sub(1)];
         match &self.statements[number].keep {
@@ -458,32 +472,20 @@ impl Stream for Program {
         }
         Ok(())
     }
+}
 
-    fn failure(&self, client: &mut ScriptClient) -> OpError {
-        client
-            .failure
+impl ScriptClient {
+    pub(super) fn failure(&mut self) -> OpError {
+        self.failure
             .take()
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
     }
 
-    fn asked(&self, client: &ScriptClient) -> Asked {
-        client.work
+    pub(super) fn work(&self) -> Asked {
+        self.work
     }
 
-    fn batch(&self) -> u64 {
-        self.depth().into()
-    }
-
-    fn retry(&self) -> Retry {
-        self.retry
-    }
-
-    fn kinds(&self) -> Vec<String> {
-        // The transactions of one pipeline are of several kinds, and end as one.
-        if self.depth() > 1 { Vec::new() } else { self.kinds.clone() }
-    }
-
-    fn kind(&self, client: &ScriptClient) -> usize {
-        self.scripts[client.script].kind
+    pub(super) fn script(&self) -> usize {
+        self.script
     }
 }

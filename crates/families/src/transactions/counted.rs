@@ -69,6 +69,9 @@ pub(crate) fn check(
     let by_sessions = check_sessions(program, counts, &mut counters)?;
     let by_database = check_database(program, counts, &counters)?;
     let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
+    if let Some(native) = &program.native {
+        marks.extend(native.check(server, counts)?);
+    }
     if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
         let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
         marks.push(Mark { kind: MarkKind::NotCounted, detail: parts.join("; ") });
@@ -177,6 +180,7 @@ fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> O
 /// At least.
 fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
     match program.countable() {
+        Countable::Exactly if program.native.is_some() => counts.asked.commits,
         Countable::No(_) => 0,
         Countable::Exactly | Countable::AtLeast(_) => counts.succeeded * program.commits_per_transaction(),
     }

@@ -9,6 +9,7 @@ mod function;
 mod keys;
 mod meta;
 mod mix;
+mod native;
 mod options;
 mod program;
 mod random;
@@ -16,6 +17,7 @@ mod scan;
 mod script;
 mod shell;
 mod slots;
+mod stream;
 mod tokens;
 mod traffic;
 mod turns;
@@ -35,9 +37,11 @@ pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
 pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
 pub use mix::{MixError, Source, compile_mix, weighted};
+pub use native::{Asking, Moment, Native, NativeClient, NativeRun};
 pub use options::{Debug, ScriptOptions, Shell, Unset};
 pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split};
 pub use script::{ScriptError, compile, compile_with};
+pub use stream::ProgramClient;
 pub use turns::{ClientGroup, LiteralPart, Parts, StatementPiece, Turn, WordyStatement};
 
 /// Built-in scripts; [`built_in_script`] has their text.

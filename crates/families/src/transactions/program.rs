@@ -1,7 +1,10 @@
 //! A compiled program: one script, or several with weights.
 
+use std::sync::Arc;
+
 use super::dictionary::Dictionary;
 use super::expression::ScriptExpression;
+use super::native::Native;
 use super::options::{Debug, ScriptOptions, Unset};
 use super::scan::{Item, References, scan};
 use super::slots::VariableSlot;
@@ -42,6 +45,8 @@ pub struct Program {
     pub(super) rule: TurnRule,
     /// Empty where scripts have no names.
     pub(super) kinds: Vec<String>,
+    /// In the place of scripts.
+    pub(crate) native: Option<Arc<dyn Native>>,
     /// What the user should know before the figures.
     pub notes: Vec<String>,
 }
@@ -430,6 +435,7 @@ impl Program {
             dictionaries: Vec::new(),
             rule: TurnRule::default(),
             kinds: Vec::new(),
+            native: None,
             notes: Vec::new(),
         }
     }

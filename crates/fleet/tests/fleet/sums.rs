@@ -67,7 +67,7 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     let plan = nats.plan(
         "[systems.my]\nserver = { engine = \"mariadb\", connect = \"tcp\" }\nhost = \"srv\"\n[[benchmarks]]\n\
          workload = \"transactions\"\nscript = \"select-update\"\nclients = 4\nclients_on = [\"a\", \"b\"]\n\
-         [schedule]\nrounds = 2\nwarmup = \"200ms\"\nduration = \"1s\"\n",
+         [schedule]\nrounds = 2\nwarmup = \"200ms\"\nduration = \"3s\"\n",
     );
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
@@ -88,8 +88,10 @@ fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
         let (other_load, busy, cores) = (of("other_load"), of("machine_busy_share"), of("machine_cores"));
         assert_eq!(other_load.len(), 2, "{host} looks at its machine");
         for run in 0..2 {
-            // All hosts are this one: the server is nobody's stranger.
-            let left = busy[run] * cores[run] - 0.7 * server_us[run] * both[run] / 1e6;
+            // All hosts are this one: neither the server nor the three agents are anybody's strangers. The machine is looked
+            // at for longer than what is measured, much longer where it is busy with other tests.
+            let taken_us = server_us[run] + values(&store, "client_cpu_per_tx")[run];
+            let left = busy[run] * cores[run] - 0.4 * taken_us * both[run] / 1e6;
             assert!(other_load[run] <= left, "{host}: {} of {left}", other_load[run]);
         }
     }

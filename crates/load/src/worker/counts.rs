@@ -61,6 +61,8 @@ pub struct LoadCounts {
     pub kernel_entries: Option<u64>,
     /// If distinguished.
     pub kinds: Vec<KindCounts>,
+    /// Of the load's own, by successful transactions, including warm-up.
+    pub tallies: Vec<u64>,
     /// In order of their ends.
     pub tasks: Vec<TaskLog>,
     /// Of lanes of blocks.
@@ -226,6 +228,8 @@ impl LoadCounts {
             (Some(mine), Some(theirs)) => mine.merge(theirs),
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
+        self.tallies.resize(self.tallies.len().max(other.tallies.len()), 0);
+        self.tallies.iter_mut().zip(&other.tallies).for_each(|(sum, count)| add(sum, *count));
         self.asked += other.asked;
         self.asked_in_vain += other.asked_in_vain;
         self.sessions = match (self.sessions.take(), other.sessions) {

@@ -265,6 +265,7 @@ where
         let batch = self.stream.batch();
         self.counts.succeeded += batch;
         self.counts.asked += self.stream.asked(&self.slots[client].state);
+        self.stream.tally(&self.slots[client].state, &mut self.counts.tallies);
         let slot = &self.slots[client];
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);

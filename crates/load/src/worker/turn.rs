@@ -122,9 +122,10 @@ where
         if self.rules.count.is_some_and(|count| slot.counted >= count) {
             return self.schedule_next();
         }
+        let index = slot.index;
         let intended_ns = match &mut self.pacer {
-            Pacer::Closed => self.now_ns,
-            Pacer::Eased(eased) => eased.intended_ns(self.rules.first_client + client as u32, slot.index, self.now_ns),
+            Pacer::Closed => self.now_ns + self.stream.wait_ns(&mut self.slots[client].state, index),
+            Pacer::Eased(eased) => eased.intended_ns(self.rules.first_client + client as u32, index, self.now_ns),
             Pacer::Rate(_) => match self.take_instant(client) {
                 Some(instant_ns) => instant_ns,
                 None => return,

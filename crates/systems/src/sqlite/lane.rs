@@ -88,10 +88,10 @@ impl<'c> SqliteLane<'c> {
 fn execute_message(message: &mut Message<'_>, op: &StatementOp, kept: &mut Vec<KeptRow>) -> rusqlite::Result<()> {
     match op.rows {
         Rows::Discard => message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters)),
-        Rows::Keep => {
+        Rows::Keep | Rows::KeepAll => {
             kept.resize_with(message.statements.len(), KeptRow::default);
             let pairs = message.statements.iter_mut().zip(kept);
-            pairs.into_iter().try_for_each(|(statement, kept)| execute_and_keep(statement, &op.parameters, kept))
+            pairs.into_iter().try_for_each(|(statement, kept)| execute_and_keep(statement, op, kept))
         }
     }
 }
@@ -109,9 +109,9 @@ fn execute_text(
     while let Some(mut statement) = batch.next()? {
         let executed = match op.rows {
             Rows::Discard => execute(&mut statement, &op.parameters),
-            Rows::Keep => {
+            Rows::Keep | Rows::KeepAll => {
                 let mut row = KeptRow::default();
-                let executed = execute_and_keep(&mut statement, &op.parameters, &mut row);
+                let executed = execute_and_keep(&mut statement, op, &mut row);
                 kept.push(row);
                 executed
             }
@@ -138,21 +138,21 @@ fn execute(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Res
     Ok(())
 }
 
-fn execute_and_keep(statement: &mut Statement<'_>, parameters: &[Datum], kept: &mut KeptRow) -> rusqlite::Result<()> {
-    bind(statement, parameters)?;
+fn execute_and_keep(statement: &mut Statement<'_>, op: &StatementOp, kept: &mut KeptRow) -> rusqlite::Result<()> {
+    bind(statement, &op.parameters)?;
     let count = statement.column_count();
     kept.rows = 0;
+    kept.values.clear();
     kept.columns.resize_with(count, String::new);
-    kept.values.resize(count, Datum::Null);
     for (index, name) in kept.columns.iter_mut().enumerate() {
         name.clear();
         name.push_str(statement.column_name(index)?);
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        kept.rows += 1;
-        for (index, value) in kept.values.iter_mut().enumerate() {
-            *value = from_sql(row.get_ref(index)?);
+        op.rows.begin_row(kept);
+        for index in 0..count {
+            kept.values.push(from_sql(row.get_ref(index)?));
         }
     }
     Ok(())

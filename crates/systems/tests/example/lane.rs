@@ -1,6 +1,6 @@
 //! The data plane, in the worker's own thread: every operation has ended when `submit` returns.
 
-use families::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, split};
+use families::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, StatementOp, split};
 use load::datum::Datum;
 use load::error::Failure;
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted};
@@ -46,7 +46,7 @@ impl ExampleLane {
         let of_text = if is_text { split(&op.text, &ExampleDialect) } else { Vec::new() };
         for part in if is_text { &of_text } else { &self.messages[op.statement] } {
             let row = run(&mut *connection.prepare_cached(&part.sql)?, part, op)?;
-            if op.rows == Rows::Keep {
+            if op.rows.are_kept() {
                 kept.push(row);
             }
         }
@@ -54,20 +54,21 @@ impl ExampleLane {
     }
 }
 
-/// Runs a statement to its last row, and gives that one if it is asked for.
+/// Runs a statement to its last row, and gives that one, or all of them, if they are asked for.
 fn run(statement: &mut Statement<'_>, part: &MessagePart, op: &StatementOp) -> rusqlite::Result<KeptRow> {
     for (place, of_message) in part.parameters.iter().enumerate() {
         statement.raw_bind_parameter(place + 1, to_sql(&op.parameters[*of_message]))?;
     }
     let mut kept = KeptRow::default();
-    if op.rows == Rows::Keep {
+    if op.rows.are_kept() {
         kept.columns = statement.column_names().map(str::to_owned).collect();
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
-        kept.rows += 1;
-        let values = (0..kept.columns.len()).map(|place| Ok(from_sql(row.get_ref(place)?)));
-        kept.values = values.collect::<rusqlite::Result<_>>()?;
+        op.rows.begin_row(&mut kept);
+        for place in 0..kept.columns.len() {
+            kept.values.push(from_sql(row.get_ref(place)?));
+        }
     }
     Ok(kept)
 }

@@ -88,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// Packet by packet, keeping each result's last row.
+    /// Packet by packet, keeping each result's rows.
     fn keep(&mut self, rest: &mut &[u8]) -> Step {
         loop {
             let done = match self.scanner.next(rest) {
@@ -107,13 +107,14 @@ impl Connection {
                 }
                 Ok(Some(Event::TextRow(row))) => {
                     if let Some(result) = self.kept.last() {
-                        keep_text(result, row);
+                        keep_text(result, row, self.rows);
                     }
                     continue;
                 }
                 Ok(Some(Event::BinaryRow(row))) => {
                     let types = &described(&self.columns, known(&mut self.forms, self.asked)).types;
-                    let read = self.kept.last().map_or(Ok(()), |result| keep_binary(result, row, types));
+                    let rows = self.rows;
+                    let read = self.kept.last().map_or(Ok(()), |result| keep_binary(result, row, types, rows));
                     match read {
                         Ok(()) => continue,
                         Err(error) => return Step::End(lost(&error)),
@@ -194,7 +195,7 @@ impl Conversation for Connection {
             self.rows = op.rows;
             self.scanner.set_rows(match op.rows {
                 Rows::Discard => mysql::Rows::Skip,
-                Rows::Keep => mysql::Rows::Keep,
+                Rows::Keep | Rows::KeepAll => mysql::Rows::Keep,
             });
         }
         self.state = DialogueState::Waiting;
@@ -226,7 +227,7 @@ impl Conversation for Connection {
         while !rest.is_empty() && heard.end.is_none() {
             let step = match self.rows {
                 Rows::Discard => self.scan(&mut rest),
-                Rows::Keep => self.keep(&mut rest),
+                Rows::Keep | Rows::KeepAll => self.keep(&mut rest),
             };
             match step {
                 Step::All => return,

@@ -1,6 +1,7 @@
 use wire::mysql::{BinaryRow, ColumnType, TextRow, kind};
 use wire::{Result, Value};
 
+use families::transactions::Rows;
 use load::datum::Datum;
 use load::lane::KeptRow;
 
@@ -8,15 +9,13 @@ fn text(bytes: &[u8]) -> Datum {
     Datum::Text(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-pub(super) fn keep_text(result: &mut KeptRow, row: TextRow<'_>) {
-    result.rows += 1;
-    result.values.clear();
+pub(super) fn keep_text(result: &mut KeptRow, row: TextRow<'_>, rows: Rows) {
+    rows.begin_row(result);
     result.values.extend(row.iter().map(|value| value.map_or(Datum::Null, text)));
 }
 
-pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[ColumnType]) -> Result<()> {
-    result.rows += 1;
-    result.values.clear();
+pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[ColumnType], rows: Rows) -> Result<()> {
+    rows.begin_row(result);
     for (value, column) in row.values(types).zip(types) {
         result.values.push(datum(value?, *column));
     }

@@ -80,7 +80,7 @@ impl Connection {
             self.rows = rows;
             self.scanner.set_rows(match rows {
                 Rows::Discard => postgres::Rows::Skip,
-                Rows::Keep => postgres::Rows::Keep,
+                Rows::Keep | Rows::KeepAll => postgres::Rows::Keep,
             });
         }
     }
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// Message by message, keeping each result's last row.
+    /// Message by message, keeping each result's rows.
     fn keep(&mut self, rest: &mut &[u8]) -> Step {
         loop {
             match self.scanner.next(rest) {
@@ -151,7 +151,7 @@ impl Connection {
                 }
                 Ok(Some(Event::Row(row))) => {
                     if let Some(result) = self.kept.last() {
-                        keep_row(result, row);
+                        keep_row(result, row, self.rows);
                     }
                 }
                 Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
@@ -174,6 +174,7 @@ impl Connection {
 
 impl Conversation for Connection {
     const PARTING: Parting = Parting::Said;
+    const PIPELINES: bool = true;
     const ROLLBACK: &'static str = "ROLLBACK";
 
     fn state(&self) -> &DialogueState {
@@ -224,7 +225,7 @@ impl Conversation for Connection {
         while !rest.is_empty() && heard.end.is_none() {
             let step = match self.rows {
                 Rows::Discard => self.scan(&mut rest),
-                Rows::Keep => self.keep(&mut rest),
+                Rows::Keep | Rows::KeepAll => self.keep(&mut rest),
             };
             match step {
                 Step::All => break,
@@ -286,9 +287,8 @@ impl Conversation for Connection {
     }
 }
 
-fn keep_row(result: &mut KeptRow, row: Row<'_>) {
-    result.rows += 1;
-    result.values.clear();
+fn keep_row(result: &mut KeptRow, row: Row<'_>, rows: Rows) {
+    rows.begin_row(result);
     result.values.extend(row.iter().map(|value| match value {
         None => Datum::Null,
         Some(text) => Datum::Text(String::from_utf8_lossy(text).into_owned().into()),

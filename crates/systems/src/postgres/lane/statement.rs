@@ -24,7 +24,7 @@ impl Shape {
     pub(super) fn of(flow: Flow, rows: Rows) -> Shape {
         match (flow, rows) {
             (Flow::Pipelined, _) => Shape::Pipelined,
-            (Flow::Wait, Rows::Keep) => Shape::Described,
+            (Flow::Wait, Rows::Keep | Rows::KeepAll) => Shape::Described,
             (Flow::Wait, Rows::Discard) => Shape::Plain,
         }
     }

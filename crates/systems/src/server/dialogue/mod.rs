@@ -90,6 +90,9 @@ pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Fa
 /// The protocol state of a client's connection; the lane moves the bytes.
 pub trait Conversation {
     const PARTING: Parting;
+    /// Whether requests may follow each other before the first is answered. Without, those of a pipeline are waited for one by
+    /// one.
+    const PIPELINES: bool = false;
 
     fn state(&self) -> &DialogueState;
 
@@ -100,7 +103,7 @@ pub trait Conversation {
     /// nothing is waited for.
     fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
 
-    /// Ends a pipeline. Protocols without never come here.
+    /// Ends a pipeline. Not of protocols without.
     fn sync(&mut self, _point: SyncPoint, _out: &mut Vec<u8>) -> Result<(), OpError> {
         Ok(())
     }

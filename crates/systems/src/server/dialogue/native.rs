@@ -206,13 +206,16 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         match self.ask(client, op) {
-            Ok(()) if op.flow == Flow::Pipelined => Submitted::Done(OpOutcome::Ok),
+            Ok(()) if C::PIPELINES && op.flow == Flow::Pipelined => Submitted::Done(OpOutcome::Ok),
             Ok(()) => Submitted::Queued,
             Err(error) => Submitted::Done(OpOutcome::Failed(error)),
         }
     }
 
     fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
+        if !C::PIPELINES {
+            return Submitted::Done(OpOutcome::Ok);
+        }
         self.text.clear();
         if let Err(error) = self.clients[client].connection.sync(point, &mut self.text) {
             return Submitted::Done(OpOutcome::Failed(error));

@@ -39,7 +39,7 @@ struct Hearing {
 
 impl Sink for Hearing {
     fn columns(&mut self, columns: &[Column]) {
-        if self.rows == Rows::Keep {
+        if self.rows.are_kept() {
             self.described = true;
             if let Some(result) = self.begin_result() {
                 result.columns.extend(columns.iter().map(|column| column.name.clone()));
@@ -48,11 +48,10 @@ impl Sink for Hearing {
     }
 
     fn row(&mut self, row: Row<'_>) -> Result<()> {
-        if self.rows == Rows::Keep
+        if self.rows.are_kept()
             && let Some(result) = self.kept.last()
         {
-            result.rows += 1;
-            result.values.clear();
+            self.rows.begin_row(result);
             result.values.extend(row.cells()?.into_iter().map(datum));
         }
         Ok(())
@@ -61,7 +60,7 @@ impl Sink for Hearing {
     fn done(&mut self, done: Done) {
         // The end of a procedure with a statement is not another statement's.
         let is_statement = done.in_procedure || done.command != 0;
-        if self.rows == Rows::Keep && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
+        if self.rows.are_kept() && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
             self.begin_result();
         }
     }

@@ -1,0 +1,192 @@
+//! Loads that are written in Rust: what a client asks next follows from the answers in ways that pgbench's language
+//! cannot say. They are programs like scripts, so that every lane carries them.
+
+use std::fmt;
+
+use model::{Mark, Measurement};
+
+use super::client::{Flow, Rows, StatementOp};
+use super::options::ScriptOptions;
+use super::program::{Program, ScriptStatement};
+use super::scan::{Item, References, Sql, scan};
+use load::datum::Datum;
+use load::error::Failure;
+use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
+use load::run::ServerCounters;
+use load::stream::{Asked, Next};
+use load::worker::LoadCounts;
+
+/// What the clients of such a load have in common.
+pub trait Native: fmt::Debug + Send + Sync {
+    /// Of its transactions.
+    fn kinds(&self) -> Vec<String>;
+
+    /// `client` counts over all workers and hosts.
+    fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient>;
+
+    /// Holds a run against what it has left at the server.
+    ///
+    /// # Errors
+    /// [`FailureKind::Verification`](load::error::FailureKind::Verification): the run is not to be trusted.
+    fn check(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure>;
+
+    /// Holds everything that is known of the tables against them, however long that takes.
+    ///
+    /// # Errors
+    /// As [`Native::check`].
+    fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
+
+    /// What is measured beside what every load measures, and what is to be said of it.
+    fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>);
+}
+
+/// When tables are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Nothing has run on them.
+    Loaded,
+    /// After a run.
+    Ended,
+}
+
+/// A client's next step within its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// The number of a statement, by the order in which they were given.
+    Statement(usize, Rows, Flow),
+    /// What was sent in a pipeline has ended.
+    Together,
+    /// The transaction has ended.
+    End,
+}
+
+pub trait NativeClient: Send {
+    /// From the end of the last transaction to the intended beginning of transaction `index`, in nanoseconds.
+    fn wait_ns(&mut self, _index: u64) -> u64 {
+        0
+    }
+
+    /// The same index draws the same values again.
+    fn begin(&mut self, index: u64);
+
+    fn next(&mut self) -> Asking;
+
+    /// The value of a field of the statement that is asked.
+    fn value(&self, field: usize) -> &Datum;
+
+    /// The rows of a statement that keeps them.
+    ///
+    /// # Errors
+    /// The transaction cannot go on; by its class it is tried again.
+    fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError>;
+
+    /// Index into [`Native::kinds`] of the current transaction.
+    fn kind(&self) -> usize;
+
+    /// Adds what is counted of the transaction that has just succeeded.
+    fn tally(&self, into: &mut Vec<u64>);
+}
+
+/// A client of a native load, with what a server counts of it.
+pub struct NativeRun {
+    client: Box<dyn NativeClient>,
+    /// Whether an explicit transaction is open.
+    explicit: bool,
+    /// Whether rows are wanted.
+    wants_rows: bool,
+    work: Asked,
+}
+
+impl fmt::Debug for NativeRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NativeRun { client: _, explicit, wants_rows, work } = self;
+        let mut run = f.debug_struct("NativeRun");
+        run.field("explicit", explicit).field("wants_rows", wants_rows).field("work", work).finish_non_exhaustive()
+    }
+}
+
+impl NativeRun {
+    pub(super) fn new(client: Box<dyn NativeClient>) -> NativeRun {
+        NativeRun { client, explicit: false, wants_rows: false, work: Asked::default() }
+    }
+
+    pub(super) fn wait_ns(&mut self, index: u64) -> u64 {
+        self.client.wait_ns(index)
+    }
+
+    pub(super) fn begin(&mut self, index: u64) {
+        (self.explicit, self.wants_rows, self.work) = (false, false, Asked::default());
+        self.client.begin(index);
+    }
+
+    pub(super) fn next(&mut self, statements: &[ScriptStatement], op: &mut StatementOp) -> Next {
+        let (number, rows, flow) = match self.client.next() {
+            Asking::Statement(number, rows, flow) => (number, rows, flow),
+            Asking::Together => return Next::Sync(SyncPoint::End),
+            Asking::End => return Next::End,
+        };
+        let statement = &statements[number];
+        (op.statement, op.rows, op.flow) = (number, rows, flow);
+        self.wants_rows = rows.are_kept();
+        let after = statement.after[usize::from(self.explicit)];
+        self.explicit = after.explicit;
+        self.work += after.asked;
+        op.parameters.resize(statement.parameters.len(), Datum::Null);
+        for (parameter, field) in op.parameters.iter_mut().zip(&statement.parameters) {
+            parameter.clone_from(self.client.value(*field));
+        }
+        Next::Op
+    }
+
+    pub(super) fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
+        if std::mem::take(&mut self.wants_rows) { self.client.receive(results) } else { Ok(()) }
+    }
+
+    pub(super) fn kind(&self) -> usize {
+        self.client.kind()
+    }
+
+    pub(super) fn work(&self) -> Asked {
+        self.work
+    }
+
+    /// A native client says why it cannot go on when it has received what it cannot go on with.
+    pub(super) fn failure(&mut self) -> OpError {
+        OpError { class: ErrorClass::Script, message: "the load failed".to_owned() }
+    }
+
+    pub(super) fn tally(&self, into: &mut Vec<u64>) {
+        self.client.tally(into);
+    }
+}
+
+impl Program {
+    /// `texts` refer to `fields` as `:name`.
+    ///
+    /// # Errors
+    /// The text that is no single statement, or refers to another field.
+    pub fn native(
+        native: std::sync::Arc<dyn Native>,
+        texts: &[String],
+        fields: &[String],
+        options: &ScriptOptions,
+    ) -> Result<Program, String> {
+        let mut program = Program::empty(options);
+        program.kinds = native.kinds();
+        program.native = Some(native);
+        for text in texts {
+            let wrong = |cause: &str| format!("{cause}: `{text}`");
+            let items = scan(text, References::OutsideQuotes).map_err(|(_, cause)| wrong(&cause))?;
+            let [Item::Sql(Sql { pieces, references, heads, joints, .. })] = items.as_slice() else {
+                return Err(wrong("this is no single statement"));
+            };
+            let place = |name: &String| fields.iter().position(|field| field == name);
+            let parameters = references.iter().map(|(name, _)| place(name)).collect::<Option<_>>();
+            let parameters = parameters.ok_or_else(|| wrong("it refers to an unknown field"))?;
+            let (pieces, heads, joints) = (pieces.clone(), heads.clone(), joints.clone());
+            let statement = ScriptStatement { pieces, parameters, heads, joints, ..ScriptStatement::default() };
+            program.statements.push(statement.ready());
+        }
+        Ok(program)
+    }
+}

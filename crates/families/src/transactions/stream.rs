@@ -1,0 +1,106 @@
+//! A program as a stream of operations, by its scripts or by a load that is written in Rust.
+
+use std::ops::Range;
+
+use super::client::{ScriptClient, StatementOp};
+use super::native::NativeRun;
+use super::program::Program;
+use load::lane::{KeptRow, OpError};
+use load::stream::{Asked, Next, Retry, Stream};
+
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "all clients of a run are of one kind, and a script's is read all the time"
+)]
+pub enum ProgramClient {
+    Script(ScriptClient),
+    Native(NativeRun),
+}
+
+impl Stream for Program {
+    type Op = StatementOp;
+    type Client = ProgramClient;
+
+    fn client(&self, seed: u64, client: u32) -> ProgramClient {
+        match &self.native {
+            None => ProgramClient::Script(self.script_client(seed, client)),
+            Some(native) => ProgramClient::Native(NativeRun::new(native.client(seed, client))),
+        }
+    }
+
+    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<ProgramClient> {
+        match &self.native {
+            None => self.script_clients(seed, clients).into_iter().map(ProgramClient::Script).collect(),
+            Some(_) => clients.map(|client| self.client(seed, client)).collect(),
+        }
+    }
+
+    fn wait_ns(&self, client: &mut ProgramClient, index: u64) -> u64 {
+        match client {
+            ProgramClient::Script(_) => 0,
+            ProgramClient::Native(run) => run.wait_ns(index),
+        }
+    }
+
+    fn begin(&self, client: &mut ProgramClient, index: u64) {
+        match client {
+            ProgramClient::Script(client) => self.begin_script(client, index),
+            ProgramClient::Native(run) => run.begin(index),
+        }
+    }
+
+    fn next(&self, client: &mut ProgramClient, op: &mut StatementOp) -> Next {
+        match client {
+            ProgramClient::Script(client) => self.next_of_script(client, op),
+            ProgramClient::Native(run) => run.next(&self.statements, op),
+        }
+    }
+
+    fn receive(&self, client: &mut ProgramClient, results: &[KeptRow]) -> Result<(), OpError> {
+        match client {
+            ProgramClient::Script(client) => self.receive_in_script(client, results),
+            ProgramClient::Native(run) => run.receive(results),
+        }
+    }
+
+    fn failure(&self, client: &mut ProgramClient) -> OpError {
+        match client {
+            ProgramClient::Script(client) => client.failure(),
+            ProgramClient::Native(run) => run.failure(),
+        }
+    }
+
+    fn asked(&self, client: &ProgramClient) -> Asked {
+        match client {
+            ProgramClient::Script(client) => client.work(),
+            ProgramClient::Native(run) => run.work(),
+        }
+    }
+
+    fn batch(&self) -> u64 {
+        self.depth().into()
+    }
+
+    fn retry(&self) -> Retry {
+        self.retry
+    }
+
+    fn kinds(&self) -> Vec<String> {
+        // The transactions of one pipeline are of several kinds, and end as one.
+        if self.depth() > 1 { Vec::new() } else { self.kinds.clone() }
+    }
+
+    fn kind(&self, client: &ProgramClient) -> usize {
+        match client {
+            ProgramClient::Script(client) => self.scripts[client.script()].kind,
+            ProgramClient::Native(run) => run.kind(),
+        }
+    }
+
+    fn tally(&self, client: &ProgramClient, into: &mut Vec<u64>) {
+        if let ProgramClient::Native(run) = client {
+            run.tally(into);
+        }
+    }
+}
