@@ -29,6 +29,8 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
     BuiltIn { name: "capacity", text: include_str!("../../../plans/capacity.toml") },
     BuiltIn { name: "capacity-postgres", text: include_str!("../../../plans/capacity-postgres.toml") },
+    BuiltIn { name: "order-entry", text: include_str!("../../../plans/order-entry.toml") },
+    BuiltIn { name: "order-entry-engines", text: include_str!("../../../plans/order-entry-engines.toml") },
     BuiltIn { name: "smack-select", text: include_str!("../../../plans/smack-select.toml") },
     BuiltIn { name: "smack-update", text: include_str!("../../../plans/smack-update.toml") },
     BuiltIn { name: "sqlserver-pages", text: include_str!("../../../plans/sqlserver-pages.toml") },

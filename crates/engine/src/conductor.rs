@@ -23,7 +23,7 @@ use crate::patience::within;
 use crate::promised::{check, for_money, most_loads, seek};
 use crate::registry::Registry;
 use crate::seed;
-use crate::site::{Here, Places, Site, SiteJob};
+use crate::site::{Here, Inspection, Places, Site, SiteJob};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest};
 use families::texts::Texts;
@@ -420,7 +420,8 @@ impl<'a> Conductor<'a> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
         let (schedule, interrupt, mates) = (&self.plan.schedule, &self.options.interrupt, &self.mates);
-        SiteJob { case, task, schedule, seed, interrupt, mates }
+        let inspection = if run.round == 0 { Inspection::Whole } else { Inspection::Quick };
+        SiteJob { case, task, schedule, seed, interrupt, mates, inspection }
     }
 
     fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {

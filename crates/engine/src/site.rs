@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host::watch::{Measured, Watch};
-use model::{Case, Facts, RunRecord, Schedule, SystemPlan};
+use model::{Case, Facts, RunRecord, RunState, Schedule, SystemPlan};
 
 use families::dataset::Tables;
 use families::session::SessionKind;
 use families::step::{self, StepContext};
 use families::system::{OpenRequest, Presence, System};
+use families::transactions::Moment;
 use families::work::LoadKind;
 use families::work::StreamTask;
 use families::work::SystemCounters;
@@ -31,6 +32,16 @@ pub struct SiteJob<'a> {
     pub interrupt: &'a Arc<AtomicBool>,
     /// Other étalons of this machine that take part.
     pub mates: &'a [u32],
+    pub inspection: Inspection,
+}
+
+/// What a load of its own kind knows of its tables is held against them after each run, as far as that is quick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inspection {
+    /// No more than that.
+    Quick,
+    /// Everything, before the run and after it: of a case's first one.
+    Whole,
 }
 
 impl<'a> SiteJob<'a> {
@@ -113,6 +124,13 @@ impl Here {
         Here { system, plan: plan.clone(), host: None }
     }
 
+    fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
+        match (&job.task.action, job.inspection) {
+            (Action::Stream(stream), Inspection::Whole) => stream.work.inspect(&SystemCounters(&*self.system), moment),
+            _ => Ok(()),
+        }
+    }
+
     /// On an agent's machine.
     #[must_use]
     pub fn on(self, agent: &str) -> Here {
@@ -155,7 +173,10 @@ impl Site for Here {
 
     fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
         match job.task.tables() {
-            Tables::Own => self.system.prepare(&job.task.dataset),
+            Tables::Own => {
+                self.system.prepare(&job.task.dataset)?;
+                self.inspect(job, Moment::Loaded)
+            }
             Tables::None => Ok(()),
         }
     }
@@ -174,8 +195,13 @@ impl Site for Here {
                 let here = stream.work.on(system);
                 let own = Local::new(&here);
                 let generator = generator.unwrap_or(&own);
-                LoadRun { server: &SystemCounters(system), generator, account: &stream.work, spec: job.spec(stream) }
-                    .run(observer)?
+                let server = &SystemCounters(system);
+                let record =
+                    LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
+                if record.state == RunState::Measured {
+                    self.inspect(job, Moment::Ended)?;
+                }
+                record
             }
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);

@@ -6,6 +6,7 @@ pub mod backup;
 pub mod creation;
 pub mod dataset;
 pub mod disk;
+pub mod order_entry;
 pub mod pages;
 pub mod permits;
 mod promise;
@@ -25,6 +26,7 @@ use workload::Workload;
 pub const WORKLOADS: &[&dyn Workload] = &[
     &transactions::Transactions,
     &creation::TableCreation,
+    &order_entry::OrderEntryWorkload::BUILT_IN,
     &smack::SuperSmack,
     &pages::Pages,
     &spatial::Spatial,

@@ -20,6 +20,7 @@ pub mod markdown;
 mod motion;
 pub mod number;
 mod older;
+mod order_entry;
 pub mod pages;
 pub mod pgbench;
 pub mod pilot;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use engine::site::{Here, Site as _, SiteJob, watch};
+use engine::site::{Here, Inspection, Site as _, SiteJob, watch};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest, Part};
 use families::texts::Texts;
@@ -183,7 +183,8 @@ impl Work {
         let opened = self.whole(system)?;
         let task = self.task_of(case)?;
         let (interrupt, mates) = (&self.job.stopped, &self.mates());
-        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, mates };
+        let inspection = Inspection::Quick;
+        let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, mates, inspection };
         let here = Here::new(Arc::clone(&opened.system), &opened.plan).on(&self.shared.options.name);
         let began_unix_ms = host::clock::unix_ms();
         let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;

@@ -159,7 +159,15 @@ fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&SiteJob<'_>) -> T) -
     let task = task.task(&case.point, &Grants::default()).unwrap();
     let interrupt = Arc::new(AtomicBool::new(false));
     let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    what(&SiteJob { case, task: &task, schedule: &plan.schedule, seed, interrupt: &interrupt, mates: &[] })
+    what(&SiteJob {
+        case,
+        task: &task,
+        schedule: &plan.schedule,
+        seed,
+        interrupt: &interrupt,
+        mates: &[],
+        inspection: engine::site::Inspection::Quick,
+    })
 }
 
 fn rate(record: &RunRecord) -> Reading {

@@ -11,7 +11,7 @@ use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use super::warning::Warning;
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count, percent};
-use crate::words;
+use crate::{order_entry, words};
 
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
@@ -71,6 +71,9 @@ pub fn notes(
     }
     for (system, restriction) in cautions(evidence, PUBLICATION) {
         add(NoteKind::Publication, format!("before this is published: {restriction} ({system})"));
+    }
+    if let Some(origin) = order_entry::origin(evidence) {
+        add(NoteKind::Publication, origin.to_owned());
     }
     for (system, why) in cautions(evidence, UNTRIED) {
         add(NoteKind::Untried, format!("{why} ({system})"));

@@ -18,7 +18,7 @@ use crate::evidence::Evidence;
 use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
 use crate::text::{Align, wrapped};
 use crate::words::{absent, change, unfinished_above};
-use crate::{backup, barrel, pages, spatial};
+use crate::{backup, barrel, order_entry, pages, spatial};
 
 /// A workload whose cases have views beside the comparison.
 pub struct Family {
@@ -37,7 +37,7 @@ pub struct Family {
 }
 
 /// Every workload that has views.
-pub const FAMILIES: [&Family; 3] = [&pages::FAMILY, &spatial::FAMILY, &backup::FAMILY];
+pub const FAMILIES: [&Family; 4] = [&order_entry::FAMILY, &pages::FAMILY, &spatial::FAMILY, &backup::FAMILY];
 
 /// Of every workload, each with verdicts on what it judges, by the rules of `set`.
 pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {

@@ -1,0 +1,151 @@
+//! Faults that other tools have, or could have, each seeded into a copy of the workload.
+
+use families::order_entry::{OrderEntryWorkload, Rules};
+
+use crate::{SMALL, ran, sqlite};
+
+struct Fault {
+    what: &'static str,
+    workload: OrderEntryWorkload,
+    /// In what is said of it.
+    said: &'static str,
+}
+
+const FAIR: Rules = Rules::SPECIFICATION;
+
+const fn drawn(what: &'static str, rules: Rules, said: &'static str) -> Fault {
+    Fault { what, workload: OrderEntryWorkload { rules, ..SMALL }, said }
+}
+
+const fn written(what: &'static str, alter: fn(&mut Vec<String>), said: &'static str) -> Fault {
+    Fault { what, workload: OrderEntryWorkload { alter, ..SMALL }, said }
+}
+
+/// Changes one statement, which must be there.
+fn change(texts: &mut [String], from: &str, to: &str) {
+    let mut found = texts.iter_mut().filter(|text| text.contains(from)).peekable();
+    assert!(found.peek().is_some(), "no statement has `{from}`");
+    found.for_each(|text| *text = text.replace(from, to));
+}
+
+static FAULTS: [Fault; 31] = [
+    drawn("items of another range", Rules { items_sold: 90, ..FAIR }, "items are not drawn"),
+    drawn("items drawn evenly", Rules { items_a: 0, ..FAIR }, "items are not drawn"),
+    drawn("customers of another A", Rules { customers_a: 255, ..FAIR }, "customers are not drawn"),
+    drawn("names of another A", Rules { names_a: 511, ..FAIR }, "names are not drawn"),
+    drawn("one C for load and run", Rules { names_of_load: true, ..FAIR }, "names are not drawn"),
+    drawn("nothing is rolled back", Rules { rolled_back: 0, ..FAIR }, "rolled back"),
+    drawn("a tenth is rolled back", Rules { rolled_back: 10, ..FAIR }, "rolled back"),
+    drawn("ten lines at most", Rules { most_lines: 10, ..FAIR }, "5 to 15 lines"),
+    drawn("always ten lines", Rules { fewest_lines: 10, most_lines: 10, ..FAIR }, "5 to 15 lines"),
+    drawn("no remote lines", Rules { remote_lines: 0, ..FAIR }, "another warehouse"),
+    drawn("a tenth of remote lines", Rules { remote_lines: 10, ..FAIR }, "another warehouse"),
+    drawn("everybody pays at home", Rules { at_home: 100, ..FAIR }, "by a customer of another warehouse"),
+    drawn("nobody is found by name", Rules { by_name: 0, ..FAIR }, "customer by name"),
+    drawn("everybody is found by name", Rules { by_name: 100, ..FAIR }, "customer by name"),
+    drawn("nine districts are delivered", Rules { delivered_districts: 9, ..FAIR }, "districts"),
+    written(
+        "a payment that its warehouse does not see",
+        |texts| change(texts, "w_ytd + :payment", "w_ytd"),
+        "condition 1",
+    ),
+    written(
+        "a payment that its district does not see",
+        |texts| change(texts, "d_ytd + :payment", "d_ytd"),
+        "condition 1",
+    ),
+    written("a payment without a history", |texts| change(texts, ":payment, :h_data", "0, :h_data"), "condition 8"),
+    written(
+        "a payment noted in another district",
+        |texts| change(texts, ":c_w, :d, :w,", ":c_w, :d % 10 + 1, :w,"),
+        "condition 9",
+    ),
+    written(
+        "a payment that its customer does not see",
+        |texts| change(texts, "c_balance - :payment", "c_balance"),
+        "condition 10",
+    ),
+    written(
+        "a payment that is not added up",
+        |texts| change(texts, "c_ytd_payment + :payment", "c_ytd_payment"),
+        "condition 12",
+    ),
+    written(
+        "an order number taken twice",
+        |texts| change(texts, "d_next_o_id + 1 WHERE", "d_next_o_id + 2 WHERE"),
+        "condition",
+    ),
+    written(
+        "an order that is not new",
+        |texts| change(texts, "VALUES (:o, :d, :w)", "SELECT :o, :d, :w WHERE :o % 2 = 0"),
+        "condition",
+    ),
+    written(
+        "a dropped line",
+        |texts| {
+            let values = ":o, :d, :w, :line, :i, :supply, NULL, :quantity, :amount, :dist_info";
+            change(texts, &format!("VALUES ({values})"), &format!("SELECT {values} WHERE :line <> 3"));
+        },
+        "condition 4",
+    ),
+    written(
+        "a commit in the loop",
+        |texts| change(texts, "no_o_id = :o", "no_o_id = :o \\; COMMIT \\; BEGIN"),
+        "each ends once",
+    ),
+    written("a line too many", |texts| change(texts, ":lines, :all_local", ":lines + 1, :all_local"), "condition 4"),
+    written(
+        "stock that is taken twice",
+        |texts| change(texts, "s_order_cnt + 1", "s_order_cnt + 2"),
+        "condition of stock",
+    ),
+    written(
+        "lines at another price",
+        |texts| change(texts, ":quantity, :amount", ":quantity, :amount + 1"),
+        "condition of amounts",
+    ),
+    written(
+        "a delivery that its lines do not see",
+        |texts| change(texts, "SET ol_delivery_d = CURRENT_TIMESTAMP", "SET ol_delivery_d = NULL"),
+        "condition 7",
+    ),
+    written(
+        "a delivery that its customer does not see",
+        |texts| change(texts, "c_balance + :total", "c_balance"),
+        "condition 10",
+    ),
+    written(
+        "a delivery without a carrier",
+        |texts| change(texts, "o_carrier_id = :carrier", "o_carrier_id = NULL"),
+        "deliveries",
+    ),
+];
+
+/// Only where others write at the same time: what one has read another has changed.
+#[test]
+fn a_lost_update_is_found() {
+    static LOST: OrderEntryWorkload = OrderEntryWorkload {
+        alter: |texts| {
+            let read = "(SELECT w_ytd FROM warehouse WHERE w_id = :w) + :payment";
+            change(texts, "w_ytd + :payment", read);
+        },
+        ..SMALL
+    };
+    let (_, reason) = ran(&LOST, "server = { engine = \"postgres\" }", "warehouses = 1\nclients = 8", "2s");
+    assert!(reason.as_ref().is_some_and(|reason| reason.contains("condition 1")), "{reason:?}");
+}
+
+#[test]
+fn every_seeded_fault_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = sqlite(&folder);
+    let mut missed = Vec::new();
+    for Fault { what, workload, said } in &FAULTS {
+        let (_, reason) = ran(workload, &system, "warehouses = 2\nclients = 1\nconditions = \"all\"", "3s");
+        match reason {
+            Some(reason) if reason.contains(said) => {}
+            other => missed.push(format!("{what}: {other:?}")),
+        }
+    }
+    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), FAULTS.len(), missed.join("\n"));
+}

@@ -1,0 +1,115 @@
+//! Order entry on real engines, and faults that it must find in itself.
+
+#![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../shared/stored.rs"]
+mod stored;
+
+mod faults;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use engine::conductor::ExperimentOptions;
+use engine::{Conductor, ExperimentEnd, Registry};
+use families::order_entry::OrderEntryWorkload;
+use families::system::Consent;
+use load::observer::Silent;
+use model::{MarkKind, Plan, Reading};
+use store::Store;
+use stored::create;
+
+/// Loaded in a moment.
+const SMALL: OrderEntryWorkload =
+    OrderEntryWorkload { name: "order-entry-small", items: 1_000, customers: 120, ..OrderEntryWorkload::BUILT_IN };
+
+fn parse(text: &str, registry: &Registry) -> Plan {
+    Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry.catalog(), 1)
+        .unwrap_or_else(|errors| panic!("{errors}"))
+        .0
+}
+
+/// One round of a workload on a system, with what its run is said to have failed of.
+fn ran(
+    workload: &'static OrderEntryWorkload,
+    system: &str,
+    benchmark: &str,
+    duration: &str,
+) -> (Store, Option<String>) {
+    let registry = Registry::built_in().with_workload(workload);
+    let text = format!(
+        "[systems.a]\n{system}\n[[benchmarks]]\nworkload = \"{}\"\n{benchmark}\n[schedule]\nrounds = 1\n\
+         warmup = \"100ms\"\nduration = \"{duration}\"\n",
+        workload.name
+    );
+    let plan = parse(&text, &registry);
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
+    let end = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent).unwrap();
+    let reason = match end {
+        ExperimentEnd::Complete { failed: 0 } => None,
+        _ => Some(reason_of(&store)),
+    };
+    (store, reason)
+}
+
+fn reason_of(store: &Store) -> String {
+    store.runs().unwrap().into_iter().find_map(|run| run.reason).unwrap_or_default()
+}
+
+fn values(store: &Store, metric: &str) -> Vec<Reading> {
+    let rows = store.measurements().unwrap().into_iter().map(|row| row.measurement);
+    rows.filter(|measurement| measurement.metric.id == metric).map(|measurement| measurement.reading).collect()
+}
+
+fn value(store: &Store, metric: &str) -> f64 {
+    values(store, metric)[0].value().unwrap_or_else(|| panic!("{metric}: {:?}", values(store, metric)))
+}
+
+fn sqlite(folder: &tempfile::TempDir) -> String {
+    let settings = "settings = { journal_mode = \"wal\", synchronous = \"off\" }";
+    format!("url = \"sqlite:{}\"\n{settings}", folder.path().join("a.db").display())
+}
+
+/// Every transaction, every condition, every count.
+fn orders_are_entered(system: &str) {
+    let (store, reason) = ran(&SMALL, system, "warehouses = 2\nclients = 4\nconditions = \"all\"", "2s");
+    assert_eq!(reason, None);
+    assert!(value(&store, "nopm") > 0.0);
+    for kind in ["new-order", "payment", "order-status", "delivery", "stock-level"] {
+        assert!(value(&store, &format!("throughput_{kind}")) > 0.0, "{kind}");
+        assert!(value(&store, &format!("response_mean_{kind}")) > 0.0, "{kind}");
+    }
+    assert!((5.0..15.0).contains(&value(&store, "lines_per_order")));
+    let marks = store.marks().unwrap();
+    assert!(marks.iter().all(|(_, mark)| mark.kind != MarkKind::NotCounted), "{marks:?}");
+    assert_eq!(value(&store, "errors"), 0.0, "{marks:?}");
+}
+
+#[test]
+fn orders_are_entered_in_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    orders_are_entered(&sqlite(&folder));
+}
+
+#[test]
+fn orders_are_entered_in_postgresql() {
+    orders_are_entered("server = { engine = \"postgres\" }");
+}
+
+#[test]
+fn orders_are_entered_in_mariadb() {
+    orders_are_entered("server = { engine = \"mariadb\" }");
+}
+
+#[test]
+fn a_paced_terminal_waits_for_its_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, reason) = ran(&SMALL, &sqlite(&folder), "warehouses = 5\npace = \"spec\"", "4s");
+    assert_eq!(reason, None);
+    // 50 terminals do one thing in 20.7 s each.
+    let rate = value(&store, "throughput");
+    assert!((0.5..6.0).contains(&rate), "{rate}");
+    assert!(!values(&store, "efficiency").is_empty());
+}

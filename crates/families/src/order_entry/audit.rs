@@ -1,0 +1,372 @@
+//! What the terminals entered, held against what the specification lets vary (clause 5.5.1.5), and how much that was.
+
+use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
+
+use super::draw::{Constants, NAMES, Uneven};
+use super::rules::Rules;
+use super::tables::{LINES, Size};
+
+/// What is counted of the transactions that succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    NewOrders,
+    /// By an unused item.
+    RolledBack,
+    Lines,
+    RemoteLines,
+    Payments,
+    RemotePayments,
+    PaymentsByName,
+    OrderStatuses,
+    OrderStatusesByName,
+    Deliveries,
+    /// With a district without an order to deliver.
+    SkippedDeliveries,
+    SkippedDistricts,
+    DeliveredOrders,
+    StockLevels,
+}
+
+const COUNTS: usize = 14;
+/// Numbers of lines that an order can have.
+const LENGTHS: usize = (*LINES.end() - *LINES.start() + 1) as usize;
+
+/// What is drawn unevenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    Name,
+    Customer,
+    Item,
+}
+
+/// Values that are counted together, one behind the other, in so many bins.
+const BINS: usize = 1_000;
+const FIRST_BIN: usize = COUNTS + LENGTHS;
+
+/// Of one transaction.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    counts: [u64; COUNTS],
+    lines: Option<i64>,
+    /// From 0.
+    drawn: Vec<(Drawn, i64)>,
+}
+
+impl Tally {
+    pub fn count(&mut self, what: Count, count: u64) {
+        self.counts[what as usize] += count;
+    }
+
+    pub fn count_lines(&mut self, lines: i64) {
+        self.lines = Some(lines);
+    }
+
+    pub fn draw(&mut self, what: Drawn, value: i64) {
+        self.drawn.push((what, value));
+    }
+
+    pub fn skip_district(&mut self) {
+        self.counts[Count::SkippedDistricts as usize] += 1;
+        self.counts[Count::SkippedDeliveries as usize] = 1;
+    }
+
+    pub fn clear(&mut self) {
+        (self.counts, self.lines) = (<[u64; COUNTS]>::default(), None);
+        self.drawn.clear();
+    }
+
+    /// Counts, then orders by their number of lines, then draws by their bins.
+    pub fn add_to(&self, size: Size, sums: &mut Vec<u64>) {
+        sums.resize(FIRST_BIN + 3 * BINS, 0);
+        sums.iter_mut().zip(self.counts).for_each(|(sum, count)| *sum += count);
+        if let Some(sum) = self.lines.and_then(|lines| sums.get_mut(COUNTS + (lines - LINES.start()) as usize)) {
+            *sum += 1;
+        }
+        for (what, value) in &self.drawn {
+            let bin = *value as u64 * BINS as u64 / what.values(size);
+            if let Some(sum) = sums.get_mut(FIRST_BIN + *what as usize * BINS + bin as usize) {
+                *sum += 1;
+            }
+        }
+    }
+}
+
+impl Drawn {
+    fn values(self, size: Size) -> u64 {
+        match self {
+            Drawn::Name => size.customers.min(NAMES as u64),
+            Drawn::Customer => size.customers,
+            Drawn::Item => size.items,
+        }
+    }
+
+    fn range(self, constants: Constants, size: Size) -> Uneven {
+        let rules = Rules::SPECIFICATION;
+        match self {
+            Drawn::Name => rules.names(constants, size),
+            Drawn::Customer => rules.customers(constants, size),
+            Drawn::Item => rules.items(constants, size),
+        }
+    }
+}
+
+/// Of a whole run.
+pub struct Audit<'a> {
+    pub sums: &'a [u64],
+    pub size: Size,
+}
+
+/// A share of what was entered, and the range that it must be in.
+struct Rule {
+    metric: &'static str,
+    what: &'static str,
+    /// In percent.
+    drawn: f64,
+    range: (f64, f64),
+    part: Count,
+    of: Count,
+}
+
+/// The shares that are drawn. Of the lines see [`Audit::uneven_lines`].
+const RULES: [Rule; 5] = [
+    Rule {
+        metric: "rolled_back",
+        what: "of the new orders were rolled back",
+        drawn: 1.0,
+        range: (0.9, 1.1),
+        part: Count::RolledBack,
+        of: Count::NewOrders,
+    },
+    Rule {
+        metric: "remote_lines",
+        what: "of the lines came from another warehouse",
+        drawn: 1.0,
+        range: (0.95, 1.05),
+        part: Count::RemoteLines,
+        of: Count::Lines,
+    },
+    Rule {
+        metric: "remote_payments",
+        what: "of the payments were by a customer of another warehouse",
+        drawn: 15.0,
+        range: (14.0, 16.0),
+        part: Count::RemotePayments,
+        of: Count::Payments,
+    },
+    Rule {
+        metric: "payments_by_name",
+        what: "of the payments found the customer by name",
+        drawn: 60.0,
+        range: (57.0, 63.0),
+        part: Count::PaymentsByName,
+        of: Count::Payments,
+    },
+    Rule {
+        metric: "order_status_by_name",
+        what: "of the order statuses found the customer by name",
+        drawn: 60.0,
+        range: (57.0, 63.0),
+        part: Count::OrderStatusesByName,
+        of: Count::OrderStatuses,
+    },
+];
+
+/// Standard deviations that chance does not explain: 1 of 1.7 million goes beyond.
+const BEYOND_CHANCE: f64 = 5.0;
+/// Fewer have no χ².
+const FEWEST_IN_BIN: f64 = 5.0;
+/// In percent of the deliveries.
+const MOST_SKIPPED: f64 = 1.0;
+
+impl Audit<'_> {
+    pub fn of(&self, count: Count) -> u64 {
+        self.sums.get(count as usize).copied().unwrap_or_default()
+    }
+
+    fn percent(&self, part: Count, of: Count) -> Option<f64> {
+        (self.of(of) > 0).then(|| 100.0 * self.of(part) as f64 / self.of(of) as f64)
+    }
+
+    pub fn measurements(&self) -> Vec<Measurement> {
+        let push = |id: &str, reading| Measurement::new(id, "%", Direction::Neither, Role::Diagnostic, reading);
+        let share = |part, of| match self.percent(part, of) {
+            Some(share) => Reading::Value(share),
+            None => Reading::unavailable("none were entered"),
+        };
+        let mut all: Vec<Measurement> = RULES
+            .iter()
+            .map(|rule| match self.size.warehouses {
+                1 if rule.is_of_others() => push(rule.metric, Reading::unavailable("there is one warehouse only")),
+                _ => push(rule.metric, share(rule.part, rule.of)),
+            })
+            .collect();
+        let skipped = share(Count::SkippedDeliveries, Count::Deliveries);
+        all.push(Measurement::new("skipped_deliveries", "%", Direction::Lower, Role::Diagnostic, skipped));
+        let lines = match self.of(Count::NewOrders) {
+            0 => Reading::unavailable("none were entered"),
+            orders => Reading::Value(self.of(Count::Lines) as f64 / orders as f64),
+        };
+        all.push(Measurement::new("lines_per_order", "", Direction::Neither, Role::Diagnostic, lines));
+        all
+    }
+
+    /// What chance does not explain, so that the load is not the one that it says it is.
+    pub fn fault(&self) -> Option<String> {
+        let rules = RULES.iter().filter(|rule| self.size.warehouses > 1 || !rule.is_of_others());
+        let drawn = || [Drawn::Name, Drawn::Customer, Drawn::Item].into_iter().filter_map(|what| self.misdrawn(what));
+        rules.filter_map(|rule| self.beyond_chance(rule)).chain(self.uneven_lines()).chain(drawn()).next()
+    }
+
+    /// χ² of the values drawn, in bins that hold five of them at least.
+    fn misdrawn(&self, what: Drawn) -> Option<String> {
+        let first = FIRST_BIN + what as usize * BINS;
+        let counts = self.sums.get(first..first + BINS)?;
+        let drawn: u64 = counts.iter().sum();
+        let values = what.values(self.size) as usize;
+        let mut shares = vec![0.0; BINS];
+        for (value, share) in what.range(Constants::OF_RUN, self.size).shares().into_iter().enumerate() {
+            shares[value * BINS / values] += share;
+        }
+        let (mut chi2, mut bins) = (0.0, 0_u32);
+        let (mut seen, mut mean) = (0_u64, 0.0);
+        for (count, share) in counts.iter().zip(shares) {
+            (seen, mean) = (seen + count, mean + share * drawn as f64);
+            if mean >= FEWEST_IN_BIN {
+                chi2 += (seen as f64 - mean).powi(2) / mean;
+                bins += 1;
+                (seen, mean) = (0, 0.0);
+            }
+        }
+        let degrees = f64::from(bins.saturating_sub(1));
+        // χ² of many degrees is nearly normal: its mean is their number, its variance twice that.
+        let is_wrong =
+            bins > 1 && chi2 - degrees > BEYOND_CHANCE * 2.0_f64.sqrt() * degrees.sqrt() + BEYOND_CHANCE.powi(2);
+        is_wrong.then(|| {
+            let what = match what {
+                Drawn::Name => "last names",
+                Drawn::Customer => "customers",
+                Drawn::Item => "items",
+            };
+            format!("{what} are not drawn as the specification says: χ² of {drawn} is {chi2:.0} of {degrees} degrees")
+        })
+    }
+
+    /// What the specification asks to be reported.
+    pub fn mark(&self) -> Option<Mark> {
+        let skipped = self.percent(Count::SkippedDeliveries, Count::Deliveries)?;
+        let detail = format!(
+            "{skipped:.1} % of the deliveries found a district without an order, where the specification allows \
+             {MOST_SKIPPED} %"
+        );
+        let is_much = skipped > MOST_SKIPPED && self.of(Count::SkippedDeliveries) > 1;
+        is_much.then_some(Mark { kind: MarkKind::Note, detail })
+    }
+
+    fn beyond_chance(&self, rule: &Rule) -> Option<String> {
+        let share = self.percent(rule.part, rule.of)?;
+        let (least, most) = rule.range;
+        let entered = self.of(rule.of);
+        let error = (rule.drawn * (100.0 - rule.drawn) / entered as f64).sqrt();
+        let is_outside = !(least..=most).contains(&share) && (share - rule.drawn).abs() > BEYOND_CHANCE * error;
+        is_outside.then(|| {
+            format!(
+                "{share:.2} % {}, of {entered}, where the specification allows {least} to {most} % and chance explains \
+                 {:.2} more or less than {}",
+                rule.what,
+                BEYOND_CHANCE * error,
+                rule.drawn
+            )
+        })
+    }
+
+    /// Orders have five to fifteen lines, all equally often: χ² of ten degrees, beyond which it is in 1 of 1.7 million.
+    fn uneven_lines(&self) -> Option<String> {
+        const MOST_CHI2: f64 = 46.9;
+        let counts = self.sums.get(COUNTS..FIRST_BIN)?;
+        let mean = self.of(Count::NewOrders) as f64 / LENGTHS as f64;
+        let chi2: f64 = counts.iter().map(|count| (*count as f64 - mean).powi(2) / mean).sum();
+        let is_uneven = mean >= 5.0 && chi2 > MOST_CHI2;
+        is_uneven.then(|| format!("orders do not have 5 to 15 lines equally often: χ² is {chi2:.0} of ten degrees"))
+    }
+}
+
+impl Rule {
+    fn is_of_others(&self) -> bool {
+        matches!(self.part, Count::RemoteLines | Count::RemotePayments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn audit(sums: &[u64], warehouses: u64) -> Audit<'_> {
+        Audit { sums, size: Size::of(warehouses) }
+    }
+
+    #[test]
+    fn draws_are_held_against_the_run_s_own_constants() {
+        let (size, mut sums) = (Size::of(1), Vec::new());
+        let mut rng = load::rng::Rng::new(5);
+        let mut tally = Tally::default();
+        for _ in 0..20_000 {
+            tally.clear();
+            for what in [Drawn::Name, Drawn::Customer, Drawn::Item] {
+                let range = what.range(Constants::OF_RUN, size);
+                tally.draw(what, range.draw(&mut rng) - range.least);
+            }
+            tally.add_to(size, &mut sums);
+        }
+        assert_eq!(audit(&sums, 1).fault(), None);
+        for what in [Drawn::Name, Drawn::Customer, Drawn::Item] {
+            let mut others = sums.clone();
+            let of_one = FIRST_BIN + what as usize * BINS;
+            others[of_one..of_one + BINS].rotate_right(1);
+            assert!(audit(&others, 1).misdrawn(what).is_some(), "{what:?} of another constant");
+        }
+    }
+
+    fn sums(of: &[(Count, u64)]) -> Vec<u64> {
+        let mut tally = Tally::default();
+        of.iter().for_each(|(count, number)| tally.count(*count, *number));
+        let mut sums = Vec::new();
+        tally.add_to(Size::of(1), &mut sums);
+        sums
+    }
+
+    fn fault(of: &[(Count, u64)], warehouses: u64) -> Option<String> {
+        let sums = sums(of);
+        audit(&sums, warehouses).fault()
+    }
+
+    #[test]
+    fn shares_are_held_against_their_ranges() {
+        use Count::*;
+        assert_eq!(fault(&[(Payments, 10_000), (PaymentsByName, 6_050), (RemotePayments, 1_480)], 2), None);
+        let wrong = fault(&[(Payments, 10_000), (PaymentsByName, 6_500), (RemotePayments, 1_500)], 2).unwrap();
+        assert!(
+            wrong.starts_with("65.00 % of the payments") && wrong.ends_with("2.45 more or less than 60"),
+            "{wrong}"
+        );
+        assert_eq!(fault(&[(Payments, 100), (PaymentsByName, 70), (RemotePayments, 15)], 2), None, "by chance");
+        assert_eq!(fault(&[(Payments, 10_000), (PaymentsByName, 6_000)], 1), None, "one warehouse has no others");
+        let sums = sums(&[(Deliveries, 100), (SkippedDeliveries, 3)]);
+        let said = audit(&sums, 1).mark().unwrap().detail;
+        assert!(said.starts_with("3.0 % of the deliveries"), "{said}");
+    }
+
+    #[test]
+    fn lines_are_held_against_evenness() {
+        let mut tally = Tally::default();
+        let mut sums = Vec::new();
+        tally.count(Count::NewOrders, 1);
+        for order in 0..1_100 {
+            tally.count_lines(5 + order % 11);
+            tally.add_to(Size::of(1), &mut sums);
+        }
+        assert_eq!(audit(&sums, 1).uneven_lines(), None);
+        sums[COUNTS] += 200;
+        sums[COUNTS + 10] -= 60;
+        assert!(audit(&sums, 1).uneven_lines().is_some());
+    }
+}

@@ -1,0 +1,240 @@
+//! The specification's consistency conditions (clause 3.3.2), asked of the server, and two of étalon's own.
+
+use load::error::{Failure, FailureKind};
+use load::run::ServerCounters;
+
+use super::tables::Size;
+
+/// Money is compared in cents: engines without decimals sum it in binary.
+const SAME_CENT: &str = "0.004";
+
+/// What must hold of the tables, whatever ran.
+struct Condition {
+    /// The clause's, or the name of one of étalon's own.
+    name: &'static str,
+    says: &'static str,
+    /// From `FROM` on: the rows of which it does not hold.
+    broken: String,
+    /// Of such a row: warehouse and district, 0 where it is of a whole warehouse.
+    place: (&'static str, &'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Those that read few rows of each district, or add up one table.
+    Quick,
+    /// Those that read every order, too.
+    All,
+    /// And the one that holds of freshly loaded tables only.
+    Loaded,
+}
+
+fn quick() -> Vec<Condition> {
+    let districts_of = |table: &str, prefix: &str, columns: &str| {
+        format!(
+            "(SELECT {prefix}_w_id, {prefix}_d_id, {columns} FROM {table} GROUP BY {prefix}_w_id, {prefix}_d_id) {prefix}"
+        )
+    };
+    let of_district = |prefix: &str| format!("{prefix}.{prefix}_w_id = d.d_w_id AND {prefix}.{prefix}_d_id = d.d_id");
+    let (orders, news, lines) = (of_district("o"), of_district("no"), of_district("ol"));
+    vec![
+        Condition {
+            name: "1",
+            says: "a warehouse's payments are those of its districts",
+            broken: format!(
+                "FROM warehouse w LEFT JOIN (SELECT d_w_id, sum(d_ytd) AS paid FROM district GROUP BY d_w_id) d \
+                 ON d.d_w_id = w.w_id WHERE abs(w.w_ytd - coalesce(d.paid, 0)) > {SAME_CENT}"
+            ),
+            place: ("w.w_id", "0"),
+        },
+        Condition {
+            name: "2",
+            says: "a district's next order follows its last one, which is its last new order",
+            broken: format!(
+                "FROM district d LEFT JOIN {} ON {orders} LEFT JOIN {} ON {news} \
+                 WHERE d.d_next_o_id - 1 <> coalesce(o.last_order, 0) OR no.last_new <> o.last_order",
+                districts_of("orders", "o", "max(o_id) AS last_order"),
+                districts_of("new_order", "no", "max(no_o_id) AS last_new"),
+            ),
+            place: ("d.d_w_id", "d.d_id"),
+        },
+        Condition {
+            name: "3",
+            says: "a district's new orders are numbered without a gap",
+            broken: format!(
+                "FROM {} WHERE no.last_new - no.first_new + 1 <> no.rows_new",
+                districts_of(
+                    "new_order",
+                    "no",
+                    "min(no_o_id) AS first_new, max(no_o_id) AS last_new, count(*) AS rows_new"
+                )
+            ),
+            place: ("no.no_w_id", "no.no_d_id"),
+        },
+        Condition {
+            name: "4",
+            says: "a district's orders have as many lines as they say",
+            broken: format!(
+                "FROM district d LEFT JOIN {} ON {orders} LEFT JOIN {} ON {lines} \
+                 WHERE coalesce(o.said, 0) <> coalesce(ol.counted, 0)",
+                districts_of("orders", "o", "sum(o_ol_cnt) AS said"),
+                districts_of("order_line", "ol", "count(*) AS counted"),
+            ),
+            place: ("d.d_w_id", "d.d_id"),
+        },
+        Condition {
+            name: "8",
+            says: "a warehouse's payments are those of the history",
+            broken: format!(
+                "FROM warehouse w LEFT JOIN (SELECT h_w_id, sum(h_amount) AS paid FROM history GROUP BY h_w_id) h \
+                 ON h.h_w_id = w.w_id WHERE abs(w.w_ytd - coalesce(h.paid, 0)) > {SAME_CENT}"
+            ),
+            place: ("w.w_id", "0"),
+        },
+        Condition {
+            name: "9",
+            says: "a district's payments are those of the history",
+            broken: format!(
+                "FROM district d LEFT JOIN {} ON {} WHERE abs(d.d_ytd - coalesce(h.paid, 0)) > {SAME_CENT}",
+                districts_of("history", "h", "sum(h_amount) AS paid"),
+                of_district("h"),
+            ),
+            place: ("d.d_w_id", "d.d_id"),
+        },
+    ]
+}
+
+/// What each customer's delivered orders come to.
+const DELIVERED: &str = "(SELECT o_w_id, o_d_id, o_c_id, sum(ol_amount) AS bought FROM orders JOIN order_line \
+                         ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id WHERE ol_delivery_d IS NOT NULL \
+                         GROUP BY o_w_id, o_d_id, o_c_id) b ON b.o_w_id = c.c_w_id AND b.o_d_id = c.c_d_id AND b.o_c_id = c.c_id";
+
+fn of_orders() -> Vec<Condition> {
+    let of_order = |other: &str| {
+        format!("{other}.{other}_w_id = o.o_w_id AND {other}.{other}_d_id = o.o_d_id AND {other}.{other}_o_id = o.o_id")
+    };
+    let order = ("o.o_w_id", "o.o_d_id");
+    let customer = ("c.c_w_id", "c.c_d_id");
+    vec![
+        Condition {
+            name: "5",
+            says: "an order without a carrier is a new order, and no other is",
+            broken: format!(
+                "FROM orders o LEFT JOIN new_order no ON {} WHERE (o.o_carrier_id IS NULL AND no.no_o_id IS NULL) \
+                 OR (o.o_carrier_id IS NOT NULL AND no.no_o_id IS NOT NULL)",
+                of_order("no")
+            ),
+            place: order,
+        },
+        Condition {
+            name: "6",
+            says: "an order has as many lines as it says",
+            broken: format!(
+                "FROM orders o LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS counted FROM order_line \
+                 GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} WHERE o.o_ol_cnt <> coalesce(ol.counted, 0)",
+                of_order("ol")
+            ),
+            place: order,
+        },
+        Condition {
+            name: "7",
+            says: "a line is delivered if its order has a carrier, and only then",
+            broken: format!(
+                "FROM order_line ol JOIN orders o ON {} WHERE (ol.ol_delivery_d IS NULL AND o.o_carrier_id IS NOT NULL) \
+                 OR (ol.ol_delivery_d IS NOT NULL AND o.o_carrier_id IS NULL)",
+                of_order("ol")
+            ),
+            place: order,
+        },
+        Condition {
+            name: "10",
+            says: "a customer owes what was delivered less what was paid",
+            broken: format!(
+                "FROM customer c LEFT JOIN {DELIVERED} LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid \
+                 FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) h ON h.h_c_w_id = c.c_w_id AND h.h_c_d_id = c.c_d_id \
+                 AND h.h_c_id = c.c_id \
+                 WHERE abs(c.c_balance - coalesce(b.bought, 0) + coalesce(h.paid, 0)) > {SAME_CENT}"
+            ),
+            place: customer,
+        },
+        Condition {
+            name: "12",
+            says: "what a customer owes and has paid is what was delivered",
+            broken: format!(
+                "FROM customer c LEFT JOIN {DELIVERED} \
+                 WHERE abs(c.c_balance + c.c_ytd_payment - coalesce(b.bought, 0)) > {SAME_CENT}"
+            ),
+            place: customer,
+        },
+        Condition {
+            name: "of stock",
+            says: "a warehouse's stock was taken from once, and in full, for each line since the load",
+            broken: "FROM (SELECT s_w_id, sum(s_order_cnt) AS taken, sum(s_ytd) AS pieces FROM stock GROUP BY s_w_id) s \
+                     LEFT JOIN (SELECT ol_supply_w_id, count(*) AS ordered, sum(ol_quantity) AS quantity FROM order_line \
+                     WHERE ol_o_id > {loaded} GROUP BY ol_supply_w_id) ol ON ol.ol_supply_w_id = s.s_w_id \
+                     WHERE s.taken <> coalesce(ol.ordered, 0) OR s.pieces <> coalesce(ol.quantity, 0)"
+                .to_owned(),
+            place: ("s.s_w_id", "0"),
+        },
+        Condition {
+            name: "of amounts",
+            says: "a line since the load costs its item's price for each piece",
+            broken: format!(
+                "FROM order_line ol JOIN item i ON i.i_id = ol.ol_i_id WHERE ol.ol_o_id > {{loaded}} \
+                 AND abs(ol.ol_amount - ol.ol_quantity * i.i_price) > {SAME_CENT}"
+            ),
+            place: ("ol.ol_w_id", "ol.ol_d_id"),
+        },
+    ]
+}
+
+/// Holds of tables that nothing has run on.
+fn of_load(size: Size) -> Condition {
+    Condition {
+        name: "11",
+        says: "all but the newest three tenths of a district's orders are delivered",
+        broken: format!(
+            "FROM (SELECT o_w_id, o_d_id, count(*) AS entered FROM orders GROUP BY o_w_id, o_d_id) o JOIN \
+             (SELECT no_w_id, no_d_id, count(*) AS waiting FROM new_order GROUP BY no_w_id, no_d_id) no \
+             ON no.no_w_id = o.o_w_id AND no.no_d_id = o.o_d_id WHERE o.entered - no.waiting <> {}",
+            size.delivered()
+        ),
+        place: ("o.o_w_id", "o.o_d_id"),
+    }
+}
+
+fn conditions(size: Size, extent: Extent) -> Vec<Condition> {
+    let mut all = quick();
+    if extent != Extent::Quick {
+        all.extend(of_orders());
+    }
+    if extent == Extent::Loaded {
+        all.push(of_load(size));
+    }
+    all
+}
+
+/// Of a run that was measured: they have been held.
+pub fn count(size: Size, extent: Extent) -> usize {
+    conditions(size, extent).len()
+}
+
+/// # Errors
+/// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
+pub fn hold(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+    for Condition { name, says, broken, place: (warehouse, district) } in conditions(size, extent) {
+        let broken = broken.replace("{loaded}", &size.customers.to_string());
+        let count = server.scalar(&format!("SELECT count(*) {broken}"))?;
+        if count == 0 {
+            continue;
+        }
+        let first = server.scalar(&format!("SELECT min({warehouse} * 100 + {district}) {broken}"))?;
+        let (warehouse, district) = (first / 100, first % 100);
+        let district = if district == 0 { String::new() } else { format!(", district {district}") };
+        let cause = format!(
+            "condition {name}, that {says}, does not hold of {count} of its rows, first of warehouse {warehouse}{district}"
+        );
+        return Err(Failure::new(FailureKind::Verification, "hold the tables against the conditions", cause));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Which transaction comes next (clause 5.2.4.2), and how long a terminal waits for its user (clause 5.2.5).
+
+use load::rng::Rng;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] = [Kind::NewOrder, Kind::Payment, Kind::OrderStatus, Kind::Delivery, Kind::StockLevel];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::NewOrder => "new-order",
+            Kind::Payment => "payment",
+            Kind::OrderStatus => "order-status",
+            Kind::Delivery => "delivery",
+            Kind::StockLevel => "stock-level",
+        }
+    }
+
+    /// Cards of each deck.
+    fn cards(self) -> usize {
+        match self {
+            Kind::NewOrder | Kind::Payment => 10,
+            Kind::OrderStatus | Kind::Delivery | Kind::StockLevel => 1,
+        }
+    }
+
+    /// Clause 5.2.5.2.
+    pub fn keying_s(self) -> f64 {
+        match self {
+            Kind::NewOrder => 18.0,
+            Kind::Payment => 3.0,
+            Kind::OrderStatus | Kind::Delivery | Kind::StockLevel => 2.0,
+        }
+    }
+
+    /// On average (clause 5.2.5.7).
+    pub fn thinking_s(self) -> f64 {
+        match self {
+            Kind::NewOrder | Kind::Payment => 12.0,
+            Kind::OrderStatus => 10.0,
+            Kind::Delivery | Kind::StockLevel => 5.0,
+        }
+    }
+
+    /// That 90 of 100 responses must keep (clause 5.2.5.3).
+    pub fn limit_s(self) -> f64 {
+        match self {
+            Kind::StockLevel => 20.0,
+            _ => 5.0,
+        }
+    }
+}
+
+const CARDS: usize = 23;
+/// Separates the draws of cards and of thinking from those of input.
+const SHUFFLE_SALT: u64 = 0x6465_636b;
+const THINK_SALT: u64 = 0x7468_696e;
+/// Times the mean, where thinking is cut off.
+const LONGEST_THOUGHT: f64 = 10.0;
+
+/// A terminal's cards, shuffled anew whenever all have been drawn.
+pub struct Deck {
+    seed: u64,
+    client: u32,
+    /// Which shuffle it is.
+    number: u64,
+    cards: [Kind; CARDS],
+}
+
+impl Deck {
+    pub fn new(seed: u64, client: u32) -> Deck {
+        Deck { seed, client, number: 0, cards: shuffled(seed, client, 0) }
+    }
+
+    /// Of transaction `index`.
+    pub fn card(&mut self, index: u64) -> Kind {
+        let number = index / CARDS as u64;
+        if number != self.number {
+            (self.number, self.cards) = (number, shuffled(self.seed, self.client, number));
+        }
+        self.cards[(index % CARDS as u64) as usize]
+    }
+}
+
+/// Fisher and Yates's.
+fn shuffled(seed: u64, client: u32, number: u64) -> [Kind; CARDS] {
+    let mut all = Kind::ALL.iter().flat_map(|kind| std::iter::repeat_n(*kind, kind.cards()));
+    let mut cards = std::array::from_fn(|_| all.next().unwrap_or(Kind::NewOrder));
+    let mut rng = Rng::of_transaction(seed ^ SHUFFLE_SALT, client, number);
+    for at in (1..CARDS).rev() {
+        cards.swap(at, rng.int_between(0, at as i64) as usize);
+    }
+    cards
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As fast as the system answers.
+    None,
+    /// With keying and thinking.
+    Spec,
+}
+
+impl Pace {
+    pub fn wait_ns(self, deck: &mut Deck, index: u64) -> u64 {
+        match self {
+            Pace::None => 0,
+            Pace::Spec => {
+                let mut rng = Rng::of_transaction(deck.seed ^ THINK_SALT, deck.client, index);
+                let before_s = match index.checked_sub(1) {
+                    Some(last) => {
+                        let mean_s = deck.card(last).thinking_s();
+                        (rng.exponential() * mean_s).min(LONGEST_THOUGHT * mean_s)
+                    }
+                    // As if it had begun long ago: somewhere in its first wait.
+                    None => {
+                        let first = deck.card(0);
+                        return (rng.unit() * (first.keying_s() + first.thinking_s()) * 1e9) as u64;
+                    }
+                };
+                ((before_s + deck.card(index).keying_s()) * 1e9) as u64
+            }
+        }
+    }
+}
+
+/// What a transaction of the mix takes of a terminal's time on average, beside the response.
+fn cycle_s() -> f64 {
+    let all: f64 = Kind::ALL.iter().map(|kind| kind.cards() as f64 * (kind.keying_s() + kind.thinking_s())).sum();
+    all / CARDS as f64
+}
+
+/// Most new orders a minute that a terminal can enter, if every response came at once.
+pub fn most_new_orders_a_minute() -> f64 {
+    60.0 / cycle_s() * Kind::NewOrder.cards() as f64 / CARDS as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deck_has_all_its_cards_in_another_order_each_time() {
+        let mut deck = Deck::new(7, 3);
+        let mut orders = std::collections::BTreeSet::new();
+        for number in 0..50 {
+            let drawn: Vec<usize> = (0..23).map(|place| deck.card(number * 23 + place) as usize).collect();
+            let count = |kind: Kind| drawn.iter().filter(|card| **card == kind as usize).count();
+            assert_eq!(Kind::ALL.map(count), [10, 10, 1, 1, 1]);
+            orders.insert(drawn);
+        }
+        assert_eq!(orders.len(), 50);
+        let again = Deck::new(7, 3).card(40 * 23 + 5);
+        assert_eq!(deck.card(40 * 23 + 5), again, "a card depends on its number alone");
+        assert_ne!(shuffled(7, 4, 0), shuffled(7, 3, 0));
+    }
+
+    /// 10 terminals a warehouse: the specification's 12.86 a minute is of 10 terminals with 43.5 % of the mix.
+    #[test]
+    fn a_warehouse_s_terminals_enter_the_known_most() {
+        let of_warehouse = 10.0 * most_new_orders_a_minute();
+        assert!((12.5..13.0).contains(&of_warehouse), "{of_warehouse}");
+    }
+
+    #[test]
+    fn waits_are_keying_and_thinking() {
+        let (mut deck, mut sum_s) = (Deck::new(1, 0), 0.0);
+        let count = 23 * 400;
+        for index in 1..=count {
+            let wait_s = Pace::Spec.wait_ns(&mut deck, index) as f64 / 1e9;
+            assert!(wait_s >= deck.card(index).keying_s());
+            sum_s += wait_s;
+        }
+        let mean_s = sum_s / count as f64;
+        assert!((mean_s / cycle_s() - 1.0).abs() < 0.05, "{mean_s} of {}", cycle_s());
+        assert_eq!(Pace::None.wait_ns(&mut deck, 5), 0);
+    }
+}

@@ -1,0 +1,277 @@
+//! Order entry: nine tables and five transactions, written from the TPC-C specification, revision 5.11. What it measures is
+//! derived from that specification, and cannot be compared with published TPC results.
+//!
+//! A terminal (`terminal`) draws cards (`deck`) and input (`draw`), and runs one of five transactions by statements
+//! (`statements`) on the tables (`tables`). Afterwards what was entered (`audit`) and what is in the tables (`conditions`)
+//! are held against the specification.
+
+mod audit;
+mod conditions;
+mod deck;
+mod delivery;
+mod draw;
+mod new_order;
+mod order_status;
+mod payment;
+mod rules;
+mod statements;
+mod stock_level;
+mod tables;
+mod terminal;
+
+use std::sync::Arc;
+
+use model::{Direction, FromKey, Mark, Measurement, Point, Reading, Role, Value, WorkloadSpec};
+
+use crate::transactions::{Moment, Native, NativeClient, Program, ScriptOptions};
+use crate::work::StreamTask;
+use crate::workload::{Action, Grants, Task, Workload};
+use audit::{Audit, Count};
+use conditions::Extent;
+use deck::{Kind, Pace, most_new_orders_a_minute};
+use load::error::{Failure, FailureKind};
+use load::generator::{LoadShape, ThreadLimit};
+use load::run::ServerCounters;
+use load::stream::Retry;
+use load::traffic::{NetworkTraffic, PoolSize};
+use load::worker::{self, LoadCounts};
+pub use rules::Rules;
+use tables::{DISTRICTS, Size};
+use terminal::Terminal;
+
+const MOST_CLIENTS: i64 = 100_000;
+
+model::keys! {
+    struct Keys {
+        /// Warehouses: about 100 MB each, with 100,000 items on stock, 30,000 customers and as many orders
+        warehouses: u64 = int(1..=10_000).or(1),
+        /// Terminals at the same time, spread over the warehouses; ten for each warehouse without it
+        clients: Option<u32> = int(1..=MOST_CLIENTS),
+        /// `none`: a terminal enters its next transaction at once; `spec`: after the specification's keying and thinking, so
+        /// that a warehouse enters at most 12.6 new orders a minute
+        pace: Pace = choice(&["none", "spec"]).or("none"),
+        /// Connections that the terminals of a process share; without it each has its own
+        pool_size as "pool.size": Option<u32> = int(1..=MOST_CLIENTS),
+        /// How often a transaction is tried that fails by a serialization failure or a deadlock, the first time included; 0
+        /// means until it succeeds
+        max_tries: u32 = int(0..=1_000_000).or(10),
+        /// What the tables are held against after each run: `quick` conditions (1 to 4, 8 and 9 of the specification's),
+        /// or `all`, which read every order and are held before and after a case's first run in any case
+        conditions: Extent = choice(&["quick", "all"]).or("quick"),
+    }
+}
+
+impl FromKey for Pace {
+    fn from_key(value: Option<&Value>) -> Option<Pace> {
+        match value?.as_text()? {
+            "none" => Some(Pace::None),
+            "spec" => Some(Pace::Spec),
+            _ => None,
+        }
+    }
+}
+
+impl FromKey for Extent {
+    fn from_key(value: Option<&Value>) -> Option<Extent> {
+        match value?.as_text()? {
+            "quick" => Some(Extent::Quick),
+            "all" => Some(Extent::All),
+            _ => None,
+        }
+    }
+}
+
+/// What the terminals have in common.
+#[derive(Clone, Copy, Debug)]
+struct OrderEntry {
+    size: Size,
+    pace: Pace,
+    extent: Extent,
+    terminals: u32,
+    rules: Rules,
+}
+
+impl OrderEntry {
+    fn program(self, texts: &[String], options: &ScriptOptions) -> Result<Program, Failure> {
+        let compiled = Program::native(Arc::new(self), texts, &statements::field_names(), options);
+        compiled.map_err(|cause| Failure::new(FailureKind::Plan, "prepare the statements of order entry", cause))
+    }
+
+    fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
+        Audit { sums: &counts.tallies, size: self.size }
+    }
+
+    /// New orders of the whole load, held against those that its tables have got.
+    fn check_rows(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<(), Failure> {
+        let audit = self.audit(counts);
+        let in_doubt = counts.failures();
+        let first_orders = self.size.districts() * self.size.customers;
+        let entered = audit.of(Count::NewOrders).saturating_sub(audit.of(Count::RolledBack));
+        let orders = "SELECT count(*) FROM orders";
+        let delivered = "SELECT count(*) FROM orders WHERE o_carrier_id IS NOT NULL";
+        let payments = "SELECT count(*) FROM history";
+        for (what, question, first, done) in [
+            ("orders", orders, first_orders, entered),
+            ("payments", payments, first_orders, audit.of(Count::Payments)),
+            ("deliveries", delivered, self.size.districts() * self.size.delivered(), audit.of(Count::DeliveredOrders)),
+        ] {
+            let rows = u64::try_from(server.scalar(question)?).unwrap_or_default();
+            let seen = rows.saturating_sub(first);
+            // What failed may have been carried out unnoticed: a delivery is of ten orders.
+            let most = done + in_doubt * DISTRICTS;
+            if !(done..=most).contains(&seen) {
+                return Err(untrusted(format!(
+                    "the terminals entered {done} {what}, and the tables have {seen} new ones"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// A business transaction is one of the database's, and a delivery visits every district.
+    fn check_work(&self, counts: &LoadCounts) -> Result<(), Failure> {
+        let audit = self.audit(counts);
+        let (asked, rolled_back) = (counts.asked, audit.of(Count::RolledBack));
+        if (asked.commits, asked.rollbacks) != (counts.succeeded.saturating_sub(rolled_back), rolled_back) {
+            let (entered, commits, rollbacks) = (counts.succeeded, asked.commits, asked.rollbacks);
+            return Err(untrusted(format!(
+                "of {entered} transactions, {rolled_back} of them to be rolled back, each ends once, and there were {commits} \
+                 commits and {rollbacks} rollbacks"
+            )));
+        }
+        let visited = audit.of(Count::DeliveredOrders) + audit.of(Count::SkippedDistricts);
+        let deliveries = audit.of(Count::Deliveries);
+        if visited != deliveries * DISTRICTS {
+            return Err(untrusted(format!(
+                "{deliveries} deliveries visited {visited} districts, and not {DISTRICTS} each"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn untrusted(cause: String) -> Failure {
+    Failure::new(FailureKind::Verification, "trust the run's counts", cause)
+}
+
+impl Native for OrderEntry {
+    fn kinds(&self) -> Vec<String> {
+        Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
+    }
+
+    fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient> {
+        Box::new(Terminal::new(Arc::new(*self), seed, client))
+    }
+
+    fn check(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
+        self.check_work(counts)?;
+        self.check_rows(server, counts)?;
+        conditions::hold(server, self.size, self.extent)?;
+        let audit = self.audit(counts);
+        match audit.fault() {
+            Some(cause) => Err(Failure::new(FailureKind::Verification, "audit what the terminals entered", cause)),
+            None => Ok(audit.mark().into_iter().collect()),
+        }
+    }
+
+    fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
+        let extent = match moment {
+            Moment::Loaded => Extent::Loaded,
+            Moment::Ended => Extent::All,
+        };
+        conditions::hold(server, self.size, extent)
+    }
+
+    fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
+        let window_min = counts.window_ns as f64 / 60e9;
+        let of_kind = |kind: Kind| counts.kinds.get(kind as usize);
+        let entered = of_kind(Kind::NewOrder).map_or(0, |kind| kind.in_window);
+        let rate = entered as f64 / window_min;
+        let mut all = vec![Measurement::value("nopm", "NOPM", Direction::Higher, Role::Primary, rate)];
+        if self.pace == Pace::Spec {
+            let most = most_new_orders_a_minute() * f64::from(self.terminals);
+            all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Secondary, 100.0 * rate / most));
+        }
+        for kind in Kind::ALL {
+            let Some(counted) = of_kind(kind) else { continue };
+            let p90 = counted.response.quantile(0.9, "transactions of this kind");
+            let is_kept = match &p90 {
+                Reading::Value(us) => Reading::Value(f64::from(*us <= kind.limit_s() * 1e6)),
+                Reading::Unavailable(reason) => Reading::Unavailable(reason.clone()),
+            };
+            let role = if kind == Kind::NewOrder { Role::Primary } else { Role::Secondary };
+            let id = format!("response_p90_{}", kind.name());
+            all.push(Measurement::new(&id, "us", Direction::Lower, role, p90));
+            let id = format!("limit_kept_{}", kind.name());
+            all.push(Measurement::new(&id, "", Direction::Higher, Role::Diagnostic, is_kept));
+        }
+        let held = conditions::count(self.size, self.extent) as f64;
+        all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, held));
+        all.extend(self.audit(counts).measurements());
+        (all, Vec::new())
+    }
+}
+
+/// Tests have smaller tables, under another name, and seed faults.
+#[derive(Clone, Copy, Debug)]
+pub struct OrderEntryWorkload {
+    pub name: &'static str,
+    pub items: u64,
+    /// Of each district.
+    pub customers: u64,
+    pub rules: Rules,
+    /// Changes the statements.
+    pub alter: fn(&mut Vec<String>),
+}
+
+impl OrderEntryWorkload {
+    /// The specification's.
+    pub const BUILT_IN: OrderEntryWorkload = OrderEntryWorkload {
+        name: "order-entry",
+        items: tables::ITEMS,
+        customers: tables::CUSTOMERS,
+        rules: Rules::SPECIFICATION,
+        alter: |_| (),
+    };
+}
+
+impl Workload for OrderEntryWorkload {
+    fn spec(&self) -> WorkloadSpec {
+        WorkloadSpec {
+            name: self.name,
+            family: "transactions",
+            about: "Terminals of a wholesale supplier enter orders and payments, checked while they run",
+            rate_unit: "tx/s",
+            keys: Keys::SPECS,
+            idle: model::no_idle_keys,
+        }
+    }
+
+    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+        let Keys { warehouses, clients, pace, pool_size, max_tries, conditions } = Keys::read(point)?;
+        let terminals = clients.unwrap_or((warehouses * DISTRICTS) as u32);
+        let size = Size { warehouses, items: self.items, customers: self.customers };
+        let options = ScriptOptions {
+            clients: terminals,
+            retry: Retry { max_tries, within_ns: None },
+            ..ScriptOptions::default()
+        };
+        let mut texts = statements::texts();
+        (self.alter)(&mut texts);
+        let rules = self.rules;
+        let program = OrderEntry { size, pace, extent: conditions, terminals, rules }.program(&texts, &options)?;
+        let pool = pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns: None });
+        Ok(Task {
+            dataset: tables::dataset(size),
+            action: Action::Stream(StreamTask {
+                work: program.into(),
+                shape: LoadShape {
+                    clients: 0..terminals,
+                    pace: worker::Pace::Closed,
+                    threads: ThreadLimit::Best,
+                    traffic: NetworkTraffic { pool, ..NetworkTraffic::default() },
+                },
+            }),
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! New-Order: a whole order in one transaction (clause 2.4).
+
+use super::audit::{Count, Tally};
+use super::statements::{Ask, FEWEST_LINES, Field, item_of, items_of, own_stock_of, stock_of, supply_of};
+use super::terminal::{Fields, Input, Steps, amount, ask, characters, found, missing, pipe, read, read_all, whole};
+use crate::transactions::Asking;
+use load::datum::Datum;
+use load::lane::{KeptRow, OpError};
+
+/// A line of an order, as it was entered and as the tables price it.
+#[derive(Clone, Debug, Default)]
+struct OrderLine {
+    item: i64,
+    supply: i64,
+    quantity: i64,
+    price: f64,
+    district_info: Datum,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Begin,
+    TakeNumber,
+    District,
+    Warehouse,
+    Customer,
+    Items,
+    Order,
+    NewOrder,
+    /// Of the line with this number.
+    Stock(usize),
+    Quantities,
+    Line(usize),
+    End,
+    Ended,
+}
+
+#[derive(Debug)]
+pub struct NewOrder {
+    home: i64,
+    /// In the order of their stock, so that no two orders wait for each other.
+    lines: Vec<OrderLine>,
+    /// An item that does not exist, in the place of the last line: the order is rolled back.
+    unused: Option<i64>,
+    step: Step,
+    /// What is being answered.
+    asked: Step,
+}
+
+/// The district, the customer, the items.
+impl NewOrder {
+    pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> NewOrder {
+        let district = input.any_district();
+        fields.set(Field::District, district);
+        fields.set(Field::Customer, input.customer());
+        let count = input.rng.int_between(input.rules.fewest_lines, input.rules.most_lines);
+        let is_rolled_back = input.rng.int_between(1, 100) <= input.rules.rolled_back;
+        let mut lines = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let item = input.item();
+            let is_remote = input.rng.int_between(1, 100) <= input.rules.remote_lines;
+            let remote = if is_remote { input.other_warehouse() } else { None };
+            let supply = remote.unwrap_or(input.home);
+            let quantity = input.rng.int_between(1, 10);
+            lines.push(OrderLine { item, supply, quantity, ..OrderLine::default() });
+        }
+        let remote = lines.iter().filter(|line| line.supply != input.home).count();
+        input.tally.count(Count::NewOrders, 1);
+        input.tally.count(Count::RolledBack, u64::from(is_rolled_back));
+        input.tally.count(Count::Lines, count as u64);
+        input.tally.count_lines(count);
+        input.tally.count(Count::RemoteLines, remote as u64);
+        let unused = is_rolled_back.then_some(input.size.items as i64 + 1);
+        if unused.is_some() {
+            lines.pop();
+        }
+        lines.sort_by_key(|line| (line.supply, line.item));
+        fields.set(Field::Lines, count);
+        fields.set(Field::AllLocal, i64::from(remote == 0));
+        for (place, line) in lines.iter().enumerate() {
+            fields.put_at(item_of(place), line.item);
+            fields.put_at(supply_of(place), line.supply);
+        }
+        if let Some(item) = unused {
+            fields.put_at(item_of(lines.len()), item);
+        }
+        NewOrder { home: input.home, lines, unused, step: Step::Begin, asked: Step::Begin }
+    }
+
+    fn entered(&self) -> usize {
+        self.lines.len() + usize::from(self.unused.is_some())
+    }
+
+    fn quantities(&self) -> usize {
+        let is_local = self.lines.iter().all(|line| line.supply == self.home);
+        if is_local { own_stock_of(self.lines.len()) } else { stock_of(self.lines.len()) }
+    }
+
+    fn take_stock(&self, line: usize, fields: &mut Fields) -> Asking {
+        let OrderLine { item, supply, quantity, .. } = &self.lines[line];
+        fields.set(Field::Item, *item);
+        fields.set(Field::Supply, *supply);
+        fields.set(Field::Quantity, *quantity);
+        fields.set(Field::Remote, i64::from(*supply != self.home));
+        pipe(Ask::TakeStock)
+    }
+
+    fn insert(&mut self, line: usize, fields: &mut Fields) -> Asking {
+        let OrderLine { item, supply, quantity, price, district_info } = &mut self.lines[line];
+        fields.set(Field::Line, line as i64 + 1);
+        fields.set(Field::Item, *item);
+        fields.set(Field::Supply, *supply);
+        fields.set(Field::Quantity, *quantity);
+        // In whole cents: a product of decimals in binary is not.
+        fields.put(Field::Amount, Datum::Double((*price * *quantity as f64 * 100.0).round() / 100.0));
+        fields.put(Field::DistrictInfo, std::mem::take(district_info));
+        pipe(Ask::InsertLine)
+    }
+
+    /// Price, name and data of every item that exists; lines may name one twice.
+    fn price(&mut self, row: &KeptRow) -> Result<(), OpError> {
+        const COLUMNS: usize = 4;
+        for line in &mut self.lines {
+            let mut rows = row.values.chunks_exact(COLUMNS);
+            let item = rows.find(|row| row.first().and_then(Datum::whole) == Some(line.item));
+            line.price = item.and_then(|row| amount(row.get(1))).ok_or_else(|| missing("an item"))?;
+        }
+        match self.unused {
+            Some(unused) if row.values.iter().step_by(COLUMNS).any(|item| item.whole() == Some(unused)) => {
+                Err(missing("the end of the items"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn describe(&mut self, row: &KeptRow) -> Result<(), OpError> {
+        const COLUMNS: usize = 5;
+        for line in &mut self.lines {
+            let mut rows = row.values.chunks_exact(COLUMNS);
+            let stock = rows.find(|row| {
+                let whole = |column: usize| row.get(column).and_then(Datum::whole);
+                whole(0) == Some(line.supply) && whole(1) == Some(line.item)
+            });
+            let info = characters(stock.and_then(|row| row.get(4)));
+            if info.is_empty() {
+                return Err(missing("an item's stock"));
+            }
+            line.district_info = Datum::Text(info.to_owned().into());
+        }
+        Ok(())
+    }
+}
+
+impl Steps for NewOrder {
+    fn next(&mut self, fields: &mut Fields) -> Asking {
+        self.asked = self.step;
+        let lines = self.lines.len();
+        let (asking, then) = match self.step {
+            Step::Begin => (ask(Ask::Begin), Step::TakeNumber),
+            Step::TakeNumber => (ask(Ask::TakeOrderNumber), Step::District),
+            Step::District => (read(Ask::District), Step::Warehouse),
+            Step::Warehouse => (read(Ask::WarehouseTax), Step::Customer),
+            Step::Customer => (read(Ask::CustomerTerms), Step::Items),
+            Step::Items => (read_all(items_of(self.entered())), Step::Order),
+            Step::Order => (pipe(Ask::InsertOrder), Step::NewOrder),
+            Step::NewOrder => (pipe(Ask::InsertNewOrder), Step::Stock(0)),
+            Step::Stock(line) if line < lines => (self.take_stock(line, fields), Step::Stock(line + 1)),
+            Step::Stock(_) => (Asking::Together, Step::Quantities),
+            Step::Quantities => (read_all(self.quantities()), Step::Line(0)),
+            Step::Line(line) if line < lines => (self.insert(line, fields), Step::Line(line + 1)),
+            Step::Line(_) => (Asking::Together, Step::End),
+            Step::End if self.unused.is_some() => (ask(Ask::Rollback), Step::Ended),
+            Step::End => (ask(Ask::Commit), Step::Ended),
+            Step::Ended => (Asking::End, Step::Ended),
+        };
+        self.step = then;
+        asking
+    }
+
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
+        match self.asked {
+            Step::District => {
+                // It was taken before it was read.
+                let next = whole(found(results, "a district")?, 0)?;
+                fields.set(Field::Order, next - 1);
+                Ok(())
+            }
+            Step::Warehouse => found(results, "a warehouse").map(drop),
+            Step::Customer => found(results, "a customer").map(drop),
+            Step::Items => self.price(found(results, "an item")?),
+            Step::Quantities => self.describe(found(results, "an item's stock")?),
+            _ => Ok(()),
+        }
+    }
+}
+
+const _: () = assert!(FEWEST_LINES >= 1, "an order that is rolled back has lines, too");

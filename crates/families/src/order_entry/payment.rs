@@ -1,0 +1,156 @@
+//! Payment: a customer pays through a district (clause 2.5).
+
+use super::audit::{Count, Tally};
+use super::draw::{decimal, last_name};
+use super::statements::{Ask, Field};
+use super::terminal::{Fields, Input, Steps, ask, characters, found, read, read_all, whole};
+use crate::transactions::Asking;
+use load::datum::Datum;
+use load::lane::{KeptRow, OpError};
+
+/// Most characters of what is known of a customer.
+const MOST_DATA: usize = 500;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Begin,
+    PayWarehouse,
+    Warehouse,
+    PayDistrict,
+    District,
+    ByName,
+    PayCustomer,
+    Customer,
+    Data,
+    NoteData,
+    History,
+    Commit,
+    Ended,
+}
+
+#[derive(Debug)]
+pub struct Payment {
+    is_by_name: bool,
+    /// What is noted of a customer of bad credit, without the customer's number.
+    place: [i64; 4],
+    amount: f64,
+    customer: i64,
+    has_bad_credit: bool,
+    warehouse_name: String,
+    step: Step,
+    asked: Step,
+}
+
+/// By last name, or by number.
+pub fn select_customer(input: &mut Input<'_>, fields: &mut Fields) -> Option<i64> {
+    if input.rng.int_between(1, 100) <= input.rules.by_name {
+        let name = last_name(input.last_name());
+        fields.put(Field::LastName, Datum::Text(name.into()));
+        return None;
+    }
+    let customer = input.customer();
+    fields.set(Field::Customer, customer);
+    Some(customer)
+}
+
+/// The customer in the middle of those of a name, by first name: place n/2, rounded up.
+pub fn middle(results: &[KeptRow], fields: &mut Fields) -> Result<i64, OpError> {
+    let row = found(results, "a customer of that name")?;
+    let place = row.values.len().div_ceil(2) - 1;
+    let customer = whole(row, place)?;
+    fields.set(Field::Customer, customer);
+    Ok(customer)
+}
+
+impl Payment {
+    pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Payment {
+        let district = input.any_district();
+        let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
+        let (warehouse_of_customer, district_of_customer) = match input.other_warehouse().filter(|_| is_remote) {
+            Some(other) => (other, input.any_district()),
+            None => (input.home, district),
+        };
+        let customer = select_customer(input, fields);
+        let cents = input.rng.int_between(100, 500_000);
+        fields.set(Field::District, district);
+        fields.set(Field::CustomerWarehouse, warehouse_of_customer);
+        fields.set(Field::CustomerDistrict, district_of_customer);
+        fields.put(Field::Payment, decimal(cents, 100));
+        input.tally.count(Count::Payments, 1);
+        input.tally.count(Count::RemotePayments, u64::from(warehouse_of_customer != input.home));
+        input.tally.count(Count::PaymentsByName, u64::from(customer.is_none()));
+        Payment {
+            is_by_name: customer.is_none(),
+            place: [district_of_customer, warehouse_of_customer, district, input.home],
+            amount: cents as f64 / 100.0,
+            customer: customer.unwrap_or_default(),
+            has_bad_credit: false,
+            warehouse_name: String::new(),
+            step: Step::Begin,
+            asked: Step::Begin,
+        }
+    }
+
+    /// The newest to the left; what no longer fits is lost on the right.
+    fn noted(&self, known: &str) -> String {
+        let [district_of_customer, warehouse_of_customer, district, warehouse] = self.place;
+        let customer = self.customer;
+        let amount = self.amount;
+        let mut noted = format!(
+            "{customer} {district_of_customer} {warehouse_of_customer} {district} {warehouse} {amount:.2}|{known}"
+        );
+        noted.truncate(MOST_DATA);
+        noted
+    }
+}
+
+impl Steps for Payment {
+    fn next(&mut self, _fields: &mut Fields) -> Asking {
+        self.asked = self.step;
+        let (asking, then) = match self.step {
+            Step::Begin => (ask(Ask::Begin), Step::PayWarehouse),
+            Step::PayWarehouse => (ask(Ask::PayWarehouse), Step::Warehouse),
+            Step::Warehouse => (read(Ask::WarehouseAddress), Step::PayDistrict),
+            Step::PayDistrict => (ask(Ask::PayDistrict), Step::District),
+            Step::District if self.is_by_name => (read(Ask::DistrictAddress), Step::ByName),
+            Step::District => (read(Ask::DistrictAddress), Step::PayCustomer),
+            Step::ByName => (read_all(Ask::CustomersByName as usize), Step::PayCustomer),
+            Step::PayCustomer => (ask(Ask::PayCustomer), Step::Customer),
+            Step::Customer => (read(Ask::Customer), Step::Data),
+            Step::Data if self.has_bad_credit => (read(Ask::CustomerData), Step::NoteData),
+            Step::NoteData => (ask(Ask::NoteCustomer), Step::History),
+            Step::Data | Step::History => (ask(Ask::InsertHistory), Step::Commit),
+            Step::Commit => (ask(Ask::Commit), Step::Ended),
+            Step::Ended => (Asking::End, Step::Ended),
+        };
+        self.step = then;
+        asking
+    }
+
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
+        match self.asked {
+            Step::Warehouse => {
+                let row = found(results, "a warehouse")?;
+                self.warehouse_name = characters(row.values.first()).to_owned();
+            }
+            Step::District => {
+                let row = found(results, "a district")?;
+                let name = format!("{}    {}", self.warehouse_name, characters(row.values.first()));
+                fields.put(Field::PaymentData, Datum::Text(name.into()));
+            }
+            Step::ByName => self.customer = middle(results, fields)?,
+            Step::Customer => {
+                const CREDIT: usize = 10;
+                let row = found(results, "a customer")?;
+                self.has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
+            }
+            Step::Data => {
+                let row = found(results, "a customer")?;
+                let noted = self.noted(characters(row.values.first()));
+                fields.put(Field::CustomerData, Datum::Text(noted.into()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

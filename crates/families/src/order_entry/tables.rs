@@ -1,0 +1,516 @@
+//! The nine tables and their first rows, by the specification's clauses 1.3 and 4.3.3.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::draw::{Constants, NAMES, decimal, digits, item_data, last_name, letters, shuffled, text, zip};
+use super::rules::Rules;
+use crate::dataset::{Column, ColumnKind, Dataset, Index, Nulls, RowRule, Table};
+use load::datum::Datum;
+use load::rng::Rng;
+
+pub const DISTRICTS: u64 = 10;
+pub const ITEMS: u64 = 100_000;
+/// Of a district.
+pub const CUSTOMERS: u64 = 3_000;
+/// Lines of an order.
+pub const LINES: std::ops::RangeInclusive<i64> = 5..=15;
+
+/// The tables are the same for everybody, whatever a run's seed.
+const SEED: u64 = 0x6f72_6465_7273;
+/// When everything was entered.
+const ENTERED: Datum = Datum::Text(Cow::Borrowed("2026-01-01 00:00:00"));
+
+/// Bytes of a warehouse and of all items, with their indexes; as measured in PostgreSQL 15.
+const WAREHOUSE_BYTES: u64 = 105_000_000;
+const ITEMS_BYTES: u64 = 14_000_000;
+
+/// Tests have smaller ones than the specification's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub warehouses: u64,
+    pub items: u64,
+    /// Of each district, and so many first orders.
+    pub customers: u64,
+}
+
+impl Size {
+    pub fn of(warehouses: u64) -> Size {
+        Size { warehouses, items: ITEMS, customers: CUSTOMERS }
+    }
+
+    pub fn districts(self) -> u64 {
+        self.warehouses * DISTRICTS
+    }
+
+    /// First orders of a district that have been delivered: 2,100 of 3,000.
+    pub fn delivered(self) -> u64 {
+        self.customers * 7 / 10
+    }
+
+    fn is_the_specification_s(self) -> bool {
+        self == Size::of(self.warehouses)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Item,
+    Warehouse,
+    Stock,
+    District,
+    Customer,
+    History,
+    Order,
+    Line,
+}
+
+/// Of one row.
+fn rng(part: Part, index: u64) -> Rng {
+    Rng::of_transaction(SEED, part as u32, index)
+}
+
+/// A district, counted from 0 over all warehouses.
+#[derive(Clone, Copy)]
+struct Place(u64);
+
+impl Place {
+    fn warehouse(self) -> Datum {
+        number(self.0 / DISTRICTS + 1)
+    }
+
+    fn district(self) -> Datum {
+        number(self.0 % DISTRICTS + 1)
+    }
+}
+
+fn number(value: u64) -> Datum {
+    Datum::Int(value as i64)
+}
+
+pub fn dataset(size: Size) -> Dataset {
+    let lines: u64 = (0..size.districts()).map(|district| *starts(district, size.customers).last().unwrap_or(&0)).sum();
+    let undelivered = size.customers - size.delivered();
+    let of_districts = |rows: u64| size.districts() * rows;
+    let table = |name: &'static str, columns, primary_key, rows, row| Table {
+        name: Cow::Borrowed(name),
+        columns,
+        primary_key,
+        create: None,
+        rows,
+        row,
+    };
+    let tables = vec![
+        table("item", item_columns(), &["i_id"][..], size.items, Arc::new(item) as RowRule),
+        table("warehouse", warehouse_columns(), &["w_id"], size.warehouses, warehouse(size)),
+        table("stock", stock_columns(), &["s_w_id", "s_i_id"], size.warehouses * size.items, stock(size)),
+        table("district", district_columns(), &["d_w_id", "d_id"], size.districts(), district(size)),
+        table(
+            "customer",
+            customer_columns(),
+            &["c_w_id", "c_d_id", "c_id"],
+            of_districts(size.customers),
+            customer(size),
+        ),
+        table("history", history_columns(), &[], of_districts(size.customers), history(size)),
+        table("orders", order_columns(), &["o_w_id", "o_d_id", "o_id"], of_districts(size.customers), order(size)),
+        table(
+            "new_order",
+            new_order_columns(),
+            &["no_w_id", "no_d_id", "no_o_id"],
+            of_districts(undelivered),
+            new_order(size),
+        ),
+        table("order_line", line_columns(), &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"], lines, line(size)),
+    ];
+    let by_name = &["c_w_id", "c_d_id", "c_last", "c_first"];
+    let by_customer = &["o_w_id", "o_d_id", "o_c_id", "o_id"];
+    let smaller = if size.is_the_specification_s() {
+        String::new()
+    } else {
+        format!(", of {} items and {} customers of a district", size.items, size.customers)
+    };
+    Dataset {
+        name: format!("order entry, {} warehouses{smaller}", size.warehouses),
+        tables,
+        indexes: vec![
+            Index { name: "customer_by_name", table: "customer", columns: by_name },
+            Index { name: "orders_by_customer", table: "orders", columns: by_customer },
+        ],
+        size_bytes: size.warehouses * WAREHOUSE_BYTES + ITEMS_BYTES,
+        ..Dataset::default()
+    }
+}
+
+/// `column(name, kind)`; all but three columns refuse NULL.
+fn columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
+    let nulls = |name: &str| match name {
+        "o_carrier_id" | "ol_delivery_d" => Nulls::Allowed,
+        _ => Nulls::Refused,
+    };
+    of.iter().map(|(name, kind)| Column { name, kind: *kind, nulls: nulls(name) }).collect()
+}
+
+use ColumnKind::{Char, Decimal, Int, Timestamp, VarChar};
+
+fn item_columns() -> Vec<Column> {
+    columns(&[
+        ("i_id", Int),
+        ("i_im_id", Int),
+        ("i_name", VarChar(24)),
+        ("i_price", Decimal(5, 2)),
+        ("i_data", VarChar(50)),
+    ])
+}
+
+fn item(index: u64, row: &mut Vec<Datum>) {
+    let rng = &mut rng(Part::Item, index);
+    row.push(number(index + 1));
+    row.push(Datum::Int(rng.int_between(1, 10_000)));
+    row.push(text(rng, 14, 24));
+    row.push(decimal(rng.int_between(100, 10_000), 100));
+    row.push(item_data(rng));
+}
+
+fn warehouse_columns() -> Vec<Column> {
+    columns(&[
+        ("w_id", Int),
+        ("w_name", VarChar(10)),
+        ("w_street_1", VarChar(20)),
+        ("w_street_2", VarChar(20)),
+        ("w_city", VarChar(20)),
+        ("w_state", Char(2)),
+        ("w_zip", Char(9)),
+        ("w_tax", Decimal(4, 4)),
+        ("w_ytd", Decimal(12, 2)),
+    ])
+}
+
+/// Two streets, city, state and zip code.
+fn address(rng: &mut Rng, row: &mut Vec<Datum>) {
+    for _ in 0..3 {
+        row.push(text(rng, 10, 20));
+    }
+    row.push(text(rng, 2, 2));
+    row.push(zip(rng));
+}
+
+fn warehouse(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let rng = &mut rng(Part::Warehouse, index);
+        row.push(number(index + 1));
+        row.push(text(rng, 6, 10));
+        address(rng, row);
+        row.push(decimal(rng.int_between(0, 2_000), 10_000));
+        // What the customers of all districts have paid: 300,000.00 by the specification's size.
+        row.push(number(DISTRICTS * size.customers * 10));
+    })
+}
+
+fn stock_columns() -> Vec<Column> {
+    columns(&[
+        ("s_i_id", Int),
+        ("s_w_id", Int),
+        ("s_quantity", Int),
+        ("s_dist_01", Char(24)),
+        ("s_dist_02", Char(24)),
+        ("s_dist_03", Char(24)),
+        ("s_dist_04", Char(24)),
+        ("s_dist_05", Char(24)),
+        ("s_dist_06", Char(24)),
+        ("s_dist_07", Char(24)),
+        ("s_dist_08", Char(24)),
+        ("s_dist_09", Char(24)),
+        ("s_dist_10", Char(24)),
+        ("s_ytd", Int),
+        ("s_order_cnt", Int),
+        ("s_remote_cnt", Int),
+        ("s_data", VarChar(50)),
+    ])
+}
+
+fn stock(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let rng = &mut rng(Part::Stock, index);
+        row.push(number(index % size.items + 1));
+        row.push(number(index / size.items + 1));
+        row.push(Datum::Int(rng.int_between(10, 100)));
+        for _ in 0..DISTRICTS {
+            row.push(text(rng, 24, 24));
+        }
+        row.extend([Datum::Int(0), Datum::Int(0), Datum::Int(0)]);
+        row.push(item_data(rng));
+    })
+}
+
+fn district_columns() -> Vec<Column> {
+    columns(&[
+        ("d_id", Int),
+        ("d_w_id", Int),
+        ("d_name", VarChar(10)),
+        ("d_street_1", VarChar(20)),
+        ("d_street_2", VarChar(20)),
+        ("d_city", VarChar(20)),
+        ("d_state", Char(2)),
+        ("d_zip", Char(9)),
+        ("d_tax", Decimal(4, 4)),
+        ("d_ytd", Decimal(12, 2)),
+        ("d_next_o_id", Int),
+    ])
+}
+
+fn district(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let rng = &mut rng(Part::District, index);
+        row.extend([Place(index).district(), Place(index).warehouse()]);
+        row.push(text(rng, 6, 10));
+        address(rng, row);
+        row.push(decimal(rng.int_between(0, 2_000), 10_000));
+        row.push(number(size.customers * 10));
+        row.push(number(size.customers + 1));
+    })
+}
+
+fn customer_columns() -> Vec<Column> {
+    columns(&[
+        ("c_id", Int),
+        ("c_d_id", Int),
+        ("c_w_id", Int),
+        ("c_first", VarChar(16)),
+        ("c_middle", Char(2)),
+        ("c_last", VarChar(16)),
+        ("c_street_1", VarChar(20)),
+        ("c_street_2", VarChar(20)),
+        ("c_city", VarChar(20)),
+        ("c_state", Char(2)),
+        ("c_zip", Char(9)),
+        ("c_phone", Char(16)),
+        ("c_since", Timestamp),
+        ("c_credit", Char(2)),
+        ("c_credit_lim", Decimal(12, 2)),
+        ("c_discount", Decimal(4, 4)),
+        ("c_balance", Decimal(12, 2)),
+        ("c_ytd_payment", Decimal(12, 2)),
+        ("c_payment_cnt", Int),
+        ("c_delivery_cnt", Int),
+        ("c_data", VarChar(500)),
+    ])
+}
+
+fn customer(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let rng = &mut rng(Part::Customer, index);
+        let (place, customer) = (Place(index / size.customers), index % size.customers);
+        row.extend([number(customer + 1), place.district(), place.warehouse()]);
+        let name = if (customer as i64) < NAMES {
+            customer as i64
+        } else {
+            Rules::SPECIFICATION.names(Constants::OF_LOAD, size).draw(rng)
+        };
+        row.push(text(rng, 8, 16));
+        row.extend([Datum::Text("OE".into()), Datum::Text(last_name(name).into())]);
+        address(rng, row);
+        row.push(Datum::Text(digits(rng, 16).into()));
+        row.push(ENTERED);
+        row.push(Datum::Text(if rng.int_between(1, 10) == 1 { "BC" } else { "GC" }.into()));
+        row.push(Datum::Int(50_000));
+        row.push(decimal(rng.int_between(0, 5_000), 10_000));
+        row.extend([Datum::Int(-10), Datum::Int(10), Datum::Int(1), Datum::Int(0)]);
+        row.push(text(rng, 300, 500));
+    })
+}
+
+fn history_columns() -> Vec<Column> {
+    columns(&[
+        ("h_c_id", Int),
+        ("h_c_d_id", Int),
+        ("h_c_w_id", Int),
+        ("h_d_id", Int),
+        ("h_w_id", Int),
+        ("h_date", Timestamp),
+        ("h_amount", Decimal(6, 2)),
+        ("h_data", VarChar(24)),
+    ])
+}
+
+fn history(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let place = Place(index / size.customers);
+        row.extend([number(index % size.customers + 1), place.district(), place.warehouse()]);
+        row.extend([place.district(), place.warehouse(), ENTERED, Datum::Int(10)]);
+        row.push(text(&mut rng(Part::History, index), 12, 24));
+    })
+}
+
+fn order_columns() -> Vec<Column> {
+    columns(&[
+        ("o_id", Int),
+        ("o_d_id", Int),
+        ("o_w_id", Int),
+        ("o_c_id", Int),
+        ("o_entry_d", Timestamp),
+        ("o_carrier_id", Int),
+        ("o_ol_cnt", Int),
+        ("o_all_local", Int),
+    ])
+}
+
+/// Lines of a first order, by its number over all districts.
+fn lines_of(order: u64) -> i64 {
+    rng(Part::Order, order).int_between(*LINES.start(), *LINES.end())
+}
+
+fn order(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let (place, order) = (Place(index / size.customers), index % size.customers);
+        row.extend([number(order + 1), place.district(), place.warehouse()]);
+        row.push(number(shuffled(SEED ^ place.0, size.customers, order) + 1));
+        row.push(ENTERED);
+        let carrier = || Datum::Int(Rng::of_transaction(SEED, Part::Order as u32, !index).int_between(1, 10));
+        row.push(if order < size.delivered() { carrier() } else { Datum::Null });
+        row.extend([Datum::Int(lines_of(index)), Datum::Int(1)]);
+    })
+}
+
+fn new_order_columns() -> Vec<Column> {
+    columns(&[("no_o_id", Int), ("no_d_id", Int), ("no_w_id", Int)])
+}
+
+fn new_order(size: Size) -> RowRule {
+    Arc::new(move |index, row| {
+        let undelivered = size.customers - size.delivered();
+        let place = Place(index / undelivered);
+        row.extend([number(size.delivered() + index % undelivered + 1), place.district(), place.warehouse()]);
+    })
+}
+
+fn line_columns() -> Vec<Column> {
+    columns(&[
+        ("ol_o_id", Int),
+        ("ol_d_id", Int),
+        ("ol_w_id", Int),
+        ("ol_number", Int),
+        ("ol_i_id", Int),
+        ("ol_supply_w_id", Int),
+        ("ol_delivery_d", Timestamp),
+        ("ol_quantity", Int),
+        ("ol_amount", Decimal(6, 2)),
+        ("ol_dist_info", Char(24)),
+    ])
+}
+
+/// The line, within its district, at which each first order begins, and the end of the last.
+fn starts(district: u64, orders: u64) -> Vec<u64> {
+    let mut at = 0;
+    let mut starts: Vec<u64> = Vec::with_capacity(orders as usize + 1);
+    for order in 0..orders {
+        starts.push(at);
+        at += lines_of(district * orders + order) as u64;
+    }
+    starts.push(at);
+    starts
+}
+
+/// The lines of a district, kept for its next row: rows are asked for one after the other.
+#[derive(Default)]
+struct LinesOf {
+    /// Number of the district, and the first line of all in it.
+    district: Option<(u64, u64)>,
+    starts: Vec<u64>,
+}
+
+fn line(size: Size) -> RowRule {
+    thread_local! {
+        static LAST: RefCell<LinesOf> = RefCell::default();
+    }
+    let of_districts = (0..size.districts()).scan(0_u64, move |all, district| {
+        let first = *all;
+        *all += starts(district, size.customers).last().copied().unwrap_or_default();
+        Some(first)
+    });
+    let firsts: Arc<[u64]> = of_districts.collect();
+    Arc::new(move |index, row| {
+        let district = firsts.partition_point(|first| *first <= index) as u64 - 1;
+        let first = firsts[district as usize];
+        LAST.with_borrow_mut(|last| {
+            if last.district != Some((district, size.customers)) {
+                *last =
+                    LinesOf { district: Some((district, size.customers)), starts: starts(district, size.customers) };
+            }
+            let within = index - first;
+            let order = last.starts.partition_point(|start| *start <= within) as u64 - 1;
+            line_of(
+                Place(district),
+                order,
+                within - last.starts[order as usize],
+                size,
+                &mut rng(Part::Line, index),
+                row,
+            );
+        });
+    })
+}
+
+fn line_of(place: Place, order: u64, line: u64, size: Size, rng: &mut Rng, row: &mut Vec<Datum>) {
+    let is_delivered = order < size.delivered();
+    row.extend([number(order + 1), place.district(), place.warehouse(), number(line + 1)]);
+    row.push(Datum::Int(rng.int_between(1, size.items as i64)));
+    row.push(place.warehouse());
+    row.push(if is_delivered { ENTERED } else { Datum::Null });
+    row.push(Datum::Int(5));
+    row.push(if is_delivered { Datum::Int(0) } else { decimal(rng.int_between(1, 999_999), 100) });
+    row.push(Datum::Text(letters(rng, 24).into()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_belongs_to_its_order() {
+        let size = Size { warehouses: 2, items: 100, customers: 30 };
+        let data = dataset(size);
+        let table = |name: &str| data.tables.iter().find(|table| table.name == name).unwrap();
+        let rows = |name: &str| -> Vec<Vec<Datum>> {
+            let table = table(name);
+            (0..table.rows)
+                .map(|index| {
+                    let mut row = Vec::new();
+                    (table.row)(index, &mut row);
+                    assert_eq!(row.len(), table.columns.len(), "{name}");
+                    row
+                })
+                .collect()
+        };
+        let whole = |datum: &Datum| datum.whole().unwrap();
+        let mut counted = std::collections::BTreeMap::<(i64, i64, i64), i64>::new();
+        for line in rows("order_line") {
+            let key = (whole(&line[2]), whole(&line[1]), whole(&line[0]));
+            let number = counted.entry(key).or_default();
+            *number += 1;
+            assert_eq!(whole(&line[3]), *number, "numbered from 1");
+        }
+        let orders = rows("orders");
+        assert_eq!(orders.len(), 600);
+        for order in &orders {
+            let key = (whole(&order[2]), whole(&order[1]), whole(&order[0]));
+            assert_eq!(counted[&key], whole(&order[6]));
+            assert_eq!(order[5] == Datum::Null, whole(&order[0]) > 21);
+        }
+        let customers: std::collections::BTreeSet<i64> = orders[..30].iter().map(|order| whole(&order[3])).collect();
+        assert!(customers.into_iter().eq(1..=30), "one order each");
+        let first = |name: &str| whole(&rows(name)[0][0]);
+        assert_eq!((first("new_order"), rows("new_order").len()), (22, 180));
+        for name in ["item", "warehouse", "stock", "district", "customer", "history"] {
+            rows(name);
+        }
+    }
+
+    #[test]
+    fn lines_are_evenly_five_to_fifteen() {
+        let mut counts = [0_u64; 11];
+        (0..33_000).for_each(|order| counts[(lines_of(order) - 5) as usize] += 1);
+        assert!(counts.iter().all(|count| (2_700..3_300).contains(count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,253 @@
+//! A terminal: which transaction comes next, with which input, and what is done with the answers.
+
+use std::sync::Arc;
+
+use super::OrderEntry;
+use super::audit::{Drawn, Tally};
+use super::deck::{Deck, Kind};
+use super::delivery::Delivery;
+use super::draw::Constants;
+use super::new_order::NewOrder;
+use super::order_status::OrderStatus;
+use super::payment::Payment;
+use super::rules::Rules;
+use super::statements::{Ask, FIELDS, Field};
+use super::stock_level::StockLevel;
+use super::tables::{DISTRICTS, Size};
+use crate::transactions::{Asking, Flow, NativeClient, Rows};
+use load::datum::Datum;
+use load::lane::{ErrorClass, KeptRow, OpError};
+use load::rng::Rng;
+
+/// Values of the statements.
+pub struct Fields([Datum; FIELDS]);
+
+impl Fields {
+    pub fn set(&mut self, field: Field, value: i64) {
+        self.0[field as usize] = Datum::Int(value);
+    }
+
+    pub fn put(&mut self, field: Field, value: Datum) {
+        self.0[field as usize] = value;
+    }
+
+    pub fn put_at(&mut self, place: usize, value: i64) {
+        self.0[place] = Datum::Int(value);
+    }
+}
+
+/// What a terminal draws its input from.
+pub struct Input<'a> {
+    pub rng: Rng,
+    pub rules: &'a Rules,
+    pub constants: Constants,
+    pub size: Size,
+    pub home: i64,
+    /// Of the terminal, for Stock-Level.
+    pub district: i64,
+    pub tally: &'a mut Tally,
+}
+
+impl Input<'_> {
+    pub fn any_district(&mut self) -> i64 {
+        self.rng.int_between(1, self.rules.districts)
+    }
+
+    /// `None` where there is one warehouse only.
+    pub fn other_warehouse(&mut self) -> Option<i64> {
+        let all = self.size.warehouses as i64;
+        if all < 2 {
+            return None;
+        }
+        let drawn = self.rng.int_between(1, all - 1);
+        Some(if drawn >= self.home { drawn + 1 } else { drawn })
+    }
+
+    pub fn customer(&mut self) -> i64 {
+        let customer = self.rules.customers(self.constants, self.size).draw(&mut self.rng);
+        self.tally.draw(Drawn::Customer, customer - 1);
+        customer
+    }
+
+    pub fn last_name(&mut self) -> i64 {
+        let name = self.rules.names(self.constants, self.size).draw(&mut self.rng);
+        self.tally.draw(Drawn::Name, name);
+        name
+    }
+
+    pub fn item(&mut self) -> i64 {
+        let item = self.rules.items(self.constants, self.size).draw(&mut self.rng);
+        self.tally.draw(Drawn::Item, item - 1);
+        item
+    }
+}
+
+/// A step of a transaction.
+pub trait Steps {
+    fn next(&mut self, fields: &mut Fields) -> Asking;
+
+    /// # Errors
+    /// The answer is not what the tables must hold, or another transaction was first.
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError>;
+}
+
+enum Work {
+    NewOrder(NewOrder),
+    Payment(Payment),
+    OrderStatus(OrderStatus),
+    Delivery(Delivery),
+    StockLevel(StockLevel),
+}
+
+impl Work {
+    fn steps(&mut self) -> &mut dyn Steps {
+        match self {
+            Work::NewOrder(work) => work,
+            Work::Payment(work) => work,
+            Work::OrderStatus(work) => work,
+            Work::Delivery(work) => work,
+            Work::StockLevel(work) => work,
+        }
+    }
+}
+
+pub struct Terminal {
+    load: Arc<OrderEntry>,
+    seed: u64,
+    client: u32,
+    constants: Constants,
+    home: i64,
+    district: i64,
+    deck: Deck,
+    work: Work,
+    kind: Kind,
+    fields: Fields,
+    /// Of the transaction under way.
+    tally: Tally,
+}
+
+impl Terminal {
+    pub fn new(load: Arc<OrderEntry>, seed: u64, client: u32) -> Terminal {
+        let warehouses = load.size.warehouses;
+        let number = u64::from(client);
+        Terminal {
+            constants: Constants::OF_RUN,
+            home: (number % warehouses) as i64 + 1,
+            district: (number / warehouses % DISTRICTS) as i64 + 1,
+            deck: Deck::new(seed, client),
+            work: Work::StockLevel(StockLevel::default()),
+            kind: Kind::StockLevel,
+            fields: Fields(std::array::from_fn(|_| Datum::Null)),
+            tally: Tally::default(),
+            load,
+            seed,
+            client,
+        }
+    }
+}
+
+impl NativeClient for Terminal {
+    fn wait_ns(&mut self, index: u64) -> u64 {
+        self.load.pace.wait_ns(&mut self.deck, index)
+    }
+
+    fn begin(&mut self, index: u64) {
+        self.kind = self.deck.card(index);
+        self.tally.clear();
+        let mut input = Input {
+            rng: Rng::of_transaction(self.seed, self.client, index),
+            rules: &self.load.rules,
+            constants: self.constants,
+            size: self.load.size,
+            home: self.home,
+            district: self.district,
+            tally: &mut self.tally,
+        };
+        self.fields.set(Field::Warehouse, self.home);
+        self.work = match self.kind {
+            Kind::NewOrder => Work::NewOrder(NewOrder::enter(&mut input, &mut self.fields)),
+            Kind::Payment => Work::Payment(Payment::enter(&mut input, &mut self.fields)),
+            Kind::OrderStatus => Work::OrderStatus(OrderStatus::enter(&mut input, &mut self.fields)),
+            Kind::Delivery => Work::Delivery(Delivery::enter(&mut input, &mut self.fields)),
+            Kind::StockLevel => Work::StockLevel(StockLevel::enter(&mut input, &mut self.fields)),
+        };
+    }
+
+    fn next(&mut self) -> Asking {
+        self.work.steps().next(&mut self.fields)
+    }
+
+    fn value(&self, field: usize) -> &Datum {
+        &self.fields.0[field]
+    }
+
+    fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
+        self.work.steps().receive(results, &mut self.fields, &mut self.tally)
+    }
+
+    fn kind(&self) -> usize {
+        self.kind as usize
+    }
+
+    fn tally(&self, into: &mut Vec<u64>) {
+        self.tally.add_to(self.load.size, into);
+    }
+}
+
+/// For its effect.
+pub fn ask(ask: Ask) -> Asking {
+    Asking::Statement(ask as usize, Rows::Discard, Flow::Wait)
+}
+
+/// For its last row.
+pub fn read(ask: Ask) -> Asking {
+    Asking::Statement(ask as usize, Rows::Keep, Flow::Wait)
+}
+
+/// For all its rows; by number.
+pub fn read_all(statement: usize) -> Asking {
+    Asking::Statement(statement, Rows::KeepAll, Flow::Wait)
+}
+
+/// Together with what follows, up to [`Asking::Together`].
+pub fn pipe(ask: Ask) -> Asking {
+    Asking::Statement(ask as usize, Rows::Discard, Flow::Pipelined)
+}
+
+/// The result of a statement that must have found something.
+///
+/// # Errors
+/// The row is missing: these are other tables, or somebody has changed them.
+pub fn found<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, OpError> {
+    results.last().filter(|row| row.rows > 0).ok_or_else(|| missing(what))
+}
+
+pub fn missing(what: &str) -> OpError {
+    let message = format!("{what} is not there: the tables were changed, or were loaded at another size");
+    OpError { class: ErrorClass::Script, message }
+}
+
+/// A column of the last row that must be a whole number.
+pub fn whole(row: &KeptRow, column: usize) -> Result<i64, OpError> {
+    row.values.get(column).and_then(Datum::whole).ok_or_else(|| {
+        let message = format!("column {} of an answer is no whole number: {:?}", column + 1, row.values.get(column));
+        OpError { class: ErrorClass::Script, message }
+    })
+}
+
+/// An amount, in whatever form the engine tells it.
+pub fn amount(datum: Option<&Datum>) -> Option<f64> {
+    match datum? {
+        Datum::Int(number) => Some(*number as f64),
+        Datum::Double(number) => Some(*number),
+        Datum::Text(text) => text.parse().ok(),
+        Datum::Null => None,
+    }
+}
+
+pub fn characters(datum: Option<&Datum>) -> &str {
+    match datum {
+        Some(Datum::Text(text)) => text,
+        _ => "",
+    }
+}
