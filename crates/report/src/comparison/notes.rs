@@ -69,12 +69,7 @@ pub fn notes(
     for case in one_sided {
         add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.text()));
     }
-    for (system, restriction) in cautions(evidence, PUBLICATION) {
-        add(NoteKind::Publication, format!("before this is published: {restriction} ({system})"));
-    }
-    if let Some(origin) = order_entry::origin(evidence) {
-        add(NoteKind::Publication, origin.to_owned());
-    }
+    publication(evidence).into_iter().for_each(|text| add(NoteKind::Publication, text));
     for (system, why) in cautions(evidence, UNTRIED) {
         add(NoteKind::Untried, format!("{why} ({system})"));
     }
@@ -96,6 +91,13 @@ pub fn notes(
     }
     notes.dedup();
     notes
+}
+
+/// What restricts it, by a system's licence or the workload's origin.
+fn publication(evidence: &Evidence) -> Vec<String> {
+    let said = |(system, restriction)| format!("before this is published: {restriction} ({system})");
+    let origin = order_entry::origin(evidence).map(str::to_owned);
+    cautions(evidence, PUBLICATION).into_iter().map(said).chain(origin).collect()
 }
 
 /// Of each benchmark, once.
