@@ -203,7 +203,7 @@ mod tests {
             let found = misfit(range, &shares, 10_000_000);
             assert!((0.8..1.25).contains(&found), "{range:?}: {found}");
             // Another constant, or another bound, is another distribution.
-            for wrong in [Uneven { c: range.c + 1, ..range }, Uneven { a: range.a - 1, ..range }] {
+            for wrong in [Uneven { c: range.c + 1, ..range }, Uneven { a: range.a / 2, ..range }] {
                 let found = misfit(wrong, &shares, 10_000_000);
                 assert!(found > 1.5, "{wrong:?}: {found}");
             }

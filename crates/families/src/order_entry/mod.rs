@@ -187,7 +187,7 @@ impl Native for OrderEntry {
         let of_kind = |kind: Kind| counts.kinds.get(kind as usize);
         let entered = of_kind(Kind::NewOrder).map_or(0, |kind| kind.in_window);
         let rate = entered as f64 / window_min;
-        let mut all = vec![Measurement::value("nopm", "NOPM", Direction::Higher, Role::Primary, rate)];
+        let mut all = vec![Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, rate)];
         if self.pace == Pace::Spec {
             let most = most_new_orders_a_minute() * f64::from(self.terminals);
             all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Secondary, 100.0 * rate / most));
