@@ -173,10 +173,7 @@ impl Site for Here {
 
     fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
         match job.task.tables() {
-            Tables::Own => {
-                self.system.prepare(&job.task.dataset)?;
-                self.inspect(job, Moment::Loaded)
-            }
+            Tables::Own => self.system.prepare(&job.task.dataset),
             Tables::None => Ok(()),
         }
     }
@@ -188,6 +185,9 @@ impl Site for Here {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
+        if job.task.tables() == Tables::Own {
+            self.inspect(job, Moment::Loaded)?;
+        }
         let watch = watch(system, job.mates);
         system.settle()?;
         let mut record = match &job.task.action {

@@ -69,6 +69,13 @@ impl AddAssign for Asked {
     }
 }
 
+/// After its last try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionEnd {
+    Succeeded,
+    Failed,
+}
+
 /// A compiled stream, immutable and shared by clients.
 pub trait Stream: Sync {
     type Op: Default;
@@ -128,6 +135,6 @@ pub trait Stream: Sync {
         Retry::default()
     }
 
-    /// Adds to the counts of the load's own what the transaction that has just succeeded was about.
-    fn tally(&self, _client: &Self::Client, _into: &mut Vec<u64>) {}
+    /// Adds to the counts of the load's own what the transaction that has just ended was about.
+    fn tally(&self, _client: &Self::Client, _end: TransactionEnd, _into: &mut Vec<u64>) {}
 }

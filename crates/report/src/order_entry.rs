@@ -85,7 +85,7 @@ fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
         Column::words("system"),
         Column::new("NOPM", "NOPM"),
         Column::new("tx/s", "tx/s"),
-        Column::new("retries", ""),
+        Column::new("tried again", "%"),
         Column::new("conditions", "").headed("conditions held"),
     ];
     let row = |system: &SystemCase<'_>| {
@@ -94,7 +94,7 @@ fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
             Entry::system(system.name, system.index),
             of("nopm", Form::Whole),
             of("throughput", Form::Significant),
-            Entry::of(Ok(mean(index, system, "retries").unwrap_or(0.0)), Form::Significant),
+            of("tried_again", Form::Significant),
             of("conditions_held", Form::Whole),
         ]
     };

@@ -12,6 +12,7 @@ use load::datum::Datum;
 use load::error::Failure;
 use load::lane::{KeptRow, OpError};
 use load::run::ServerCounters;
+use load::stream::TransactionEnd;
 use load::traffic::NetworkTraffic;
 use load::worker::LoadCounts;
 use model::{Mark, Measurement, Reading, RunRecord};
@@ -102,6 +103,10 @@ impl Native for AllRows {
         Ok(Vec::new())
     }
 
+    fn questions(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn inspect(&self, _: &dyn ServerCounters, _: Moment) -> Result<(), Failure> {
         Ok(())
     }
@@ -143,7 +148,7 @@ impl NativeClient for AllRowsClient {
         0
     }
 
-    fn tally(&self, into: &mut Vec<u64>) {
+    fn tally(&self, _end: TransactionEnd, into: &mut Vec<u64>) {
         into.resize(1, 0);
         into[0] += 6;
     }

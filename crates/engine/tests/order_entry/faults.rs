@@ -71,7 +71,7 @@ static FAULTS: [Fault; 31] = [
         "condition 12",
     ),
     written(
-        "an order number taken twice",
+        "a skipped order number",
         |texts| change(texts, "d_next_o_id + 1 WHERE", "d_next_o_id + 2 WHERE"),
         "condition",
     ),
@@ -137,15 +137,22 @@ fn a_lost_update_is_found() {
 
 #[test]
 fn every_seeded_fault_is_found() {
+    // One client each, so two at a time.
+    let halves = FAULTS.chunks(FAULTS.len().div_ceil(2));
+    let missed: Vec<String> = std::thread::scope(|scope| {
+        let searches: Vec<_> = halves.map(|half| scope.spawn(|| missed_of(half))).collect();
+        searches.into_iter().flat_map(|search| search.join().unwrap()).collect()
+    });
+    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), FAULTS.len(), missed.join("\n"));
+}
+
+fn missed_of(faults: &'static [Fault]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let system = sqlite(&folder);
-    let mut missed = Vec::new();
-    for Fault { what, workload, said } in &FAULTS {
-        let (_, reason) = ran(workload, &system, "warehouses = 2\nclients = 1\nconditions = \"all\"", "3s");
-        match reason {
-            Some(reason) if reason.contains(said) => {}
-            other => missed.push(format!("{what}: {other:?}")),
-        }
-    }
-    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), FAULTS.len(), missed.join("\n"));
+    let missed = faults.iter().filter_map(|Fault { what, workload, said }| {
+        let (_, reason) = ran(workload, &system, "warehouses = 2\nclients = 1\nconditions = \"all\"", "2s");
+        let is_found = reason.as_ref().is_some_and(|reason| reason.contains(said));
+        (!is_found).then(|| format!("{what}: {reason:?}"))
+    });
+    missed.collect()
 }

@@ -21,7 +21,7 @@ struct Condition {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Those that read few rows of each district, or add up one table.
+    /// Those that go through each table once at most.
     Quick,
     /// Those that read every order, too.
     All,
@@ -244,18 +244,33 @@ pub fn count(size: Size, extent: Extent) -> usize {
     conditions(size, extent).len()
 }
 
+/// Every query that they are asked by.
+pub fn questions(size: Size, extent: Extent) -> Vec<String> {
+    conditions(size, extent).iter().flat_map(|condition| condition.questions(size)).collect()
+}
+
+impl Condition {
+    /// How many rows it does not hold of, and the place of the first.
+    fn questions(&self, size: Size) -> [String; 2] {
+        let broken = self.broken.replace("{loaded}", &size.customers.to_string());
+        let (warehouse, district) = self.place;
+        [format!("SELECT count(*) {broken}"), format!("SELECT min({warehouse} * 100 + {district}) {broken}")]
+    }
+}
+
 /// # Errors
 /// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
 pub fn hold(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
-    for Condition { name, says, broken, place: (warehouse, district) } in conditions(size, extent) {
-        let broken = broken.replace("{loaded}", &size.customers.to_string());
-        let count = server.scalar(&format!("SELECT count(*) {broken}"))?;
+    for condition in conditions(size, extent) {
+        let [count, first] = condition.questions(size);
+        let count = server.scalar(&count)?;
         if count == 0 {
             continue;
         }
-        let first = server.scalar(&format!("SELECT min({warehouse} * 100 + {district}) {broken}"))?;
+        let first = server.scalar(&first)?;
         let (warehouse, district) = (first / 100, first % 100);
         let district = if district == 0 { String::new() } else { format!(", district {district}") };
+        let Condition { name, says, .. } = condition;
         let cause = format!(
             "condition {name}, that {says}, does not hold of {count} of its rows, first of warehouse {warehouse}{district}"
         );

@@ -82,7 +82,7 @@ impl Steps for Delivery {
             Step::Order => {
                 let row = found(results, "an order to deliver")?;
                 if row.values.get(1) != Some(&Datum::Null) {
-                    // It waited for the order while another delivered it. Delivered twice it would be paid for twice.
+                    // Its lock should have shown it. Delivered twice it would be paid for twice.
                     let message = "another Delivery has delivered the order meanwhile".to_owned();
                     return Err(OpError { class: ErrorClass::Serialization, message });
                 }

@@ -99,7 +99,8 @@ impl Payment {
         let mut noted = format!(
             "{customer} {district_of_customer} {warehouse_of_customer} {district} {warehouse} {amount:.2}|{known}"
         );
-        noted.truncate(MOST_DATA);
+        let end = noted.char_indices().nth(MOST_DATA).map_or(noted.len(), |(place, _)| place);
+        noted.truncate(end);
         noted
     }
 }

@@ -163,7 +163,7 @@ const PLAIN: [&str; 34] = [
      (SELECT max(o_id) FROM orders WHERE o_w_id = :c_w AND o_d_id = :c_d AND o_c_id = :c)",
     "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
      WHERE ol_w_id = :c_w AND ol_d_id = :c_d AND ol_o_id = :o",
-    "SELECT min(no_o_id) FROM new_order WHERE no_w_id = :w AND no_d_id = :d",
+    "SELECT no_o_id FROM new_order WHERE no_w_id = :w AND no_d_id = :d ORDER BY no_o_id LIMIT 1 FOR UPDATE",
     "SELECT o_c_id, o_carrier_id FROM orders WHERE o_w_id = :w AND o_d_id = :d AND o_id = :o FOR UPDATE",
     "DELETE FROM new_order WHERE no_w_id = :w AND no_d_id = :d AND no_o_id = :o",
     "UPDATE orders SET o_carrier_id = :carrier WHERE o_w_id = :w AND o_d_id = :d AND o_id = :o",

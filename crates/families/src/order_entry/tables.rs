@@ -90,7 +90,7 @@ fn number(value: u64) -> Datum {
 }
 
 pub fn dataset(size: Size) -> Dataset {
-    let lines: u64 = (0..size.districts()).map(|district| *starts(district, size.customers).last().unwrap_or(&0)).sum();
+    let lines = of_all_lengths(size.customers);
     let undelivered = size.customers - size.delivered();
     let of_districts = |rows: u64| size.districts() * rows;
     let table = |name: &'static str, columns, primary_key, rows, row| Table {
@@ -122,7 +122,13 @@ pub fn dataset(size: Size) -> Dataset {
             of_districts(undelivered),
             new_order(size),
         ),
-        table("order_line", line_columns(), &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"], lines, line(size)),
+        table(
+            "order_line",
+            line_columns(),
+            &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
+            of_districts(lines),
+            line(size),
+        ),
     ];
     let by_name = &["c_w_id", "c_d_id", "c_last", "c_first"];
     let by_customer = &["o_w_id", "o_d_id", "o_c_id", "o_id"];
@@ -356,9 +362,23 @@ fn order_columns() -> Vec<Column> {
     ])
 }
 
-/// Lines of a first order, by its number over all districts.
-fn lines_of(order: u64) -> i64 {
-    rng(Part::Order, order).int_between(*LINES.start(), *LINES.end())
+/// Salt of the orders' lengths.
+const LENGTHS: u64 = 0x6c65_6e67_7468;
+
+fn length(number: u64) -> u64 {
+    let (fewest, most) = (*LINES.start() as u64, *LINES.end() as u64);
+    fewest + number % (most - fewest + 1)
+}
+
+/// Lines of a first order. Every district has as many orders of each length, in an order of its own, so that all have as many
+/// lines.
+fn lines_of(district: Place, order: u64, orders: u64) -> u64 {
+    length(shuffled(SEED ^ LENGTHS ^ district.0, orders, order))
+}
+
+/// Lines of a district's first orders.
+fn of_all_lengths(orders: u64) -> u64 {
+    (0..orders).map(length).sum()
 }
 
 fn order(size: Size) -> RowRule {
@@ -369,7 +389,7 @@ fn order(size: Size) -> RowRule {
         row.push(ENTERED);
         let carrier = || Datum::Int(Rng::of_transaction(SEED, Part::Order as u32, !index).int_between(1, 10));
         row.push(if order < size.delivered() { carrier() } else { Datum::Null });
-        row.extend([Datum::Int(lines_of(index)), Datum::Int(1)]);
+        row.extend([number(lines_of(place, order, size.customers)), Datum::Int(1)]);
     })
 }
 
@@ -400,22 +420,20 @@ fn line_columns() -> Vec<Column> {
     ])
 }
 
-/// The line, within its district, at which each first order begins, and the end of the last.
-fn starts(district: u64, orders: u64) -> Vec<u64> {
-    let mut at = 0;
-    let mut starts: Vec<u64> = Vec::with_capacity(orders as usize + 1);
-    for order in 0..orders {
-        starts.push(at);
-        at += lines_of(district * orders + order) as u64;
-    }
-    starts.push(at);
-    starts
+/// The line, within its district, at which each first order begins.
+fn starts(district: Place, orders: u64) -> Vec<u64> {
+    let begin = |at: &mut u64, order| {
+        let start = *at;
+        *at += lines_of(district, order, orders);
+        Some(start)
+    };
+    (0..orders).scan(0, begin).collect()
 }
 
 /// The lines of a district, kept for its next row: rows are asked for one after the other.
 #[derive(Default)]
 struct LinesOf {
-    /// Number of the district, and the first line of all in it.
+    /// Its number, and how many orders it has.
     district: Option<(u64, u64)>,
     starts: Vec<u64>,
 }
@@ -424,30 +442,19 @@ fn line(size: Size) -> RowRule {
     thread_local! {
         static LAST: RefCell<LinesOf> = RefCell::default();
     }
-    let of_districts = (0..size.districts()).scan(0_u64, move |all, district| {
-        let first = *all;
-        *all += starts(district, size.customers).last().copied().unwrap_or_default();
-        Some(first)
-    });
-    let firsts: Arc<[u64]> = of_districts.collect();
+    let of_district = of_all_lengths(size.customers);
     Arc::new(move |index, row| {
-        let district = firsts.partition_point(|first| *first <= index) as u64 - 1;
-        let first = firsts[district as usize];
+        let (district, within) = (index / of_district, index % of_district);
         LAST.with_borrow_mut(|last| {
             if last.district != Some((district, size.customers)) {
-                *last =
-                    LinesOf { district: Some((district, size.customers)), starts: starts(district, size.customers) };
+                *last = LinesOf {
+                    district: Some((district, size.customers)),
+                    starts: starts(Place(district), size.customers),
+                };
             }
-            let within = index - first;
             let order = last.starts.partition_point(|start| *start <= within) as u64 - 1;
-            line_of(
-                Place(district),
-                order,
-                within - last.starts[order as usize],
-                size,
-                &mut rng(Part::Line, index),
-                row,
-            );
+            let line = within - last.starts[order as usize];
+            line_of(Place(district), order, line, size, &mut rng(Part::Line, index), row);
         });
     })
 }
@@ -508,9 +515,23 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_evenly_five_to_fifteen() {
-        let mut counts = [0_u64; 11];
-        (0..33_000).for_each(|order| counts[(lines_of(order) - 5) as usize] += 1);
-        assert!(counts.iter().all(|count| (2_700..3_300).contains(count)), "{counts:?}");
+    fn lines_are_evenly_five_to_fifteen_in_every_district() {
+        for district in [0, 1, 77] {
+            let lines: Vec<u64> = (0..3_000).map(|order| lines_of(Place(district), order, 3_000)).collect();
+            let count = |length: u64| lines.iter().filter(|lines| **lines == length).count();
+            assert!((5..=15).all(|length| (272..=273).contains(&count(length))), "{district}");
+            let longer = lines.windows(2).filter(|pair| pair[1] > pair[0]).count();
+            assert!((1_250..1_500).contains(&longer), "{longer}: in no order");
+            assert_eq!(lines.iter().sum::<u64>(), of_all_lengths(3_000));
+        }
+    }
+
+    /// `etalon plan` asks for the rows of every size.
+    #[test]
+    fn ten_thousand_warehouses_are_described_at_once() {
+        let began = std::time::Instant::now();
+        let data = dataset(Size::of(10_000));
+        assert_eq!(data.tables[8].rows, 100_000 * of_all_lengths(3_000));
+        assert!(began.elapsed().as_secs() < 2, "{:?}", began.elapsed());
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::OrderEntry;
 use super::audit::{Drawn, Tally};
 use super::deck::{Deck, Kind};
 use super::delivery::Delivery;
@@ -14,10 +13,12 @@ use super::rules::Rules;
 use super::statements::{Ask, FIELDS, Field};
 use super::stock_level::StockLevel;
 use super::tables::{DISTRICTS, Size};
+use super::{OrderEntry, Pipelines};
 use crate::transactions::{Asking, Flow, NativeClient, Rows};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 use load::rng::Rng;
+use load::stream::TransactionEnd;
 
 /// Values of the statements.
 pub struct Fields([Datum; FIELDS]);
@@ -174,7 +175,15 @@ impl NativeClient for Terminal {
     }
 
     fn next(&mut self) -> Asking {
-        self.work.steps().next(&mut self.fields)
+        loop {
+            match (self.work.steps().next(&mut self.fields), self.load.pipelines) {
+                (Asking::Statement(number, rows, _), Pipelines::Never) => {
+                    return Asking::Statement(number, rows, Flow::Wait);
+                }
+                (Asking::Together, Pipelines::Never) => {}
+                (asking, _) => return asking,
+            }
+        }
     }
 
     fn value(&self, field: usize) -> &Datum {
@@ -189,8 +198,8 @@ impl NativeClient for Terminal {
         self.kind as usize
     }
 
-    fn tally(&self, into: &mut Vec<u64>) {
-        self.tally.add_to(self.load.size, into);
+    fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
+        self.tally.add_to(self.load.size, end, into);
     }
 }
 

@@ -13,7 +13,7 @@ use load::datum::Datum;
 use load::error::Failure;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
 use load::run::ServerCounters;
-use load::stream::{Asked, Next};
+use load::stream::{Asked, Next, TransactionEnd};
 use load::worker::LoadCounts;
 
 /// What the clients of such a load have in common.
@@ -29,6 +29,9 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`FailureKind::Verification`](load::error::FailureKind::Verification): the run is not to be trusted.
     fn check(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure>;
+
+    /// The queries by which it checks, for a server on another host.
+    fn questions(&self) -> Vec<String>;
 
     /// Holds everything that is known of the tables against them, however long that takes.
     ///
@@ -83,8 +86,8 @@ pub trait NativeClient: Send {
     /// Index into [`Native::kinds`] of the current transaction.
     fn kind(&self) -> usize;
 
-    /// Adds what is counted of the transaction that has just succeeded.
-    fn tally(&self, into: &mut Vec<u64>);
+    /// Adds what is counted of the transaction that has just ended.
+    fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>);
 }
 
 /// A client of a native load, with what a server counts of it.
@@ -155,8 +158,8 @@ impl NativeRun {
         OpError { class: ErrorClass::Script, message: "the load failed".to_owned() }
     }
 
-    pub(super) fn tally(&self, into: &mut Vec<u64>) {
-        self.client.tally(into);
+    pub(super) fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
+        self.client.tally(end, into);
     }
 }
 

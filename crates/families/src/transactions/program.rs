@@ -452,6 +452,12 @@ impl Program {
         self.depth.max(1)
     }
 
+    /// Whether a run of it is checked by this query.
+    pub fn asks(&self, sql: &str) -> bool {
+        let of_native = || self.native.iter().flat_map(|native| native.questions()).any(|question| question == sql);
+        self.check.is_some_and(|check| check.sql == sql) || of_native()
+    }
+
     pub fn writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }

@@ -6,7 +6,7 @@ use super::client::{ScriptClient, StatementOp};
 use super::native::NativeRun;
 use super::program::Program;
 use load::lane::{KeptRow, OpError};
-use load::stream::{Asked, Next, Retry, Stream};
+use load::stream::{Asked, Next, Retry, Stream, TransactionEnd};
 
 #[derive(Debug)]
 #[allow(
@@ -98,9 +98,9 @@ impl Stream for Program {
         }
     }
 
-    fn tally(&self, client: &ProgramClient, into: &mut Vec<u64>) {
+    fn tally(&self, client: &ProgramClient, end: TransactionEnd, into: &mut Vec<u64>) {
         if let ProgramClient::Native(run) = client {
-            run.tally(into);
+            run.tally(end, into);
         }
     }
 }

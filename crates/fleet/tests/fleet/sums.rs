@@ -56,6 +56,26 @@ fn two_agents_at_a_rate_are_counted_once_each_at_the_server() {
 }
 
 #[test]
+fn orders_are_entered_by_two_agents_and_checked_at_the_server() {
+    let Some(nats) = Nats::start() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (_agents, _srv) = with_a_server(&nats, "postgres");
+    if !has("postgres") {
+        eprintln!("skipped: there is no PostgreSQL to start");
+        return;
+    }
+    let plan = nats.plan(
+        "[systems.pg]\nserver = { engine = \"postgres\", connect = \"tcp\" }\nhost = \"srv\"\n[[benchmarks]]\n\
+         workload = \"order-entry\"\nwarehouses = 1\nclients = 2\nclients_on = [\"a\", \"b\"]\n\
+         [schedule]\nrounds = 1\nwarmup = \"200ms\"\nduration = \"2s\"\n",
+    );
+    let mut store = create(&folder.path().join("a.etalon"), &plan);
+    assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
+    assert!(values(&store, "nopm")[0] > 0.0);
+    assert_eq!(values(&store, "conditions_held"), [6.0]);
+}
+
+#[test]
 fn mysql_is_loaded_by_two_agents_and_counted_at_the_server() {
     let Some(nats) = Nats::start() else { return };
     let folder = tempfile::tempdir().unwrap();

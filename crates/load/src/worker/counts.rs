@@ -61,7 +61,7 @@ pub struct LoadCounts {
     pub kernel_entries: Option<u64>,
     /// If distinguished.
     pub kinds: Vec<KindCounts>,
-    /// Of the load's own, by successful transactions, including warm-up.
+    /// Of the load's own, including warm-up.
     pub tallies: Vec<u64>,
     /// In order of their ends.
     pub tasks: Vec<TaskLog>,

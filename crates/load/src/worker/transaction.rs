@@ -6,7 +6,7 @@ use super::{Access, Kinds, Measuring, Stage, Starts, TaskEnd, Tasks, Worker};
 use crate::clock::Clock;
 use crate::lane::{Completion, ErrorClass, Instants, Lane, OpError, OpOutcome, Submitted};
 use crate::recorder::Inside;
-use crate::stream::{Asked, Next, Stream};
+use crate::stream::{Asked, Next, Stream, TransactionEnd};
 
 /// This many failures in a row without success mean a broken script or server.
 pub(crate) const HOPELESS_FAILURES: u64 = 100;
@@ -265,7 +265,7 @@ where
         let batch = self.stream.batch();
         self.counts.succeeded += batch;
         self.counts.asked += self.stream.asked(&self.slots[client].state);
-        self.stream.tally(&self.slots[client].state, &mut self.counts.tallies);
+        self.stream.tally(&self.slots[client].state, TransactionEnd::Succeeded, &mut self.counts.tallies);
         let slot = &self.slots[client];
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
@@ -354,6 +354,7 @@ where
             self.break_off(client);
         } else {
             self.note_failed_kind(client);
+            self.stream.tally(&self.slots[client].state, TransactionEnd::Failed, &mut self.counts.tallies);
             self.count_failure(error);
         }
         if let OpOutcome::Failed(error) = recovered {

@@ -7,12 +7,12 @@ use wire::mysql::{Config, Encryption, ErrorPacket, Feature, Identity, Medium, Pu
 
 use super::url::{Address, Place, ServerKey};
 use crate::mysql::lane::{Client, log_in};
-use crate::server::VIGILANCE;
 use crate::server::dialogue::Tls;
 use crate::server::refusal::{self, Advice, CONNECT, Explain};
 use crate::server::system::Purpose;
 use crate::server::tls::TlsMode;
 use crate::server::url::{Address as _, PasswordSource};
+use crate::server::{TOO_MANY, VIGILANCE};
 use load::error::{Failure, FailureKind};
 
 /// Beyond the connection's own time-out, for handshake and login.
@@ -151,9 +151,7 @@ impl Explain for Endpoint {
                 FailureKind::Missing,
                 format!("`CREATE DATABASE {database}` makes it; étalon needs none, and works in one of its own"),
             ),
-            1040 | 1203 | 1226 => {
-                (FailureKind::Other, "raise `max_connections` on the server, or ask for fewer clients".to_owned())
-            }
+            1040 | 1203 | 1226 => (FailureKind::Other, TOO_MANY.to_owned()),
             1129 => (FailureKind::Login, "`mysqladmin flush-hosts` on the server lets this host in again".to_owned()),
             3159 => (FailureKind::Login, "write `ssl-mode=required`".to_owned()),
             _ => (FailureKind::Other, "look into the server's error log".to_owned()),

@@ -10,6 +10,7 @@ use wire::postgres::{Config, Encryption, ErrorFields, ScramCache};
 use super::tls::{self, Attempt, Negotiation};
 use super::url::{Address, SessionAttributes};
 use crate::postgres::lane::{Client, log_in};
+use crate::server::TOO_MANY;
 use crate::server::dialogue::{ServerError as _, Tls};
 use crate::server::refusal::{self, Advice, CONNECT, Explain};
 use crate::server::url::Address as _;
@@ -191,9 +192,7 @@ impl Explain for Endpoint {
                 (FailureKind::Permission, format!("`ALTER ROLE {user} REPLICATION`: it takes that to copy a server"))
             }
             "42501" => (FailureKind::Permission, format!("`GRANT CONNECT ON DATABASE {database} TO {user}`")),
-            "53300" => {
-                (FailureKind::Other, "raise `max_connections` on the server, or ask for fewer clients".to_owned())
-            }
+            "53300" => (FailureKind::Other, TOO_MANY.to_owned()),
             "22023" | "42704" | "55P02" => (FailureKind::Plan, "correct the settings or `options`".to_owned()),
             STARTING => (FailureKind::Unreachable, "look into the server's log".to_owned()),
             _ => (FailureKind::Other, "look into the server's log".to_owned()),

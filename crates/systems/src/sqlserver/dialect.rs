@@ -26,9 +26,13 @@ impl Dialect for TSql {
 
     /// Rows are locked by a hint behind the table's name.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
-        match sql.strip_suffix(" FOR UPDATE").and_then(|select| select.split_once(" WHERE ")) {
-            Some((table, condition)) => Cow::Owned(format!("{table} WITH (UPDLOCK) WHERE {condition}")),
-            None => Cow::Borrowed(own_words(sql)),
+        let Some((table, condition)) = sql.strip_suffix(" FOR UPDATE").and_then(|select| select.split_once(" WHERE "))
+        else {
+            return Cow::Borrowed(own_words(sql));
+        };
+        match (condition.strip_suffix(" LIMIT 1"), table.strip_prefix("SELECT ")) {
+            (Some(first), Some(table)) => Cow::Owned(format!("SELECT TOP (1) {table} WITH (UPDLOCK) WHERE {first}")),
+            _ => Cow::Owned(format!("{table} WITH (UPDLOCK) WHERE {condition}")),
         }
     }
 

@@ -76,6 +76,10 @@ impl ServerError for ErrorPacket {
             1290 | 1792 | 1836 => Some("the server is read-only; étalon needs one that it can write to"),
             1820 => Some("the account's password has expired: set a new one with `ALTER USER`"),
             1295 => Some("the server prepares no such statement; let the script's statements travel as text"),
+            1461 => Some(
+                "raise `max_prepared_stmt_count` on the server, which counts those of all connections, or let clients share \
+                 connections: `pool.size`",
+            ),
             3750 => Some("the server wants every table to have a key: `sql_require_primary_key = 0`"),
             _ => None,
         }
