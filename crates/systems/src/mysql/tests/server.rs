@@ -96,7 +96,7 @@ fn prepares_the_same_tables_every_time(system: &MySqlSystem) {
 }
 
 fn counts_forwards(system: &MySqlSystem) {
-    let statements = |counters: &load::counters::Counters| counters.get("statements").unwrap();
+    let statements = |counters: &Counters| counters.get("statements").unwrap();
     let mut before = system.counters().unwrap();
     // What a session did that is just ending is missing in the server's sums for a moment.
     loop {
