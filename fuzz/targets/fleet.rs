@@ -53,6 +53,7 @@ fn seeds() {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     };
     let asks = [
         Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own },

@@ -169,6 +169,7 @@ fn plan() -> Plan {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     };
     let points = [1, 8].map(|n| BTreeMap::from([("clients".to_owned(), Value::Int(n))])).to_vec();
     let workload = "transactions".to_owned();

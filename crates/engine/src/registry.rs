@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use model::backup::BackupMethod;
-use model::{Catalog, KeyKind, KeySpec, SystemPlan, WorkloadSpec};
+use model::{Catalog, KeyKind, KeySpec, Reset, SystemPlan, WorkloadSpec};
 
 use families::system::{Engine, OpenRequest, System};
 use families::workload::Workload;
@@ -99,6 +99,7 @@ impl Registry {
 
     pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
+        engine.reset(&system, 0)?;
         engine.open(&OpenRequest { system: &system, ..request.clone() })
     }
 
@@ -112,6 +113,15 @@ impl Registry {
     pub fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.promised(&system)
+    }
+
+    /// How tables of that size come back before each run; `None` without tables.
+    ///
+    /// # Errors
+    /// The plan asks for what the system cannot do.
+    pub fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        let (engine, system) = self.resolve(system)?;
+        engine.reset(&system, size_bytes)
     }
 
     pub fn needs(&self, system: &SystemPlan) -> Option<String> {

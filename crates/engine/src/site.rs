@@ -1,5 +1,6 @@
 //! Where a system is used: in this process, or by an agent on another host.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -167,6 +168,11 @@ impl Site for Here {
             if let Action::Step(procedure) = &task.action {
                 facts.absorb("program", procedure.facts(system));
             }
+        }
+        let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
+        let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
+        if !resets.is_empty() {
+            facts.identity("reset", resets.into_iter().collect::<Vec<_>>().join("; "));
         }
         Ok(facts)
     }

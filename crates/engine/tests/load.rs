@@ -48,6 +48,7 @@ fn server(max_connections: i64) -> Option<Server> {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     };
     let request =
         OpenRequest { scratch_base: Some(scratch.path().to_owned()), ..OpenRequest::new(&system, Consent::OwnOnly) };

@@ -33,6 +33,7 @@ fn system(url: &str, settings: &[(&str, Value)]) -> SystemPlan {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     }
 }
 

@@ -10,6 +10,7 @@ pub mod order_entry;
 pub mod pages;
 pub mod permits;
 mod promise;
+pub mod reset;
 pub mod session;
 pub mod smack;
 pub mod spatial;

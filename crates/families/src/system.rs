@@ -10,7 +10,7 @@ use host::reactor::Choice;
 use host::sqlite_vfs::Traffic;
 use host::watch::Listener;
 use model::plan::PrivateServer;
-use model::{EngineSpec, Facts, SystemPlan};
+use model::{EngineSpec, Facts, Reset, SystemPlan};
 use serde::{Deserialize, Serialize};
 
 use crate::backup::backups::Backups;
@@ -121,6 +121,15 @@ pub trait Engine: Sync {
         None
     }
 
+    /// How étalon's own tables come back before each run: as the plan asks, else as is best for tables of that size. `None`:
+    /// it has none.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: the plan asks for what cannot be had there.
+    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        crate::reset::nothing_to_reset(system.reset).map(|()| None)
+    }
+
     /// The program that a way to take a backup lacks on this machine.
     fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
         None
@@ -186,8 +195,18 @@ pub trait System: Send + Sync {
         Presence::Own
     }
 
-    /// Makes and loads the tables: always in the same state afterwards.
+    /// Makes and loads the tables: always in the same state afterwards, unless the plan says that they stay as they are.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
+
+    /// How [`System::prepare`] brings these tables back, with what a reader must know of it. `None`: it has none.
+    fn reset(&self, _data: &Dataset) -> Option<String> {
+        None
+    }
+
+    /// Of the copies of loaded tables that are kept for it.
+    fn kept_bytes(&self) -> u64 {
+        0
+    }
 
     /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and told by
     /// [`System::facts`].

@@ -275,6 +275,7 @@ impl Shape {
             volume: None,
             alias_of: alias_of(name).filter(|of| of != name && self.systems.contains(of)),
             price: None,
+            reset: None,
         };
         let comparison = ComparisonRules {
             baseline: rules

@@ -19,6 +19,7 @@ pub mod blocks;
 pub mod build;
 pub mod claim;
 pub mod clock;
+pub mod copy;
 pub mod cpu;
 pub mod disk;
 pub mod doctor;

@@ -17,6 +17,7 @@ pub mod near;
 pub mod plan;
 mod price;
 mod promise;
+mod reset;
 pub mod run;
 pub mod schedule;
 pub mod share;
@@ -37,6 +38,7 @@ pub use plan::{
 };
 pub use price::Price;
 pub use promise::{LoadPoint, Promise};
+pub use reset::Reset;
 pub use run::{Mark, MarkKind, PlannedRun, RunRecord, RunState, Series, SeriesKind};
 pub use schedule::{Begun, Length, OnError, Order, Schedule, Stop, UntilSure};
 pub use tail::Tail;

@@ -32,6 +32,7 @@ fn header() -> Header {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     };
     let point = BTreeMap::from([("clients".to_owned(), Value::Int(4))]);
     Header {

@@ -2,13 +2,14 @@
 //! with, its removal, and what such an engine refuses.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host::claim::Claim;
+use host::copy::Blocks;
 use host::disk::ProcIo;
-use model::{Durability, Facts, SystemPlan};
+use model::{Durability, Facts, Reset, SystemPlan};
 
 use super::data_place::DataPlace;
 use super::kept::claim_file;
@@ -18,6 +19,9 @@ use families::system::{OpenRequest, OsIo};
 use families::transactions::Program;
 use load::error::{Failure, FailureKind};
 use load::traffic::NetworkTraffic;
+
+/// Whatever the size: a copy of a file takes no longer than loading its tables does.
+const USUAL: Reset = Reset::Restore;
 
 /// How a database of an engine lies on the disk.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +53,9 @@ pub struct EmbeddedFile {
     folder_to_make: Option<PathBuf>,
     /// A copy of the tables as they were loaded; copied back before each run.
     pristine: PathBuf,
-    /// The data set that the pristine copy holds.
+    /// The data set that was built last: in the pristine copy, where one is kept.
     prepared: Mutex<Option<String>>,
+    reset: Reset,
     /// Keeps other étalons away from the database, until it is removed.
     claim: Mutex<Option<Claim>>,
 }
@@ -78,6 +83,7 @@ impl EmbeddedFile {
             pristine: request.permits.path(&path.with_added_extension("pristine"))?,
             path,
             prepared: Mutex::new(None),
+            reset: request.system.reset.unwrap_or(USUAL),
             claim: Mutex::new(None),
         };
         match request.tables {
@@ -113,24 +119,53 @@ impl EmbeddedFile {
         fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))
     }
 
-    /// Gives the run the tables of a data set: `build` makes them once, in a new file at the path that it is given, and
-    /// closes it; each run gets a copy. Nothing of the engine may have the database open meanwhile.
+    /// Gives the run the tables of a data set: `build` makes them in a new file at the path that it is given, and closes it;
+    /// once, unless they are to be built anew for each run. Nothing of the engine may have the database open meanwhile.
     ///
     /// # Errors
     /// As `build`, or the files cannot be removed or written.
     pub fn prepare(&self, data: &Dataset, build: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
         self.claim()?;
         let mut prepared = lock(&self.prepared);
-        if prepared.as_deref() != Some(&data.name) {
+        let is_there = prepared.as_deref() == Some(&data.name);
+        let built = if self.reset.keeps_copy() { &self.pristine } else { &self.path };
+        if !is_there || self.reset == Reset::Rebuild {
             *prepared = None;
-            self.remove(&self.pristine)?;
-            build(&self.pristine)?;
+            self.remove(built)?;
+            build(built)?;
             *prepared = Some(data.name.clone());
         }
+        let blocks = match self.reset {
+            Reset::Rebuild | Reset::None => return Ok(()),
+            Reset::Restore => Blocks::Own,
+            Reset::Clone => Blocks::SharedIfPossible,
+        };
         self.remove(&self.path)?;
-        let tried = format!("copy {} to {}", self.pristine.display(), self.path.display());
         // It must be on the device before the run, or its write-back would be part of what is measured.
-        copy(&self.pristine, &self.path).map_err(|error| Failure::io(&tried, &error))
+        host::copy::file(&self.pristine, &self.path, blocks).map(drop).map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Failure::new(FailureKind::DiskFull, "copy the loaded database for the run", error)
+                    .hint("free space beside it, or write `reset = \"rebuild\"`, which keeps no copy")
+            }
+            _ => Failure::new(FailureKind::Other, "copy the loaded database for the run", error),
+        })
+    }
+
+    /// How [`EmbeddedFile::prepare`] brings tables back, with what a reader must know of it: for `System::reset`.
+    pub fn reset_words(&self) -> String {
+        let reset = self.reset;
+        match reset {
+            Reset::Clone if host::copy::can_share(folder_of(&self.path)) => {
+                format!("{reset}: a run pays for each block that it is the first to write")
+            }
+            Reset::Clone => format!("{reset}: copied whole, since the filesystem shares no blocks"),
+            _ => reset.to_string(),
+        }
+    }
+
+    /// For `System::kept_bytes`.
+    pub fn kept_bytes(&self) -> u64 {
+        fs::metadata(&self.pristine).map(|metadata| metadata.len()).unwrap_or_default()
     }
 
     /// Removes all that étalon made; nothing where the tables were there.
@@ -248,6 +283,14 @@ pub fn load<E>(
     }
     data.indexes.iter().try_for_each(|index| execute(&dialect.create_index(index)))?;
     data.afterwards.iter().try_for_each(|statement| execute(statement))
+}
+
+/// For `Engine::reset`.
+///
+/// # Errors
+/// None: an embedded engine's file comes back in every way.
+pub fn reset(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
+    Ok(Some(system.reset.unwrap_or(USUAL)))
 }
 
 /// What étalon makes: for `Engine::would_make`.
@@ -381,20 +424,4 @@ fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut header = Vec::new();
     fs::File::open(path)?.take(100).read_to_end(&mut header)?;
     Ok(header)
-}
-
-/// Copies a file byte by byte and brings it to the device. A system's own copy may share the blocks of both files (XFS,
-/// btrfs, ZFS and APFS do), and whoever writes to one of them then pays for parting them: a run would, and one journal
-/// more than the other.
-pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let mut from = fs::File::open(from)?;
-    let mut to = fs::File::create(to)?;
-    let mut piece = vec![0; 1 << 20];
-    loop {
-        match from.read(&mut piece)? {
-            0 => break,
-            bytes => to.write_all(piece.get(..bytes).unwrap_or_default())?,
-        }
-    }
-    to.sync_all()
 }

@@ -72,6 +72,7 @@ fn system() -> Box<dyn System> {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     };
     let request = families::system::OpenRequest::new(&system, families::system::Consent::OwnOnly);
     use families::system::Engine as _;

@@ -1,10 +1,11 @@
 //! What a system promises of tables, sessions, facts, settings and abilities.
 
 use families::session::SessionKind;
+use families::system::System;
 use load::datum::Datum;
 use load::error::FailureKind;
 use load::generator::ThreadLimit;
-use model::{SystemPlan, Value};
+use model::{Reset, SystemPlan, Value};
 
 use super::subject::{Subject, is_refusal, rows};
 
@@ -12,6 +13,7 @@ crate::cases! {
     Every facts_are_told_and_stay,
     Every every_client_has_one_worker,
     Rows a_data_set_is_made_whole_and_anew,
+    Rows tables_come_back_in_every_way_that_is_offered,
     Rows a_session_does_what_it_is_told,
     Rows abilities_are_there_or_refused_with_a_reason,
     Rows a_new_round_finds_the_system_ready,
@@ -59,6 +61,41 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     subject.prepared();
     assert_eq!(count(), 10, "the same data set once more");
     assert!(system.scalar("SELECT count(*) FROM nowhere_at_all").is_err(), "it counts the rows of no table");
+}
+
+fn tables_come_back_in_every_way_that_is_offered(subject: &Subject) {
+    for (word, reset) in Reset::WORDS {
+        let plan = SystemPlan { reset: Some(reset), ..subject.another(word).0 };
+        // Two étalons on the same tables of a server that somebody names keep each other away.
+        match subject.engine.reset(&plan, 0) {
+            Ok(offered) if subject.is_named() => assert_eq!(offered, Some(reset)),
+            Ok(offered) => {
+                assert_eq!(offered, Some(reset));
+                comes_back(&*subject.open_another(&plan).unwrap(), reset);
+            }
+            Err(failure) => assert!(is_refusal(&failure), "{word}: {:?}: {failure}", failure.kind),
+        }
+    }
+}
+
+fn comes_back(system: &dyn System, reset: Reset) {
+    assert!(
+        system.reset(&rows(10)).is_some_and(|told| told.starts_with(&reset.to_string())),
+        "{reset}: it is not told"
+    );
+    for round in 0..3 {
+        for (data, held) in [(rows(10), 10), (rows(7), 7)] {
+            system.prepare(&data).unwrap_or_else(|failure| panic!("{reset}: {failure}"));
+            let count = || system.scalar("SELECT count(*) FROM conformance_rows").unwrap();
+            assert_eq!(count(), held, "{reset}, round {round}");
+            system.session(SessionKind::Plain).unwrap().execute("DELETE FROM conformance_rows WHERE id > 1").unwrap();
+            system.prepare(&data).unwrap_or_else(|failure| panic!("{reset}: {failure}"));
+            assert_eq!(count(), if reset == Reset::None { 2 } else { held }, "{reset}, round {round}");
+        }
+        system.begin_round().unwrap();
+    }
+    assert_eq!(system.kept_bytes() > 0, reset.keeps_copy(), "{reset}: {} bytes are kept", system.kept_bytes());
+    system.drop_all().unwrap();
 }
 
 fn a_session_does_what_it_is_told(subject: &Subject) {

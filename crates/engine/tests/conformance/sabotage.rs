@@ -18,7 +18,7 @@ use load::error::{Failure, FailureKind};
 use load::generator::ThreadLimit;
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, SessionCounts, Submitted};
 use load::worker::{self, LoadCounts, WorkerContext};
-use model::{EngineSpec, Facts, Reading, SystemPlan};
+use model::{EngineSpec, Facts, Reading, Reset, SystemPlan};
 use systems::embedded;
 
 use super::example::lane::ExampleLane;
@@ -71,6 +71,8 @@ pub enum Sabotage {
     Commits,
     /// Tables that are there are taken as they are.
     Prepare,
+    /// Tables stay as runs leave them, whatever the plan asks for.
+    Reset,
     /// The user's statements behind the tables are not run.
     Afterwards,
     /// A query gives 0, whatever it asks.
@@ -131,6 +133,7 @@ pub const TABLE: &[(Sabotage, &str)] = &[
     (Sabotage::SessionCounts, "every_script_runs_and_is_counted"),
     (Sabotage::Commits, "every_script_runs_and_is_counted"),
     (Sabotage::Prepare, "a_data_set_is_made_whole_and_anew"),
+    (Sabotage::Reset, "tables_come_back_in_every_way_that_is_offered"),
     (Sabotage::Afterwards, "a_data_set_is_made_whole_and_anew"),
     (Sabotage::Scalar, "a_data_set_is_made_whole_and_anew"),
     (Sabotage::Workers, "every_client_has_one_worker"),
@@ -177,6 +180,7 @@ impl Engine for Saboteur {
                 let _ = fs::create_dir_all(path.parent().unwrap()).and(fs::write(&path, ""));
             }
             Sabotage::Settings => system.settings.clear(),
+            Sabotage::Reset => system.reset = system.reset.map(|_| Reset::None),
             Sabotage::UnknownSettings => system.settings.retain(|name, _| name == "busy_timeout"),
             _ => {}
         }
@@ -193,6 +197,10 @@ impl Engine for Saboteur {
             Sabotage::WouldDrop => format!("nothing: {}", path_of(system).display()),
             _ => Example.would_drop(system),
         }
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        Example.reset(system, size_bytes)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -250,6 +258,14 @@ impl System for Sabotaged {
             Sabotage::Afterwards => self.system.prepare(&Dataset { afterwards: Vec::new(), ..data.clone() }),
             _ => self.system.prepare(data),
         }
+    }
+
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        self.system.reset(data)
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.system.kept_bytes()
     }
 
     fn settle(&self) -> Result<(), Failure> {

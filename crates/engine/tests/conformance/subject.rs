@@ -174,10 +174,13 @@ impl Subject {
         row.map(|(_, setting, _, shown)| (*setting, *shown))
     }
 
-    /// Another system of the engine, with a file of this name in a folder that étalon makes.
+    /// Another system of the engine; a file of this name in a folder that étalon makes, if it is one.
     pub fn another(&self, name: &str) -> (SystemPlan, PathBuf) {
         let path = self.folder.path().join("another").join(name);
-        let url = format!("{}:{}", self.engine.spec().schemes[0], path.display());
+        let url = match self.holds_a_file() {
+            true => format!("{}:{}", self.engine.spec().schemes[0], path.display()),
+            false => self.plan.url.clone(),
+        };
         (SystemPlan { url, ..self.plan.clone() }, path)
     }
 

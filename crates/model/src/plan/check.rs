@@ -188,6 +188,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         volume: None,
         alias_of: None,
         price: file.price.and_then(|price| priced(&price, problems)),
+        reset: file.reset,
     };
     if let Some(url) = file.url {
         plan.engine = engine_of_url(&url, &plan.name, catalog, problems).unwrap_or_default();

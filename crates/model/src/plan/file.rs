@@ -9,6 +9,7 @@ use super::section::{Section, name_is_fit, text_of};
 use super::tree::{Data, Entry, Located, Node, Origin};
 use super::{Connect, FEWEST_TO_JUDGE, MAX_ROUNDS, VolumePlan, volume};
 use crate::catalog;
+use crate::reset::Reset;
 use crate::schedule::{OnError, Order, Stop};
 use crate::share;
 use crate::value::Value;
@@ -27,7 +28,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     QUICK,
     "fleet",
 ];
-pub(super) const SYSTEM_KEYS: [&str; 6] = ["url", "server", "volume", "settings", "host", "price"];
+pub(super) const SYSTEM_KEYS: [&str; 7] = ["url", "server", "volume", "settings", "host", "price", "reset"];
 pub(super) const SERVER_KEYS: [&str; 4] = ["engine", "version", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 9] =
@@ -59,6 +60,7 @@ pub(super) struct SystemFile {
     pub(super) settings: Vec<(String, Value)>,
     pub(super) host: Option<Located<String>>,
     pub(super) price: Option<Located<String>>,
+    pub(super) reset: Option<Reset>,
 }
 
 pub(super) struct ServerFile {
@@ -230,6 +232,7 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
         settings: settings(&section, problems),
         host: section.text("host", problems),
         price: section.text("price", problems),
+        reset: section.choice("reset", &Reset::WORDS, problems),
     })
 }
 

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::price::Price;
+use crate::reset::Reset;
 use crate::schedule::Schedule;
 use crate::value::{Point, Value};
 
@@ -82,6 +83,9 @@ pub struct SystemPlan {
     /// For what its capacity costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// `None`: as its engine does with tables of their size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<Reset>,
 }
 
 /// An image file that étalon makes, mounts and removes itself.

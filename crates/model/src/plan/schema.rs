@@ -14,6 +14,7 @@ use super::{DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEF
 use super::{ENV_PREFIX, MAX_ROUNDS};
 use crate::catalog::{Catalog, EngineSpec, KeyKind, KeySpec, Literal, Visibility, WorkloadSpec};
 use crate::duration;
+use crate::reset::Reset;
 use crate::share::{self, ShareRange};
 use crate::value::Value;
 
@@ -142,6 +143,12 @@ fn system(catalog: &Catalog) -> Json {
                 "description": "What the system costs, by the hour or the month of 730 hours: each search for the load that a \
                                 promise allows tells what that is for a unit of money.",
                 "type": "string", "pattern": r"^\s*[0-9.]+\s+[^\s0-9]{1,8}\s*/\s*(h|month)\s*$",
+            },
+            "reset": {
+                "description": "How étalon's own tables come back to their first state before each run: loaded anew, from a copy \
+                                that is kept (its blocks shared where the filesystem can, or block by block), or not at all. When \
+                                absent: as the engine does with tables of their size, which `etalon plan` says.",
+                "type": "string", "enum": Reset::WORDS.map(|(word, _)| word),
             },
             "settings": {
                 "description": "Settings to give the system: pragmas, session or server settings.",

@@ -66,6 +66,7 @@ impl Builder {
             volume: None,
             alias_of: None,
             price: None,
+            reset: None,
         };
         let point = |clients: &i64| {
             BTreeMap::from([

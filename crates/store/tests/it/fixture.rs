@@ -22,6 +22,7 @@ pub fn system(name: &str) -> SystemPlan {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     }
 }
 

@@ -47,6 +47,7 @@ fn system() -> impl Strategy<Value = SystemPlan> {
             volume: None,
             alias_of,
             price: None,
+            reset: None,
         },
     )
 }

@@ -30,6 +30,7 @@ fn system(path: &Path, settings: &[(&str, &str)]) -> SystemPlan {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     }
 }
 

@@ -27,7 +27,7 @@ use std::path::PathBuf;
 
 use model::catalog::Visibility;
 use model::plan::PrivateServer;
-use model::{EngineSpec, Facts, Nature, SystemPlan};
+use model::{EngineSpec, Facts, Nature, Reset, SystemPlan};
 
 use crate::mysql::lane::{Client, Spoken};
 use crate::owner::TableOwner;
@@ -97,6 +97,10 @@ impl Engine for Product {
         Some(format!(
             "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
         ))
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        server::reset::of_plan(system, size_bytes)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {

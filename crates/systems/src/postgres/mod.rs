@@ -19,11 +19,11 @@ mod tls;
 mod url;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::catalog::Visibility;
 use model::plan::PrivateServer;
-use model::{EngineSpec, Facts, SystemPlan};
+use model::{EngineSpec, Facts, Reset, SystemPlan};
 
 use crate::owner::TableOwner;
 use crate::postgres::lane::{AskError, Client, Prepared, Spoken, Statements};
@@ -82,6 +82,10 @@ impl Engine for Postgres {
     fn needs(&self, system: &SystemPlan) -> Option<String> {
         let Address { user, database, .. } = system::address::<PostgresServer>(system)?;
         Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        server::reset::of_plan(system, size_bytes)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {
@@ -179,19 +183,26 @@ impl Server for PostgresServer {
 
     /// Only if something was written since.
     fn prepare(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
-        let mut prepared = system.server.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = prepared.take();
-        *prepared = system.ask(|client| {
-            let owner = tables::refuse_foreign_schema(client, system.consent)?;
-            let now = Untouched::now(client)?.map(|now| (data.name.clone(), now));
-            if owner == TableOwner::Etalon && now.is_some() && now == before {
-                return Ok(now);
-            }
+        let owner = system.ask(|client| tables::refuse_foreign_schema(client, system.consent))?;
+        if owner == TableOwner::Etalon && Self::is_untouched(system, data)? {
+            return Ok(());
+        }
+        *system.server.last_prepared() = None;
+        system.ask(|client| {
             tables::load(client, data)?;
             system.server.abilities.flush(client)?;
-            tables::vacuum(client, data)?;
-            Ok(Untouched::now(client)?.map(|now| (data.name.clone(), now)))
+            tables::vacuum(client, data)
         })?;
+        Self::was_prepared(system, data)
+    }
+
+    fn is_untouched(system: &PostgresSystem, data: &Dataset) -> Result<bool, Failure> {
+        let Some((name, before)) = system.server.last_prepared().clone() else { return Ok(false) };
+        Ok(name == data.name && system.ask(Untouched::now)? == Some(before))
+    }
+
+    fn was_prepared(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
+        *system.server.last_prepared() = system.ask(Untouched::now)?.map(|now| (data.name.clone(), now));
         Ok(())
     }
 
@@ -250,7 +261,13 @@ impl Server for PostgresServer {
     }
 
     fn begin_round(&self) {
-        *self.prepared.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.last_prepared() = None;
+    }
+}
+
+impl PostgresServer {
+    fn last_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod counted;
 pub mod dialogue;
 pub(crate) mod private;
 pub(crate) mod refusal;
+pub(crate) mod reset;
 pub(crate) mod restored;
 pub(crate) mod settings;
 pub(crate) mod steps;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fs;
+use std::io;
 use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::HostError;
+use host::copy::Blocks;
 use host::process::{Bounds, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
 use host::scratch::Scratch;
 use model::plan::PrivateServer;
@@ -397,13 +399,15 @@ pub(crate) struct Private<R> {
     pub(crate) running: Running,
     pub(crate) spec: ServerSpec,
     pub(crate) recipe: R,
+    /// What the data folder is to be made of before the next start.
+    wanted: Option<(PathBuf, Blocks)>,
 }
 
 impl<R: Recipe> Private<R> {
     /// Not started yet.
     pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
         let spec = ServerSpec::new(program, folders.log());
-        Private { running: Running::new(folders, user, recipe.habits().words), spec, recipe }
+        Private { running: Running::new(folders, user, recipe.habits().words), spec, recipe, wanted: None }
     }
 
     /// Owner of the data folder; `None`: étalon's own user.
@@ -417,6 +421,7 @@ impl<R: Recipe> Private<R> {
 
     /// With `more` arguments this time.
     pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
+        self.copy_back()?;
         let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
         let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
         self.running.start(&spec, recipe.habits().patience, connect, explain)
@@ -442,9 +447,56 @@ impl<R: Recipe> Private<R> {
         let data = self.data()?;
         self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
         let evicted = evict(&data);
-        let cold: Vec<String> = self.recipe.habits().cold.iter().map(|&argument| argument.to_owned()).collect();
-        self.spawn_and_wait(endpoint, &cold)?;
+        self.spawn_cold(endpoint)?;
         evicted
+    }
+
+    /// Without what the server remembers of its caches.
+    fn spawn_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        let cold: Vec<String> = self.recipe.habits().cold.iter().map(|&argument| argument.to_owned()).collect();
+        self.spawn_and_wait(endpoint, &cold)
+    }
+
+    /// Where copies of its data are kept, by number.
+    pub(crate) fn kept(&self, number: usize) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.file(&format!("kept-{number}")))
+    }
+
+    /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
+    pub(crate) fn keep(&mut self, kept: &Path) -> Result<(), Failure> {
+        let data = self.data()?;
+        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
+        fs::rename(&data, kept).map_err(|error| failed("keep the loaded data", error))
+    }
+
+    /// Starts the server on a copy of what was kept, in place of the data that it has.
+    ///
+    /// # Errors
+    /// [`FailureKind::DiskFull`], or the server does not start. The next start tries it again.
+    pub(crate) fn bring_back(&mut self, endpoint: &R::Endpoint, kept: &Path, blocks: Blocks) -> Result<(), Failure> {
+        // Its data are thrown away.
+        self.running.stop(self.recipe.habits().end, STOP_PATIENCE)?;
+        self.wanted = Some((kept.to_owned(), blocks));
+        self.spawn_cold(endpoint)
+    }
+
+    fn copy_back(&mut self) -> Result<(), Failure> {
+        let Some((kept, blocks)) = self.wanted.clone() else { return Ok(()) };
+        let data = self.data()?;
+        let tried = "copy the data that are kept for the private server";
+        match fs::remove_dir_all(&data) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::io(tried, &error)),
+            _ => {}
+        }
+        host::copy::tree(&kept, &data, blocks).map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Failure::new(FailureKind::DiskFull, tried, error)
+                    .hint(format!("{FULL_HINT}, or write `reset = \"rebuild\"`, which keeps no copy"))
+            }
+            _ => failed(tried, error),
+        })?;
+        self.wanted = None;
+        Ok(())
     }
 
     pub(crate) fn remove(&mut self) -> Result<(), Failure> {

@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
-use model::{Facts, Nature, SystemPlan};
+use model::{Facts, Nature, Reset, SystemPlan};
 
 use super::control::Control;
 use super::counted::{Counted, CountsQuery};
 use super::dialogue::{AskError, Client, NativeLane, OpenedConnection, WireProtocol};
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
+use super::reset::Loaded;
 use super::steps::Steps;
 use super::url::{Address, process_environment};
 use families::backup::backups::Backups;
@@ -136,7 +137,18 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// In a session like a run's.
     fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
 
+    /// Makes and loads the tables.
     fn prepare(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
+
+    /// Whether they are known to be as [`Server::prepare`] or [`Server::was_prepared`] has left them.
+    fn is_untouched(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// They have come back as they were loaded.
+    fn was_prepared(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<(), Failure> {
+        Ok(())
+    }
 
     fn settle(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
@@ -229,6 +241,9 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(crate) permits: Permits,
     pub(crate) reactor: Choice,
     pub(crate) tables: Tables,
+    /// As the plan asks.
+    pub(super) reset: Option<Reset>,
+    pub(super) loaded: Loaded,
 }
 
 impl<S: Server> ServerSystem<S> {
@@ -249,7 +264,20 @@ impl<S: Server> ServerSystem<S> {
         let makes = tables == Tables::Own && part == Part::Whole;
         let server = control.ask(|client| S::look(client, &endpoint, consent, makes))?;
         let (private, permits) = (private.map(Mutex::new), request.permits.clone());
-        Ok(ServerSystem { control, endpoint, session, private, server, consent, permits, reactor, tables })
+        let (reset, loaded) = (request.system.reset, Loaded::default());
+        Ok(ServerSystem {
+            control,
+            endpoint,
+            session,
+            private,
+            server,
+            consent,
+            permits,
+            reactor,
+            tables,
+            reset,
+            loaded,
+        })
     }
 
     pub(crate) fn ask<T>(&self, question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>) -> Result<T, Failure> {
@@ -332,7 +360,15 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        S::prepare(self, data)
+        self.bring_back(data)
+    }
+
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        Some(self.reset_words(data))
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.kept_bytes_of_all()
     }
 
     fn settle(&self) -> Result<(), Failure> {

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use host::sqlite_vfs::Traffic;
 use model::catalog::Visibility;
-use model::{EngineSpec, Facts, SystemPlan, Value};
+use model::{EngineSpec, Facts, Reset, SystemPlan, Value};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use self::cipher::Cipher;
@@ -100,6 +100,10 @@ impl Engine for Sqlite {
         // What is refused leaves nothing behind.
         system.connect().map(drop).or_else(|failure| system.file.drop_all().and(Err(failure)))?;
         Ok(Box::new(system))
+    }
+
+    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        embedded::reset(system)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {
@@ -283,6 +287,14 @@ impl System for SqliteSystem {
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         self.file.prepare(data, |path| self.build(data, path))
+    }
+
+    fn reset(&self, _data: &Dataset) -> Option<String> {
+        Some(self.file.reset_words())
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.file.kept_bytes()
     }
 
     fn settle(&self) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use host::claim::Claim;
 use super::*;
 use crate::durability::first_fit;
 use crate::durability::tests::combinations;
-use crate::embedded::{companion, copy};
+use crate::embedded::companion;
 use model::DurabilityTier;
 
 fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
@@ -22,6 +22,7 @@ fn system(url: String, settings: &[(&str, &str)]) -> SystemPlan {
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     }
 }
 
@@ -139,25 +140,6 @@ fn a_new_database_is_marked_without_a_journal() {
     assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
     assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
-}
-
-/// A system's own copy would share blocks in one call. The kernel counts a thread's writes.
-#[test]
-fn a_copy_is_written_piece_by_piece() {
-    let folder = folder();
-    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-    let bytes: Vec<u8> = (0..(5 << 20) + 17).map(|n: u32| (n >> 3) as u8).collect();
-    fs::write(&from, &bytes).unwrap();
-    // Other systems do not count.
-    let counts = std::env::consts::OS == "linux";
-    let written = || -> u64 {
-        let account = fs::read_to_string("/proc/thread-self/io").unwrap();
-        account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
-    };
-    let before = counts.then(written);
-    copy(&from, &to).unwrap();
-    assert!(before.is_none_or(|before| written() - before >= 6));
-    assert_eq!(fs::read(&to).unwrap(), bytes);
 }
 
 /// Two systems of a plan may be one file with other pragmas; another étalon is kept away.

@@ -23,12 +23,12 @@ mod url;
 mod watch;
 
 use model::catalog::{Caution, Visibility};
-use model::{EngineSpec, Facts, SystemPlan};
+use model::{EngineSpec, Facts, Reset, SystemPlan};
 
 use crate::server::counted::CountsQuery;
-use crate::server::dialogue;
 use crate::server::private::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
+use crate::server::{self, dialogue};
 use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
 use claim::Claim;
 use connect::Endpoint;
@@ -80,6 +80,10 @@ impl Engine for SqlServer {
 
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
         Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
+    }
+
+    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        server::reset::of_plan(system, size_bytes)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {

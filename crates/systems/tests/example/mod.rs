@@ -21,7 +21,7 @@ use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use load::worker::{self, LoadCounts, WorkerContext};
 use model::catalog::Visibility;
-use model::{Durability, DurabilityTier, EngineSpec, Facts, SystemPlan, Value};
+use model::{Durability, DurabilityTier, EngineSpec, Facts, Reset, SystemPlan, Value};
 use rusqlite::{Connection, params_from_iter};
 use systems::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
 
@@ -59,6 +59,10 @@ impl Engine for Example {
 
     fn would_drop(&self, system: &SystemPlan) -> String {
         embedded::would_drop(system, SHAPE)
+    }
+
+    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        embedded::reset(system)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -200,6 +204,14 @@ impl System for ExampleSystem {
         let tried = |path: &Path| format!("load {} into {}", data.name, path.display());
         self.file.prepare(data, |path| build(data, path).map_err(|error| failure(&tried(path), &error)))?;
         self.with_handle(|_| Ok(()))
+    }
+
+    fn reset(&self, _data: &Dataset) -> Option<String> {
+        Some(self.file.reset_words())
+    }
+
+    fn kept_bytes(&self) -> u64 {
+        self.file.kept_bytes()
     }
 
     fn settle(&self) -> Result<(), Failure> {

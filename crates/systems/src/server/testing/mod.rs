@@ -44,6 +44,7 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
         volume: None,
         alias_of: None,
         price: None,
+        reset: None,
     }
 }
 

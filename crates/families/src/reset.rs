@@ -1,0 +1,38 @@
+//! How tables come back to their first state: what a plan asks for, or what is best.
+
+use model::Reset;
+
+use load::error::{Failure, FailureKind};
+
+/// Tables from this size on come back from a copy where that is to be had: loading them anew takes several times as long.
+pub const COPIED_FROM_BYTES: u64 = 512 << 20;
+
+/// The way that a plan asks for, else the `usual` one.
+///
+/// # Errors
+/// [`FailureKind::Unsupported`], with the reason `else_why`: it is none of those that the system `can`.
+pub fn chosen(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why: &str) -> Result<Reset, Failure> {
+    match asked {
+        None => Ok(usual),
+        Some(reset) if can.contains(&reset) => Ok(reset),
+        Some(reset) => Err(refused(reset, else_why, can)),
+    }
+}
+
+/// Of a system whose tables, if it has any, never change.
+///
+/// # Errors
+/// [`FailureKind::Unsupported`]: the plan asks for a way.
+pub fn nothing_to_reset(asked: Option<Reset>) -> Result<(), Failure> {
+    asked.map_or(Ok(()), |reset| Err(refused(reset, "it has no tables that étalon would bring back", &[])))
+}
+
+fn refused(reset: Reset, why: &str, can: &[Reset]) -> Failure {
+    let words: Vec<String> = can.iter().map(|reset| format!("`reset = \"{reset}\"`")).collect();
+    let hint = match words.split_last() {
+        None => "leave `reset` out of this system".to_owned(),
+        Some((last, [])) => format!("write {last}"),
+        Some((last, others)) => format!("write {} or {last}", others.join(", ")),
+    };
+    Failure::new(FailureKind::Unsupported, format!("use `reset = \"{reset}\"`"), why).hint(hint)
+}

@@ -1,0 +1,248 @@
+//! Copies of files and of folders, with blocks of their own or with the original's until one of the two is written.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use crate::error::HostError;
+
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Whose blocks a copy has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// Its own. A system's own way to copy may share them (XFS, btrfs, ZFS and APFS do), and whoever writes to one of the
+    /// two files then pays for parting them.
+    Own,
+    /// The original's where the filesystem can, else its own.
+    SharedIfPossible,
+}
+
+/// What a copy is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// The files' lengths together.
+    pub bytes: u64,
+    /// Some of them share blocks with their originals.
+    pub shares_blocks: bool,
+}
+
+/// Copies a file, which is on the device afterwards: else a later run would pay for its write-back.
+///
+/// # Errors
+/// One of the two cannot be read, made or written.
+pub fn file(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
+    let (copied, file) = copy(from, to, blocks)?;
+    file.sync_all().map_err(HostError::at("write to the device", to))?;
+    Ok(copied)
+}
+
+/// Copies a folder that holds files and folders alone, with their owners and permissions, into one that is not there yet.
+/// It is on the device afterwards.
+///
+/// # Errors
+/// `to` is there, something in `from` is neither file nor folder, or one of them cannot be read, made or written.
+pub fn tree(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
+    let copied = folder(from, to, blocks)?;
+    sync(to)?;
+    Ok(copied)
+}
+
+/// Whether copies within a folder can share blocks: tried with a small file.
+pub fn can_share(folder: &Path) -> bool {
+    let original = folder.join(format!(".etalon-{}", std::process::id()));
+    let copy = original.with_extension("shared");
+    // An empty file is shared by filesystems that could share no block.
+    let written =
+        File::create_new(&original).and_then(|mut file| file.write_all(&[1; 4096]).and_then(|()| file.sync_all()));
+    let shared = written.and_then(|()| imp::share(&original, &copy));
+    for file in [&original, &copy] {
+        let _ = fs::remove_file(file);
+    }
+    shared.is_ok()
+}
+
+/// The lengths of a folder's files together.
+///
+/// # Errors
+/// It cannot be read.
+pub fn bytes_of(folder: &Path) -> Result<u64, HostError> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(HostError::at("read the folder", folder))? {
+        let entry = entry.map_err(HostError::at("read the folder", folder))?;
+        let metadata = entry.metadata().map_err(HostError::at("look at", &entry.path()))?;
+        bytes += if metadata.is_dir() { bytes_of(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
+
+fn folder(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
+    fs::create_dir(to).map_err(HostError::at("make the folder", to))?;
+    let mut all = Copied::default();
+    for entry in fs::read_dir(from).map_err(HostError::at("read the folder", from))? {
+        let entry = entry.map_err(HostError::at("read the folder", from))?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(HostError::at("look at", &from))?;
+        let copied = match (kind.is_dir(), kind.is_file()) {
+            (true, _) => folder(&from, &to, blocks)?,
+            (_, true) => copy(&from, &to, blocks)?.0,
+            _ => {
+                let reason = "it is neither a file nor a folder";
+                return Err(HostError::unavailable(format!("copy {}", from.display()), reason));
+            }
+        };
+        all.bytes += copied.bytes;
+        all.shares_blocks |= copied.shares_blocks;
+    }
+    let metadata = fs::metadata(from).map_err(HostError::at("look at", from))?;
+    imp::give_as(to, &metadata).map_err(HostError::at("change the owner of", to))?;
+    Ok(all)
+}
+
+fn copy(from: &Path, to: &Path, blocks: Blocks) -> Result<(Copied, File), HostError> {
+    let metadata = fs::metadata(from).map_err(HostError::at("look at", from))?;
+    let shared = match blocks {
+        Blocks::Own => None,
+        Blocks::SharedIfPossible => imp::share(from, to).ok(),
+    };
+    let copied = Copied { bytes: metadata.len(), shares_blocks: shared.is_some() && metadata.len() > 0 };
+    let file = match shared {
+        Some(file) => file,
+        None => copy_bytes(from, to)?,
+    };
+    imp::give_as(to, &metadata).map_err(HostError::at("change the owner of", to))?;
+    Ok((copied, file))
+}
+
+fn copy_bytes(from: &Path, to: &Path) -> Result<File, HostError> {
+    let mut source = File::open(from).map_err(HostError::at("open", from))?;
+    let mut target = File::create(to).map_err(HostError::at("make", to))?;
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let bytes = source.read(&mut piece).map_err(HostError::at("read", from))?;
+        if bytes == 0 {
+            return Ok(target);
+        }
+        target.write_all(piece.get(..bytes).unwrap_or_default()).map_err(HostError::at("write", to))?;
+    }
+}
+
+/// One request for the whole filesystem, where there is one: a server's folder has a thousand files.
+#[cfg(target_os = "linux")]
+fn sync(folder: &Path) -> Result<(), HostError> {
+    let opened = File::open(folder).map_err(HostError::at("open", folder))?;
+    rustix::fs::syncfs(&opened).map_err(|error| HostError::at("write to the device", folder)(error.into()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync(folder: &Path) -> Result<(), HostError> {
+    for entry in fs::read_dir(folder).map_err(HostError::at("read the folder", folder))? {
+        let path = entry.map_err(HostError::at("read the folder", folder))?.path();
+        if path.is_dir() {
+            sync(&path)?;
+        } else {
+            let file = File::options().write(true).open(&path).map_err(HostError::at("open", &path))?;
+            file.sync_all().map_err(HostError::at("write to the device", &path))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+mod imp {
+    use super::{File, Metadata, Path, fs, io};
+
+    pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
+        use std::os::unix::fs::MetadataExt as _;
+        // Nobody but root gives a file away; a file of somebody else's could not have been read as this user's own, either.
+        if original.uid() != fs::symlink_metadata(to)?.uid() {
+            std::os::unix::fs::lchown(to, Some(original.uid()), Some(original.gid()))?;
+        }
+        fs::set_permissions(to, original.permissions())
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn share(from: &Path, to: &Path) -> io::Result<File> {
+        let (source, target) = (File::open(from)?, File::create(to)?);
+        rustix::fs::ioctl_ficlone(&target, &source)?;
+        Ok(target)
+    }
+
+    #[cfg(target_os = "macos")]
+    pub(super) fn share(from: &Path, to: &Path) -> io::Result<File> {
+        let source = File::open(from)?;
+        rustix::fs::fclonefileat(&source, rustix::fs::CWD, to, rustix::fs::CloneFlags::empty())?;
+        File::options().write(true).open(to)
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    pub(super) fn share(_from: &Path, _to: &Path) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(not(unix))]
+mod imp {
+    use super::{File, Metadata, Path, fs, io};
+
+    pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
+        fs::set_permissions(to, original.permissions())
+    }
+
+    pub(super) fn share(_from: &Path, _to: &Path) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_copied_with_all_that_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir_all(from.join("sub/empty")).unwrap();
+        fs::write(from.join("one"), vec![1; 3 * PIECE_BYTES + 5]).unwrap();
+        fs::write(from.join("sub/none"), "").unwrap();
+        for blocks in [Blocks::Own, Blocks::SharedIfPossible] {
+            let copied = tree(&from, &to, blocks).unwrap();
+            assert_eq!(copied.bytes, 3 * PIECE_BYTES as u64 + 5);
+            assert_eq!(copied.shares_blocks, blocks == Blocks::SharedIfPossible && can_share(folder.path()));
+            assert_eq!(fs::read(from.join("one")).unwrap(), fs::read(to.join("one")).unwrap());
+            assert!(to.join("sub/empty").is_dir() && to.join("sub/none").is_file());
+            assert!(tree(&from, &to, blocks).is_err(), "it is there already");
+            fs::remove_dir_all(&to).unwrap();
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "what was tried stayed behind");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("from")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", folder.path().join("from/link")).unwrap();
+        let failed = tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own);
+        assert!(failed.unwrap_err().to_string().ends_with("neither a file nor a folder"));
+    }
+
+    /// A system's own copy would share blocks in one call. The kernel counts a thread's writes.
+    #[test]
+    fn a_copy_is_written_piece_by_piece() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let bytes: Vec<u8> = (0..(5 << 20) + 17).map(|n: u32| (n >> 3) as u8).collect();
+        fs::write(&from, &bytes).unwrap();
+        // Other systems do not count.
+        let counts = std::env::consts::OS == "linux";
+        let written = || -> u64 {
+            let account = fs::read_to_string("/proc/thread-self/io").unwrap();
+            account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
+        };
+        let before = counts.then(written);
+        file(&from, &to, Blocks::Own).unwrap();
+        assert!(before.is_none_or(|before| written() - before >= 6));
+        assert_eq!(fs::read(&to).unwrap(), bytes);
+    }
+}

@@ -1,0 +1,36 @@
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a system's tables come back to their first state before each run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reset {
+    /// They are dropped, made and loaded anew.
+    Rebuild,
+    /// From a copy that is kept: its blocks are shared until they are written, where the filesystem can; else as with
+    /// [`Reset::Restore`].
+    Clone,
+    /// From a copy that is kept, block by block.
+    Restore,
+    /// Not at all: each run finds what those before it left.
+    None,
+}
+
+impl Reset {
+    /// As plans write them.
+    pub const WORDS: [(&'static str, Reset); 4] =
+        [("rebuild", Reset::Rebuild), ("clone", Reset::Clone), ("restore", Reset::Restore), ("none", Reset::None)];
+
+    /// Whether a copy of the loaded tables is kept beside them.
+    pub fn keeps_copy(self) -> bool {
+        matches!(self, Reset::Clone | Reset::Restore)
+    }
+}
+
+impl fmt::Display for Reset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = Reset::WORDS.iter().find(|(_, reset)| reset == self).map(|(word, _)| *word);
+        f.write_str(word.unwrap_or_default())
+    }
+}
