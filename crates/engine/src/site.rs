@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use host::watch::{Measured, Watch};
-use model::{Case, Facts, RunRecord, RunState, Schedule, SystemPlan};
+use model::{Case, Direction, Facts, Measurement, Role, RunRecord, RunState, Schedule, SystemPlan};
 
 use families::dataset::Tables;
 use families::session::SessionKind;
@@ -215,6 +215,12 @@ impl Site for Here {
                 step::run(&**procedure, &mut context)?
             }
         };
+        let kept_bytes = system.kept_bytes();
+        if kept_bytes > 0 && record.state == RunState::Measured {
+            let kept =
+                Measurement::value("kept_copies", "bytes", Direction::Lower, Role::Diagnostic, kept_bytes as f64);
+            record.measurements.push(kept);
+        }
         if let Some(watch) = watch {
             Surroundings::of(&watch.stop(), self.host.as_deref()).add_to(&mut record);
         }

@@ -1,13 +1,15 @@
 //! `etalon plan`: what a plan would do, without doing it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
 use engine::promised::most_loads;
+use families::dataset::Tables;
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
-use model::{Case, Length, Order, Plan, SystemPlan};
+use model::{Case, Length, Order, Plan, Reset, SystemPlan};
 use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
@@ -29,7 +31,7 @@ const LOAD_BYTES_PER_S: f64 = 60e6;
 /// Of a warning's lines.
 const WIDTH: usize = 80;
 
-/// Rough rate for filling files of blocks.
+/// Rough rate for filling files of blocks, and for copying tables.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -54,13 +56,34 @@ pub(super) struct Work {
     loading: Duration,
     /// The cases that are a load of clients.
     pub(super) streams: Vec<Case>,
+    /// How each system's tables come back before a run.
+    resets: BTreeMap<String, BTreeSet<Reset>>,
+}
+
+impl Work {
+    /// Of tables that étalon makes.
+    fn add_tables(&mut self, case: &Case, size_bytes: u64, reset: Reset, plan: &Plan) {
+        self.resets.entry(case.system.clone()).or_default().insert(reset);
+        // The tables, a write-ahead log of about that size, and the copy.
+        let times = if reset.keeps_copy() { 3 } else { 2 };
+        self.disk_bytes = self.disk_bytes.max(size_bytes * times * plan.systems.len() as u64);
+        let load = Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
+        let copy = Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
+        let runs = plan.schedule.rounds * most_loads(case);
+        self.loading += match reset {
+            Reset::Rebuild => load * runs,
+            // As long as it takes where no blocks are shared.
+            Reset::Restore | Reset::Clone => load + copy * runs,
+            Reset::None => load,
+        };
+    }
 }
 
 fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
-    let mut work = Work { disk_bytes: 0, loading: Duration::ZERO, streams: Vec::new() };
+    let mut work = Work { disk_bytes: 0, loading: Duration::ZERO, streams: Vec::new(), resets: BTreeMap::new() };
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
-    let mut files = std::collections::BTreeSet::new();
+    let mut files = BTreeSet::new();
     // Systems are asked for the same one after the other; and what a task has made is shared only as long as one has it.
     let mut last: Option<(Case, Task)> = None;
     for case in plan.cases() {
@@ -83,12 +106,30 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             }
             continue;
         }
-        // The tables, and a pristine copy or write-ahead log of about that size.
-        work.disk_bytes = work.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
-        work.loading +=
-            Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S) * plan.schedule.rounds * most_loads(&case);
+        let Some(reset) = reset_of(&case.system, size_bytes, plan, registry)? else { continue };
+        if task.tables() == Tables::Own {
+            work.add_tables(&case, size_bytes, reset, plan);
+        }
     }
     Ok(work)
+}
+
+/// A URL that the environment does not hold yet is asked again by `run`.
+fn reset_of(name: &str, size_bytes: u64, plan: &Plan, registry: &Registry) -> Result<Option<Reset>, CliError> {
+    let Some(system) = plan.system(name) else { return Ok(None) };
+    if system.engine.is_empty() && registry.resolve(system).is_err() {
+        return Ok(Some(system.reset.unwrap_or(Reset::Rebuild)));
+    }
+    registry.reset(system, size_bytes).map_err(|failure| CliError::from(&failure).at(format!("system: {name}")))
+}
+
+fn reset_words(reset: Reset) -> &'static str {
+    match reset {
+        Reset::Rebuild => "loaded anew",
+        Reset::Clone => "copied from the first load, by shared blocks where the filesystem can",
+        Reset::Restore => "copied from the first load",
+        Reset::None => "left as runs leave them",
+    }
 }
 
 fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
@@ -181,6 +222,9 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         if let Some(needs) = needed(plan, system, registry) {
             let _ = writeln!(text, "    needs: {needs}");
         }
+        for reset in work.resets.get(&system.name).into_iter().flatten() {
+            let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
+        }
         for caution in cautions(system, registry) {
             let _ = writeln!(text, "    note: {caution}");
         }
@@ -244,6 +288,7 @@ fn as_json(
                 "engine": system.engine,
                 "would_drop": dropped(plan, system, registry),
                 "needs": needed(plan, system, registry),
+                "reset": work.resets.get(&system.name).into_iter().flatten().map(Reset::to_string).collect::<Vec<_>>(),
                 "notes": cautions(system, registry),
             })
         })
