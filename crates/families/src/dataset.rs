@@ -144,6 +144,11 @@ pub trait Dialect: Sync {
         Cow::Borrowed(sql)
     }
 
+    /// A table's name within a statement, quoted where étalon quotes it when it makes the table.
+    fn table_name(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
     /// `rest` follows the columns, with the order.
     fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
         format!("SELECT {columns} {rest} LIMIT {count}")

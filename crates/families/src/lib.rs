@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backup;
+pub mod contents;
 pub mod creation;
 pub mod dataset;
 pub mod disk;

@@ -1,5 +1,6 @@
 //! What a system promises of tables, sessions, facts, settings and abilities.
 
+use families::contents::Contents;
 use families::session::SessionKind;
 use families::system::System;
 use load::datum::Datum;
@@ -50,14 +51,27 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     assert_eq!(subject.count("SELECT sum(value) FROM conformance_rows"), 450);
     let changed = "SELECT count(*) FROM conformance_rows WHERE note = 'afterwards'";
     assert_eq!(subject.count(changed), 1, "the statements behind the tables were not run");
+    let whole = Contents::expected(&rows(10));
+    let held = || whole.hold(&rows(10), &Contents::read(&rows(10), system).unwrap());
+    assert_eq!(held(), Ok(()));
     system.prepare(&rows(3)).unwrap();
     assert_eq!(count(), 3, "another data set");
     subject.prepared();
     let mut session = system.session(SessionKind::Plain).unwrap();
     session.execute("DELETE FROM conformance_rows WHERE id > 1").unwrap();
     assert!(session.execute("INSERT INTO conformance_rows VALUES (1, 0, 'twice')").is_err(), "the key is not one");
-    drop(session);
     assert_eq!(count(), 2);
+    assert!(held().is_err(), "rows are missing, and not by their checksum");
+    for id in 2..10 {
+        let value = if id == 7 { 71 } else { 10 * id };
+        session.execute(&format!("INSERT INTO conformance_rows VALUES ({id}, {value}, NULL)")).unwrap();
+    }
+    assert!(held().is_err(), "a value is another, and not by its checksum");
+    session.execute("UPDATE conformance_rows SET value = 70 WHERE id = 7").unwrap();
+    assert_eq!(held(), Ok(()));
+    session.execute("UPDATE conformance_rows SET value = NULL WHERE id = 0").unwrap();
+    assert!(held().is_err(), "NULL is 0 by its checksum");
+    drop(session);
     subject.prepared();
     assert_eq!(count(), 10, "the same data set once more");
     assert!(system.scalar("SELECT count(*) FROM nowhere_at_all").is_err(), "it counts the rows of no table");

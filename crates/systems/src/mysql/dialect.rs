@@ -26,6 +26,10 @@ impl Dialect for MySqlDialect {
         Cow::Borrowed(own_words(sql))
     }
 
+    fn table_name(&self, name: &str) -> String {
+        quoted(name)
+    }
+
     /// With the primary key: InnoDB clusters rows by it, and would copy the table to add one later.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {

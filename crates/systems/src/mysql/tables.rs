@@ -5,7 +5,8 @@ use super::dialect::{MySqlDialect, literal, quoted};
 use crate::mysql::lane::{AskError, Client};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::failure;
-use crate::server::{pieces, write_values};
+use crate::server::{self, pieces, write_values};
+use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect, Table};
 use families::system::Consent;
 use load::datum::Datum;
@@ -50,12 +51,17 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Re
         make_room(client, owner)?;
         let local_files = client.one("SELECT @@GLOBAL.local_infile")? == "1";
         let packet_bytes: usize = client.one("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
+        let mut sent = Contents::default();
         for table in &data.tables {
             client.execute(&MySqlDialect.create_table(table))?;
+            let mut rows = Rows::of(table);
             if table.rows > 0 {
-                fill_table(client, table, local_files, packet_bytes)?;
+                fill_table(client, table, &mut rows, (local_files, packet_bytes))?;
             }
+            sent.tables.push((table.name.to_string(), rows.tally()));
         }
+        let asked = |error: AskError| explain(&tried, &error);
+        server::hold(client, data, &MySqlDialect, &sent, asked).map_err(LoadError::Failed)?;
         for index in &data.indexes {
             client.execute(&MySqlDialect.create_index(index))?;
         }
@@ -69,12 +75,14 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Re
     };
     fill().map_err(|error| match error {
         LoadError::Ask(error) => explain(&tried, &error),
+        LoadError::Failed(failure) => failure,
         LoadError::Wrong(cause) => Failure::new(FailureKind::Verification, tried.clone(), cause),
     })
 }
 
 enum LoadError {
     Ask(AskError),
+    Failed(Failure),
     Wrong(String),
 }
 
@@ -124,39 +132,40 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 }
 
 /// As a file where allowed: twice as fast as statements.
-fn fill_table(client: &mut Client, table: &Table, local_files: bool, packet_bytes: usize) -> Result<(), LoadError> {
+fn fill_table(
+    client: &mut Client,
+    table: &Table,
+    rows: &mut Rows<'_>,
+    (local_files, packet_bytes): (bool, usize),
+) -> Result<(), LoadError> {
     if local_files {
-        match send_file(client, table) {
-            Ok(rows) if rows == table.rows => return Ok(()),
-            Ok(rows) => {
-                return Err(LoadError::Wrong(format!(
-                    "the server took {rows} of {} rows of {}",
-                    table.rows, table.name
-                )));
+        match send_file(client, table, rows) {
+            Ok(taken) if taken == rows.tally().rows => return Ok(()),
+            Ok(taken) => {
+                let sent = rows.tally().rows;
+                return Err(LoadError::Wrong(format!("the server took {taken} of {sent} rows of {}", table.name)));
             }
             Err(AskError::Server(error)) if NO_LOCAL_FILES.contains(&error.code) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(insert(client, table, packet_bytes)?)
+    Ok(insert(client, table, rows, packet_bytes)?)
 }
 
-fn send_file(client: &mut Client, table: &Table) -> Result<u64, AskError> {
+fn send_file(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<u64, AskError> {
     let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4", table.name);
-    Ok(client.send_file(&sql, &mut pieces(table))?.affected)
+    Ok(client.send_file(&sql, &mut pieces(rows))?.affected)
 }
 
 /// Multi-row statements in autocommit.
-fn insert(client: &mut Client, table: &Table, packet_bytes: usize) -> Result<(), AskError> {
+fn insert(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes: usize) -> Result<(), AskError> {
     let limit = INSERT_BYTES.min(packet_bytes / 2);
     let head = format!("INSERT INTO `{}` VALUES ", table.name);
     let mut sql = head.clone();
     let mut row: Vec<Datum> = Vec::new();
-    for index in 0..table.rows {
-        row.clear();
-        (table.row)(index, &mut row);
+    while rows.next(&mut row) {
         write_values(&row, literal, &mut sql);
-        if sql.len() >= limit || index + 1 == table.rows {
+        if sql.len() >= limit || rows.is_over() {
             client.execute(sql.trim_end_matches(','))?;
             sql.truncate(head.len());
         }

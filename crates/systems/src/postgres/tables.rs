@@ -4,8 +4,9 @@ use super::SCHEMA;
 use super::dialect::PostgresDialect;
 use crate::owner::{MARKER, TableOwner};
 use crate::postgres::lane::{AskError, Client};
-use crate::server::pieces;
 use crate::server::refusal::failure;
+use crate::server::{self, pieces};
+use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect};
 use families::system::Consent;
 use load::error::{Failure, FailureKind};
@@ -35,30 +36,44 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
 /// anti-wraparound vacuum; and a failure changes nothing.
 pub(super) fn load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
-    let filled = fill(client, data).and_then(|()| client.execute("COMMIT"));
-    if matches!(filled, Err(AskError::Server(_))) {
+    let asked = |error: AskError| explain(&tried, &error);
+    let sent = fill(client, data).map_err(asked);
+    let held = sent.and_then(|sent| server::hold(client, data, &PostgresDialect, &sent, asked));
+    let finished = held.and_then(|()| finish(client, data).map_err(asked));
+    if finished.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
         // The failure is the first error's.
         let _ = client.execute("ROLLBACK");
     }
-    filled.map_err(|error| {
-        let failure = failure(tried, &error);
-        match failure.kind {
-            FailureKind::Permission => failure.hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`"),
-            _ => failure,
-        }
-    })
+    finished
 }
 
-fn fill(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
+fn explain(tried: &str, error: &AskError) -> Failure {
+    let failure = failure(tried, error);
+    match failure.kind {
+        FailureKind::Permission => failure.hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`"),
+        _ => failure,
+    }
+}
+
+/// Returns what was sent to the tables.
+fn fill(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
+    let mut sent = Contents::default();
     client.execute(&format!(
         "BEGIN; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARKER}'"
     ))?;
     for table in &data.tables {
         client.execute(&PostgresDialect.create_table(table))?;
+        let mut rows = Rows::of(table);
         if table.rows > 0 {
-            client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut pieces(table))?;
+            client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut pieces(&mut rows))?;
         }
+        sent.tables.push((table.name.to_string(), rows.tally()));
     }
+    Ok(sent)
+}
+
+/// Keys, indexes and what the user wants done then.
+fn finish(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
     for table in &data.tables {
         if !table.primary_key.is_empty() {
             let key = table.primary_key.join(", ");
@@ -68,7 +83,8 @@ fn fill(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
     for index in &data.indexes {
         client.execute(&PostgresDialect.create_index(index))?;
     }
-    data.afterwards.iter().try_for_each(|statement| client.execute(statement))
+    data.afterwards.iter().try_for_each(|statement| client.execute(statement))?;
+    client.execute("COMMIT")
 }
 
 /// A state of the whole server without writes.

@@ -16,6 +16,7 @@ pub(crate) mod testing;
 pub(crate) mod tls;
 pub(crate) mod url;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::net::IpAddr;
@@ -25,7 +26,9 @@ use std::time::Duration;
 use host::reactor::{Choice, Reactor, Vigilance};
 use model::SystemPlan;
 
-use families::dataset::Table;
+use dialogue::{AskError, Client, WireProtocol};
+use families::contents::{Contents, Rows};
+use families::dataset::{Dataset, Dialect};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use load::generator::{ThreadLimit, shares};
@@ -87,19 +90,31 @@ fn escape(value: &str, text: &mut String) {
     }
 }
 
-/// Of a table's rows, as [`write_row`] writes them.
-pub(crate) fn pieces(table: &Table) -> impl FnMut(&mut String) -> bool {
-    let mut index = 0;
+/// Of rows, as [`write_row`] writes them.
+pub(crate) fn pieces(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bool {
     let mut row: Vec<Datum> = Vec::new();
     move |piece| {
-        while index < table.rows && piece.len() < PIECE_BYTES {
-            row.clear();
-            (table.row)(index, &mut row);
+        while piece.len() < PIECE_BYTES && rows.next(&mut row) {
             write_row(&row, piece);
-            index += 1;
         }
-        index < table.rows
+        !rows.is_over()
     }
+}
+
+/// Holds tables against what was sent to them. `asked` makes a failure of one in answering.
+pub(crate) fn hold<P: WireProtocol>(
+    client: &mut Client<P>,
+    data: &Dataset,
+    dialect: &dyn Dialect,
+    sent: &Contents,
+    asked: impl Fn(AskError<P::Error>) -> Failure,
+) -> Result<(), Failure> {
+    let datum = |value: Option<String>| value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)));
+    let found = Contents::read_by(data, dialect, |sql| {
+        let rows = client.rows(sql)?;
+        Ok(rows.into_iter().next().unwrap_or_default().into_iter().map(datum).collect())
+    });
+    sent.hold(data, &found.map_err(asked)?)
 }
 
 /// For `INSERT`, with a trailing comma. `literal` quotes a text.
@@ -170,7 +185,6 @@ pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::borrow::Cow;
 
     #[test]
     fn rows_are_written_as_servers_read_them() {

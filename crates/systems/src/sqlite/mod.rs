@@ -23,6 +23,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use self::cipher::Cipher;
 use crate::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
 use crate::sqlite::lane::{SqliteLane, to_sql};
+use families::contents::{Contents, Rows, Tally};
 use families::dataset::{Dataset, Dialect, Table, Tables};
 use families::pages::dialect::PagesDialect;
 use families::permits::Permits;
@@ -190,23 +191,30 @@ impl SqliteSystem {
     /// Into a new file.
     fn build(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
         let tried = format!("load {} into {}", data.name, path.display());
-        let load = || -> rusqlite::Result<()> {
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
-            let mut connection = Connection::open_with_flags(path, flags)?;
-            self.cipher.unlock(&connection)?;
-            self.shape(&connection)?;
-            mark(&connection)?;
-            // The statements after loading are a plan's own.
-            if self.permits.are_bounded() {
-                confine::confine(&mut connection)?;
-            }
-            let transaction = connection.transaction()?;
-            let execute = |sql: &str| transaction.execute_batch(sql);
-            embedded::load(data, &dialect::SqliteDialect, execute, |table| load_rows(&transaction, table))?;
-            transaction.commit()?;
-            connection.execute_batch("ANALYZE")
+        let failed = |error| sql_failure(&tried, &error);
+        let mut connection = self.begin_build(path).map_err(failed)?;
+        let transaction = connection.transaction().map_err(failed)?;
+        let execute = |sql: &str| transaction.execute_batch(sql).map_err(failed);
+        let fill = |table: &Table| {
+            let sent = load_rows(&transaction, table).map_err(failed)?;
+            let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
+            sent.hold(&table.name, &data.name, found.map_err(failed)?)
         };
-        load().map_err(|error| sql_failure(&tried, &error))
+        embedded::load(data, &dialect::SqliteDialect, execute, fill)?;
+        transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
+    }
+
+    fn begin_build(&self, path: &Path) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        self.cipher.unlock(&connection)?;
+        self.shape(&connection)?;
+        mark(&connection)?;
+        // The statements after loading are a plan's own.
+        if self.permits.are_bounded() {
+            confine::confine(&mut connection)?;
+        }
+        Ok(connection)
     }
 }
 
@@ -218,20 +226,28 @@ fn mark(connection: &Connection) -> rusqlite::Result<()> {
     journal("DELETE")
 }
 
-fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
+/// The row of a query for whole numbers.
+fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
+    connection.query_row(sql, [], |row| {
+        let number = |place| Ok(row.get::<_, Option<i64>>(place)?.map_or(Datum::Null, Datum::Int));
+        (0..row.as_ref().column_count()).map(number).collect()
+    })
+}
+
+/// Returns what was sent.
+fn load_rows(connection: &Connection, table: &Table) -> rusqlite::Result<Tally> {
+    let mut rows = Rows::of(table);
     if table.rows == 0 {
-        return Ok(());
+        return Ok(rows.tally());
     }
     let mut row: Vec<Datum> = Vec::new();
     (table.row)(0, &mut row);
     let places = vec!["?"; row.len()].join(", ");
     let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
-    for index in 0..table.rows {
-        row.clear();
-        (table.row)(index, &mut row);
+    while rows.next(&mut row) {
         insert.execute(params_from_iter(row.iter().map(to_sql)))?;
     }
-    Ok(())
+    Ok(rows.tally())
 }
 
 struct PragmaValue<'a>(&'a Value);

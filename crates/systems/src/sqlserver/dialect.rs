@@ -40,6 +40,10 @@ impl Dialect for TSql {
         format!("SELECT TOP ({count}) {columns} {rest}")
     }
 
+    fn table_name(&self, name: &str) -> String {
+        quoted(name)
+    }
+
     /// With the primary key: it is clustered, and adding it later would rewrite all rows.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {

@@ -7,8 +7,9 @@ use super::{SCHEMA, keys};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
-use crate::server::write_values;
+use crate::server::{self, write_values};
 use crate::sqlserver::lane::{AskError, Client};
+use families::contents::{Contents, Rows};
 use families::dataset::{ColumnKind, Dataset, Dialect, Table};
 use families::system::Consent;
 use load::datum::Datum;
@@ -130,14 +131,20 @@ pub(super) fn load(
     data: &Dataset,
     owner: TableOwner,
 ) -> Result<(), Failure> {
+    let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     let mut fill = || -> Result<(), LoadError> {
         make_room(client, endpoint, session, owner)?;
+        let mut sent = Contents::default();
         for table in &data.tables {
             client.execute(&TSql.create_table(table))?;
+            let mut rows = Rows::of(table);
             if table.rows > 0 {
-                fill_table(client, table)?;
+                fill_table(client, table, &mut rows)?;
             }
+            sent.tables.push((table.name.to_string(), rows.tally()));
         }
+        let asked = |error: AskError| failure(&*tried, &error);
+        server::hold(client, data, &TSql, &sent, asked).map_err(LoadError::Failed)?;
         for index in &data.indexes {
             client.execute(&TSql.create_index(index))?;
         }
@@ -149,7 +156,7 @@ pub(super) fn load(
         }
         Ok(())
     };
-    fill().map_err(|error| error.failure(&format!("load {} into the database `{SCHEMA}`", data.name)))
+    fill().map_err(|error| error.failure(&tried))
 }
 
 /// Distinguishes étalon's databases with other options.
@@ -218,10 +225,10 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 
 /// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
 /// statements.
-fn fill_table(client: &mut Client, table: &Table) -> Result<(), LoadError> {
+fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
     let copies = table.create.is_none()
         && table.columns.iter().all(|column| !matches!(column.kind, ColumnKind::Timestamp | ColumnKind::Decimal(..)));
-    let taken = if copies { copy(client, table)? } else { insert(client, table)? };
+    let taken = if copies { copy(client, table, rows)? } else { insert(client, table, rows)? };
     if taken == table.rows {
         return Ok(());
     }
@@ -235,30 +242,20 @@ pub(super) fn insert_bulk(table: &Table) -> String {
     format!("INSERT BULK {} ({}) WITH (TABLOCK)", quoted(&table.name), columns.join(", "))
 }
 
-fn copy(client: &mut Client, table: &Table) -> Result<u64, AskError> {
+fn copy(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<u64, AskError> {
     let columns = client.ask(&format!("SELECT TOP (0) * FROM {}", quoted(&table.name)))?.columns;
-    let mut index = 0;
-    client.copy(&insert_bulk(table), columns, &mut |row| {
-        if index == table.rows {
-            return false;
-        }
-        (table.row)(index, row);
-        index += 1;
-        true
-    })
+    client.copy(&insert_bulk(table), columns, &mut |row| rows.next(row))
 }
 
 /// Multi-row statements in autocommit.
-fn insert(client: &mut Client, table: &Table) -> Result<u64, AskError> {
+fn insert(client: &mut Client, table: &Table, of_table: &mut Rows<'_>) -> Result<u64, AskError> {
     let head = format!("INSERT INTO {} VALUES ", quoted(&table.name));
     let (mut sql, mut rows, mut taken) = (head.clone(), 0, 0);
     let mut row: Vec<Datum> = Vec::new();
-    for index in 0..table.rows {
-        row.clear();
-        (table.row)(index, &mut row);
+    while of_table.next(&mut row) {
         write_values(&row, literal, &mut sql);
         rows += 1;
-        if rows == INSERT_ROWS || sql.len() >= INSERT_BYTES || index + 1 == table.rows {
+        if rows == INSERT_ROWS || sql.len() >= INSERT_BYTES || of_table.is_over() {
             taken += client.ask(sql.trim_end_matches(','))?.touched;
             sql.truncate(head.len());
             rows = 0;

@@ -1,0 +1,279 @@
+//! What loaded tables hold, as far as one scan of each tells: how many rows, and a sum over their whole numbers. By it a load
+//! that lost, doubled or mixed up rows does not pass for a whole one.
+
+use std::fmt;
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::dataset::{ColumnKind, Dataset, Dialect, Table};
+use crate::session::SessionKind;
+use crate::system::System;
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+
+/// Values count by their remainder, so that no sum of a table that fits on a disk leaves 64 bits: 4 billion rows of 20 columns
+/// come to a tenth of that.
+const MODULUS: i64 = 1_000_003;
+/// What NULL counts as: no remainder of the values that tables have.
+const NULL: i64 = -1;
+/// Zero that widens what it is added to. SQL Server would sum up whole numbers in 32 bits.
+const WIDE_ZERO: &str = "0 * 4294967296";
+/// Of what one processor sums up at a time.
+const CHUNK_ROWS: u64 = 50_000;
+
+/// How many rows, and the sum over their columns of whole numbers: each value's remainder times its column's number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How many.
+    pub rows: u64,
+    /// 0 for tables of a user's own statement, whose columns are not known.
+    pub sum: i64,
+}
+
+impl Tally {
+    /// With the rows of another part of the same table.
+    #[must_use]
+    pub fn with(self, other: Tally) -> Tally {
+        Tally { rows: self.rows + other.rows, sum: self.sum.wrapping_add(other.sum) }
+    }
+
+    /// Holds what is in a table of a data set against it.
+    ///
+    /// # Errors
+    /// [`FailureKind::Verification`]: it differs.
+    pub fn hold(self, table: &str, data: &str, found: Tally) -> Result<(), Failure> {
+        if found == self {
+            return Ok(());
+        }
+        let cause = format!("the table `{table}` was to hold {self}, and holds {found}");
+        Err(Failure::new(FailureKind::Verification, format!("load {data}"), cause))
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows with the checksum {}", self.rows, self.sum)
+    }
+}
+
+/// The rows of a part of a table one after the other, counted and summed up as they are taken.
+pub struct Rows<'a> {
+    table: &'a Table,
+    left: Range<u64>,
+    weights: Vec<(usize, i64)>,
+    tally: Tally,
+}
+
+impl<'a> Rows<'a> {
+    /// All of them.
+    pub fn of(table: &'a Table) -> Rows<'a> {
+        Rows::part(table, 0..table.rows)
+    }
+
+    /// Those with these indexes.
+    pub fn part(table: &'a Table, rows: Range<u64>) -> Rows<'a> {
+        Rows { table, left: rows, weights: weights(table), tally: Tally::default() }
+    }
+
+    /// Replaces `row` by the next one; `false` if there is none.
+    pub fn next(&mut self, row: &mut Vec<Datum>) -> bool {
+        let Some(index) = self.left.next() else { return false };
+        row.clear();
+        (self.table.row)(index, row);
+        let value = |place: usize| row.get(place).and_then(Datum::whole).map_or(NULL, |value| value % MODULUS);
+        let sum = self.weights.iter().map(|(place, weight)| value(*place) * weight).sum();
+        self.tally = self.tally.with(Tally { rows: 1, sum });
+        true
+    }
+
+    /// Whether all were taken.
+    pub fn is_over(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Of those that were taken.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+}
+
+/// Places of the columns that are summed up, with what each is multiplied by: exchanged columns have another sum.
+fn weights(table: &Table) -> Vec<(usize, i64)> {
+    let is_whole = |kind| matches!(kind, ColumnKind::Int | ColumnKind::BigInt);
+    let columns = table.columns.iter().zip(1..).enumerate();
+    columns.filter(|(_, (column, _))| is_whole(column.kind)).map(|(place, (_, weight))| (place, weight)).collect()
+}
+
+/// Of each table of a data set, in its order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// Name and rows.
+    pub tables: Vec<(String, Tally)>,
+}
+
+impl Contents {
+    /// What the tables are to hold by their rules, before [`Dataset::afterwards`]; summed up on all processors.
+    pub fn expected(data: &Dataset) -> Contents {
+        let chunks: Vec<(usize, Range<u64>)> =
+            data.tables.iter().enumerate().flat_map(|(table, of)| chunks(of).map(move |rows| (table, rows))).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut row = Vec::new();
+            let mut sums = vec![Tally::default(); data.tables.len()];
+            while let Some((table, range)) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut rows = Rows::part(&data.tables[*table], range.clone());
+                while rows.next(&mut row) {}
+                sums[*table] = sums[*table].with(rows.tally());
+            }
+            sums
+        };
+        let count = thread::available_parallelism().map_or(1, NonZero::get).min(chunks.len());
+        let of_others: Vec<Vec<Tally>> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        let sum = |place: usize| of_others.iter().fold(Tally::default(), |sum, of| sum.with(of[place]));
+        let uncounted = |table: &Table| table.columns.is_empty();
+        let tally = |(place, table): (usize, &Table)| {
+            let tally = if uncounted(table) { Tally { rows: table.rows, sum: 0 } } else { sum(place) };
+            (table.name.to_string(), tally)
+        };
+        Contents { tables: data.tables.iter().enumerate().map(tally).collect() }
+    }
+
+    /// What a system's tables hold, by one scan of each.
+    ///
+    /// # Errors
+    /// The system does not answer, or has no such table.
+    pub fn read(data: &Dataset, system: &dyn System) -> Result<Contents, Failure> {
+        let mut session = system.session(SessionKind::Plain)?;
+        Contents::read_by(data, system.dialect(), |sql| Ok(session.query(sql)?.into_iter().next().unwrap_or_default()))
+    }
+
+    /// As [`Contents::read`], by `ask`, which gives the only row of a query's answer.
+    ///
+    /// # Errors
+    /// The first of `ask`.
+    pub fn read_by<E>(
+        data: &Dataset,
+        dialect: &dyn Dialect,
+        mut ask: impl FnMut(&str) -> Result<Vec<Datum>, E>,
+    ) -> Result<Contents, E> {
+        let read = |table: &Table| Ok((table.name.to_string(), Contents::read_table(table, dialect, &mut ask)?));
+        Ok(Contents { tables: data.tables.iter().map(read).collect::<Result<_, E>>()? })
+    }
+
+    /// As [`Contents::read_by`], of one table.
+    ///
+    /// # Errors
+    /// That of `ask`.
+    pub fn read_table<E>(
+        table: &Table,
+        dialect: &dyn Dialect,
+        ask: impl FnOnce(&str) -> Result<Vec<Datum>, E>,
+    ) -> Result<Tally, E> {
+        let row = ask(&query(table, dialect))?;
+        let whole = |place: usize| row.get(place).and_then(Datum::whole).unwrap_or_default();
+        Ok(Tally { rows: whole(0) as u64, sum: whole(1) })
+    }
+
+    /// Holds what is there against these.
+    ///
+    /// # Errors
+    /// [`FailureKind::Verification`] with the first table that differs.
+    pub fn hold(&self, data: &Dataset, found: &Contents) -> Result<(), Failure> {
+        let mut pairs = self.tables.iter().zip(&found.tables);
+        pairs.try_for_each(|((name, expected), (_, found))| expected.hold(name, &data.name, *found))
+    }
+}
+
+/// Of a table whose columns are known.
+fn chunks(table: &Table) -> impl Iterator<Item = Range<u64>> {
+    let rows = if table.columns.is_empty() { 0 } else { table.rows };
+    (0..rows.div_ceil(CHUNK_ROWS)).map(move |chunk| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(rows))
+}
+
+/// `%` has the sign of the dividend on all engines, as in Rust.
+fn query(table: &Table, dialect: &dyn Dialect) -> String {
+    let term = |(place, weight): &(usize, i64)| {
+        table.columns.get(*place).map(|column| format!("COALESCE({} % {MODULUS}, {NULL}) * {weight}", column.name))
+    };
+    let terms: Vec<String> = weights(table).iter().filter_map(term).collect();
+    let sum = if terms.is_empty() { "0".to_owned() } else { format!("SUM({WIDE_ZERO} + {})", terms.join(" + ")) };
+    format!("SELECT COUNT(*), {sum} FROM {}", dialect.table_name(&table.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::dataset::{Column, Nulls};
+    use crate::transactions::pgbench_tables;
+
+    fn table(rows: u64) -> Table {
+        let column = |name, kind| Column { name, kind, nulls: Nulls::Allowed };
+        Table {
+            name: "t".into(),
+            columns: vec![
+                column("a", ColumnKind::Int),
+                column("note", ColumnKind::Char(3)),
+                column("b", ColumnKind::BigInt),
+            ],
+            primary_key: &[],
+            create: None,
+            rows,
+            row: Arc::new(|index, row| {
+                let b = if index == 1 { Datum::Null } else { Datum::Int(-2_000_007) };
+                row.extend([Datum::Int(index as i64), Datum::Text("7".into()), b]);
+            }),
+        }
+    }
+
+    fn of(table: Table) -> Dataset {
+        Dataset { name: "data".to_owned(), tables: vec![table], ..Dataset::default() }
+    }
+
+    #[test]
+    fn rows_are_summed_up_by_column() {
+        let tally = |rows| Contents::expected(&of(table(rows))).tables[0].1;
+        assert_eq!(tally(0), Tally::default());
+        // -2,000,007 leaves -1, thrice; NULL counts the same.
+        assert_eq!(tally(1), Tally { rows: 1, sum: -3 });
+        assert_eq!(tally(3), Tally { rows: 3, sum: -3 + (1 - 3) + (2 - 3) });
+        let parts = [0..70_000, 70_000..123_457].map(|part| {
+            let (table, mut row) = (table(123_457), Vec::new());
+            let mut rows = Rows::part(&table, part);
+            while rows.next(&mut row) {}
+            assert!(rows.is_over());
+            rows.tally()
+        });
+        assert_eq!(parts[0].with(parts[1]), tally(123_457));
+    }
+
+    #[test]
+    fn a_difference_names_the_table() {
+        let data = of(table(3));
+        let expected = Contents::expected(&data);
+        assert_eq!(expected.hold(&data, &expected), Ok(()));
+        let mut found = expected.clone();
+        found.tables[0].1.sum += 1;
+        let failure = expected.hold(&data, &found).unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Verification);
+        assert_eq!(
+            failure.to_string(),
+            "cannot load data: the table `t` was to hold 3 rows with the checksum -6, and holds 3 rows with the checksum -5"
+        );
+    }
+
+    #[test]
+    fn only_rows_of_the_user_s_own_statement_are_not_summed_up() {
+        let own = Table { columns: Vec::new(), create: Some("CREATE TABLE t (x int)".to_owned()), ..table(5) };
+        assert_eq!(Contents::expected(&of(own)).tables[0].1, Tally { rows: 5, sum: 0 });
+        let contents = Contents::expected(&pgbench_tables(1));
+        let sums = contents.tables.iter().map(|(_, tally)| tally.sum != 0);
+        assert_eq!(sums.collect::<Vec<_>>(), [true, true, true, false], "{contents:?}");
+    }
+}
