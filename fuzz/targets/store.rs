@@ -186,6 +186,7 @@ fn plan() -> Plan {
             seed: u64::MAX,
             on_error: OnError::Stop,
             until_sure: None,
+            caches: model::Caches::Warmed,
         },
         comparison: ComparisonRules {
             baseline: "a".into(),

@@ -1,13 +1,14 @@
 //! Where a system is used: in this process, or by an agent on another host.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use host::watch::{Measured, Watch};
-use model::{Case, Direction, Facts, Measurement, Role, RunRecord, RunState, Schedule, SystemPlan};
+use model::{Caches, Case, Direction, Facts, Measurement, Reset, Role, RunRecord, RunState, Schedule, SystemPlan};
 
-use families::dataset::Tables;
+use families::contents::Contents;
+use families::dataset::{Dataset, Tables};
 use families::session::SessionKind;
 use families::step::{self, StepContext};
 use families::system::{OpenRequest, Presence, System};
@@ -116,19 +117,37 @@ pub trait Places: Send + Sync {
 pub struct Here {
     system: Arc<dyn System>,
     plan: SystemPlan,
+    /// What the tables of a data set held when they were first made.
+    first: Mutex<BTreeMap<String, Contents>>,
     /// An agent's name.
     host: Option<String>,
 }
 
 impl Here {
     pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
-        Here { system, plan: plan.clone(), host: None }
+        Here { system, plan: plan.clone(), first: Mutex::default(), host: None }
     }
 
     fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
         match (&job.task.action, job.inspection) {
             (Action::Stream(stream), Inspection::Whole) => stream.work.inspect(&SystemCounters(&*self.system), moment),
             _ => Ok(()),
+        }
+    }
+
+    /// Reads every table through, so that all runs begin with the same caches, and holds what is there against the first load.
+    fn read_through(&self, data: &Dataset) -> Result<(), Failure> {
+        if data.tables.is_empty() || self.plan.reset == Some(Reset::None) || self.system.reset(data).is_none() {
+            return Ok(());
+        }
+        let found = Contents::read(data, &*self.system)?;
+        let mut all = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.get(&data.name) {
+            Some(first) => first.hold(data, &found),
+            None => {
+                all.insert(data.name.clone(), found);
+                Ok(())
+            }
         }
     }
 
@@ -179,7 +198,10 @@ impl Site for Here {
 
     fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
         match job.task.tables() {
-            Tables::Own => self.system.prepare(&job.task.dataset),
+            Tables::Own => {
+                self.system.prepare(&job.task.dataset)?;
+                self.read_through(&job.task.dataset)
+            }
             Tables::None => Ok(()),
         }
     }
@@ -196,6 +218,9 @@ impl Site for Here {
         }
         let watch = watch(system, job.mates);
         system.settle()?;
+        if job.schedule.caches == Caches::Cold && job.task.tables() == Tables::Own {
+            system.empty_caches()?;
+        }
         let mut record = match &job.task.action {
             Action::Stream(stream) => {
                 let here = stream.work.on(system);

@@ -86,6 +86,7 @@ fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observ
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
     let system = &*server.system;

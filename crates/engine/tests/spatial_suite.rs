@@ -207,6 +207,7 @@ fn run(system: &dyn System, suite: &Task) -> Result<RunRecord, Failure> {
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
     let mut context =

@@ -74,6 +74,7 @@ fn run(system: &dyn System, task: &Task, transactions: u64) -> Result<RunRecord,
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
     RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)

@@ -313,6 +313,7 @@ impl Shape {
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
                 until_sure: None,
+                caches: model::Caches::Warmed,
             },
             fleet: None,
             comparison,

@@ -186,6 +186,7 @@ mod tests {
             seed: 1,
             on_error: OnError::Stop,
             until_sure: None,
+            caches: model::Caches::Warmed,
         };
         let refused = load.check(&schedule).unwrap_err();
         assert!(refused.to_string().contains("the ramp of 2s"), "{refused}");

@@ -29,6 +29,23 @@ pub enum OnError {
     Continue,
 }
 
+/// What the engine and the operating system hold of étalon's own tables when a run begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Caches {
+    /// As much of them as fits: every table was read through once after it came back.
+    #[default]
+    Warmed,
+    /// Nothing.
+    Cold,
+}
+
+impl Caches {
+    fn are_warmed(&self) -> bool {
+        *self == Caches::Warmed
+    }
+}
+
 /// Which runs the later rounds of a growing experiment leave out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -77,4 +94,6 @@ pub struct Schedule {
     /// Of the order and of every random stream.
     pub seed: u64,
     pub on_error: OnError,
+    #[serde(default, skip_serializing_if = "Caches::are_warmed")]
+    pub caches: Caches,
 }

@@ -57,6 +57,7 @@ fn header() -> Header {
                 seed: 1,
                 on_error: OnError::Stop,
                 until_sure: None,
+                caches: model::Caches::Warmed,
             },
             comparison: ComparisonRules {
                 baseline: "a".into(),

@@ -69,6 +69,7 @@ pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
     RunTask { system, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)

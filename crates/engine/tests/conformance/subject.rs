@@ -240,6 +240,7 @@ pub fn schedule(warmup: Duration) -> Schedule {
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     }
 }
 

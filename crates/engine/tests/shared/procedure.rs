@@ -20,6 +20,7 @@ const SCHEDULE: Schedule = Schedule {
     seed: 1,
     on_error: OnError::Stop,
     until_sure: None,
+    caches: model::Caches::Warmed,
 };
 
 /// An existing system, or one that is made at its URL.

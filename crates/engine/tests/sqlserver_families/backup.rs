@@ -577,6 +577,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
     let started = Instant::now();

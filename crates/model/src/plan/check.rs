@@ -129,6 +129,7 @@ fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>)
         order,
         seed: file.seed.unwrap_or(default_seed),
         on_error: file.on_error.unwrap_or(OnError::Stop),
+        caches: file.caches.unwrap_or_default(),
     }
 }
 

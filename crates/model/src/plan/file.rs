@@ -10,7 +10,7 @@ use super::tree::{Data, Entry, Located, Node, Origin};
 use super::{Connect, FEWEST_TO_JUDGE, MAX_ROUNDS, VolumePlan, volume};
 use crate::catalog;
 use crate::reset::Reset;
-use crate::schedule::{OnError, Order, Stop};
+use crate::schedule::{Caches, OnError, Order, Stop};
 use crate::share;
 use crate::value::Value;
 
@@ -31,11 +31,12 @@ pub(super) const TOP_KEYS: [&str; 11] = [
 pub(super) const SYSTEM_KEYS: [&str; 7] = ["url", "server", "volume", "settings", "host", "price", "reset"];
 pub(super) const SERVER_KEYS: [&str; 4] = ["engine", "version", "bin_dir", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
-pub(super) const SCHEDULE_KEYS: [&str; 9] =
-    ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error"];
+pub(super) const SCHEDULE_KEYS: [&str; 10] =
+    ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error", "caches"];
 pub(super) const CONNECTS: [(&str, Connect); 2] = [("socket", Connect::Socket), ("tcp", Connect::Tcp)];
 pub(super) const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("sequential", Order::Sequential)];
 pub(super) const STOPS: [(&str, Stop); 3] = [("rows", Stop::Rows), ("all", Stop::All), ("never", Stop::Never)];
+pub(super) const CACHES: [(&str, Caches); 2] = [("warmed", Caches::Warmed), ("cold", Caches::Cold)];
 pub(super) const ON_ERRORS: [(&str, OnError); 2] = [("stop", OnError::Stop), ("continue", OnError::Continue)];
 
 /// What is `None` was not written, or was reported.
@@ -100,6 +101,7 @@ pub(super) struct ScheduleFile {
     pub(super) order: Option<Order>,
     pub(super) seed: Option<u64>,
     pub(super) on_error: Option<OnError>,
+    pub(super) caches: Option<Caches>,
 }
 
 impl PlanFile {
@@ -396,6 +398,7 @@ fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
         order: section.choice("order", &ORDERS, problems),
         seed: section.whole("seed", 0, u64::MAX, problems),
         on_error: section.choice("on_error", &ON_ERRORS, problems),
+        caches: section.choice("caches", &CACHES, problems),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::file::{CONNECTS, ON_ERRORS, ORDERS, STOPS};
+use super::file::{CACHES, CONNECTS, ON_ERRORS, ORDERS, STOPS};
 use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
@@ -274,6 +274,12 @@ fn schedule() -> Json {
                 "type": "integer",
                 "minimum": 0,
             },
+            "caches": words(
+                "What engine and operating system hold of étalon's own tables when a run begins: every table read through once, or \
+                 nothing.",
+                &CACHES,
+                "warmed",
+            ),
             "on_error": words("What to do when a run fails.", &ON_ERRORS, "stop"),
         },
     })

@@ -93,6 +93,7 @@ impl Builder {
                 seed: 42,
                 on_error: model::OnError::Continue,
                 until_sure: None,
+                caches: model::Caches::Warmed,
             },
             comparison: ComparisonRules {
                 baseline: self.systems[0].0.clone(),

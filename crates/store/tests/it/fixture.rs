@@ -42,6 +42,7 @@ pub fn plan() -> Plan {
             seed: u64::MAX,
             on_error: OnError::Stop,
             until_sure: None,
+            caches: model::Caches::Warmed,
         },
         comparison: ComparisonRules {
             baseline: "a".into(),

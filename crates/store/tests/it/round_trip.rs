@@ -71,6 +71,7 @@ fn schedule() -> impl Strategy<Value = Schedule> {
         |(rounds, warmup, length, order, seed, on_error)| Schedule {
             rounds,
             until_sure: None,
+            caches: model::Caches::Warmed,
             warmup,
             length,
             order,

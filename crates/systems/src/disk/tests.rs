@@ -85,6 +85,7 @@ fn run(system: &DiskSystem, task: &Task) -> Result<RunRecord, Failure> {
         seed: 1,
         on_error: OnError::Stop,
         until_sure: None,
+        caches: model::Caches::Warmed,
     };
     system.prepare(&task.dataset)?;
     system.settle()?;
