@@ -98,6 +98,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             work.streams.push(case.clone());
         }
         let size_bytes = task.dataset.size_bytes;
+        let reset = reset_of(&case.system, size_bytes, plan, registry)?;
         if !task.dataset.files.is_empty() {
             // Made once per run, for all benchmarks.
             if files.insert((case.system.clone(), task.dataset.name.clone())) {
@@ -106,8 +107,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             }
             continue;
         }
-        let Some(reset) = reset_of(&case.system, size_bytes, plan, registry)? else { continue };
-        if task.tables() == Tables::Own {
+        if let (Some(reset), Tables::Own) = (reset, task.tables()) {
             work.add_tables(&case, size_bytes, reset, plan);
         }
     }

@@ -37,6 +37,7 @@ mod published;
 #[path = "../../../engine/tests/shared/releases.rs"]
 mod releases;
 mod remedies;
+mod reset;
 mod results;
 mod scene;
 #[path = "../../../engine/tests/shared/server.rs"]

@@ -149,7 +149,13 @@ fn at(engine: &str, url: &str) -> SystemPlan {
 }
 
 fn private(engine: &str, settings: &[(&str, &str)]) -> SystemPlan {
-    let server = PrivateServer { engine: engine.to_owned(), version: None, bin_dir: None, connect: Connect::Socket };
+    let server = PrivateServer {
+        engine: engine.to_owned(),
+        version: None,
+        bin_dir: None,
+        folder: None,
+        connect: Connect::Socket,
+    };
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())));
     SystemPlan { server: Some(server), settings: settings.collect(), ..at(engine, "") }
 }

@@ -121,7 +121,8 @@ impl Subject {
             plan.url = url;
         } else if let Some(server) = spec.private_servers.first() {
             let (engine, bin_dir) = ((*server).to_owned(), programs.clone());
-            plan.server = Some(PrivateServer { engine, version: None, bin_dir, connect: Connect::Socket });
+            plan.server =
+                Some(PrivateServer { engine, version: None, bin_dir, folder: None, connect: Connect::Socket });
         } else {
             plan.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
         }

@@ -127,6 +127,7 @@ fn has(name: &str) -> bool {
             engine: name.to_owned(),
             version: None,
             bin_dir: None,
+            folder: None,
             connect: model::plan::Connect::Socket,
         }),
         ..model::SystemPlan::default()

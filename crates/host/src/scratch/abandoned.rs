@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{FILES, GROUPS, OWNER, Owner, PREFIX, Scratch, remove_folder};
+use super::{ELSEWHERE, FILES, GROUPS, OWNER, Owner, PREFIX, Scratch, remove_folder};
 use crate::claim::{Claim, ClaimError};
 use crate::clock;
 use crate::error::HostError;
@@ -35,9 +35,16 @@ pub struct Abandoned {
     pub groups: Vec<PathBuf>,
 }
 
-/// In the usual places.
+/// In the usual places, and where those that are there say.
 pub fn find_abandoned() -> Vec<Abandoned> {
-    Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect()
+    let usual: Vec<Abandoned> = Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect();
+    let noted = |found: &Abandoned| text::read(found.path.join(ELSEWHERE)).unwrap_or_default();
+    let mut places: Vec<PathBuf> =
+        usual.iter().flat_map(|found| noted(found).lines().map(PathBuf::from).collect::<Vec<_>>()).collect();
+    places.sort_unstable();
+    places.dedup();
+    // What says where they are goes last.
+    places.iter().flat_map(|place| find_abandoned_in(place)).chain(usual).collect()
 }
 
 /// Leaves out other users' folders, those of other hosts that share the place, and those of containers whose processes

@@ -21,6 +21,8 @@ pub(crate) const PREFIX: &str = "etalon-";
 /// In a scratch folder: its owner.
 pub(crate) const OWNER: &str = "owner";
 
+/// In a scratch folder: another place where its étalon has one.
+const ELSEWHERE: &str = "elsewhere";
 /// In a scratch folder: files elsewhere that go with it.
 pub(crate) const FILES: &str = "files";
 /// In a scratch folder: control groups that go with it, each with a tab and the group that its processes came from.
@@ -34,6 +36,8 @@ const REMOVE_POLL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Scratch {
     path: PathBuf,
+    /// Of one elsewhere: an empty one in the usual place, by which [`find_abandoned`] finds it.
+    anchor: Option<Box<Scratch>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +59,15 @@ impl Scratch {
     pub fn new(kind: &str, base: Option<&Path>) -> Result<Scratch, HostError> {
         if let Some(base) = base {
             std::fs::create_dir_all(base).map_err(HostError::at("create the folder", base))?;
-            return Scratch::make(kind, base);
+            let mut scratch = Scratch::make(kind, base)?;
+            if !Scratch::bases().iter().any(|usual| scratch.path.parent() == dunce::canonicalize(usual).ok().as_deref())
+            {
+                let anchor = Scratch::new("elsewhere", None)?;
+                let parent = scratch.path.parent().unwrap_or(base);
+                anchor.note(ELSEWHERE, &parent.display().to_string())?;
+                scratch.anchor = Some(Box::new(anchor));
+            }
+            return Ok(scratch);
         }
         let is_in_memory = |base: &PathBuf| disk::is_memory_backed(base).unwrap_or(false);
         let (memory, real): (Vec<PathBuf>, Vec<PathBuf>) = Scratch::bases().into_iter().partition(is_in_memory);
@@ -133,7 +145,7 @@ impl Scratch {
         let owner = Owner::this(&kind)?;
         let path = base.join(format!("{PREFIX}{kind}-{}-{}", owner.pid, random_name()));
         create_private(&path).map_err(HostError::at("create the folder", &path))?;
-        let scratch = Scratch { path };
+        let scratch = Scratch { path, anchor: None };
         let file = scratch.path.join(OWNER);
         std::fs::write(&file, owner.to_text()).map_err(HostError::at("write", &file))?;
         Ok(scratch)
@@ -143,7 +155,9 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // `find_abandoned` finds what stays.
-        let _ = remove_folder(&self.path);
+        if remove_folder(&self.path).is_err() && self.path.exists() {
+            std::mem::forget(self.anchor.take());
+        }
     }
 }
 

@@ -277,7 +277,8 @@ fn private_server(
     let names: Vec<&str> = public(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
     if catalog.engine_of_server(&name).is_some() {
         let connect = file.connect.unwrap_or_default();
-        return Some(PrivateServer { engine: name, version: file.version, bin_dir: file.bin_dir, connect });
+        let ServerFile { version, bin_dir, folder, .. } = file;
+        return Some(PrivateServer { engine: name, version, bin_dir, folder, connect });
     }
     match catalog.engine(&name) {
         Some(_) => {

@@ -29,7 +29,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     "fleet",
 ];
 pub(super) const SYSTEM_KEYS: [&str; 7] = ["url", "server", "volume", "settings", "host", "price", "reset"];
-pub(super) const SERVER_KEYS: [&str; 4] = ["engine", "version", "bin_dir", "connect"];
+pub(super) const SERVER_KEYS: [&str; 5] = ["engine", "version", "bin_dir", "folder", "connect"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 10] =
     ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error", "caches"];
@@ -68,6 +68,7 @@ pub(super) struct ServerFile {
     pub(super) engine: Option<Located<String>>,
     pub(super) version: Option<String>,
     pub(super) bin_dir: Option<String>,
+    pub(super) folder: Option<String>,
     pub(super) connect: Option<Connect>,
 }
 
@@ -253,6 +254,7 @@ fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Opt
         engine: section.text("engine", problems),
         version: version(&section, problems),
         bin_dir: section.text("bin_dir", problems).map(|text| text.value),
+        folder: section.text("folder", problems).map(|text| text.value),
         connect: section.choice("connect", &CONNECTS, problems),
     })
 }

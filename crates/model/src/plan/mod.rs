@@ -108,6 +108,9 @@ pub struct PrivateServer {
     pub version: Option<String>,
     /// Folder of the server's programs; searched for when absent.
     pub bin_dir: Option<String>,
+    /// Where its data are made, in a folder of étalon's; `/var/tmp` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     pub connect: Connect,
 }
 

@@ -131,6 +131,10 @@ fn system(catalog: &Catalog) -> Json {
                         "description": "Folder of the server's programs; found by itself when absent.",
                         "type": "string",
                     },
+                    "folder": {
+                        "description": "A folder that is there, on the disk where the server is to have its data; /var/tmp when absent.",
+                        "type": "string",
+                    },
                     "connect": words("The path from client to server.", &CONNECTS, "socket"),
                 },
             },

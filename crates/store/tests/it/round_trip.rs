@@ -35,8 +35,13 @@ fn value() -> impl Strategy<Value = Value> {
 fn system() -> impl Strategy<Value = SystemPlan> {
     let connect = select(vec![Connect::Socket, Connect::Tcp]);
     let server = (text(), option::of(text()), option::of(text()), connect);
-    let server =
-        server.prop_map(|(engine, version, bin_dir, connect)| PrivateServer { engine, version, bin_dir, connect });
+    let server = server.prop_map(|(engine, version, bin_dir, connect)| PrivateServer {
+        engine,
+        version,
+        bin_dir,
+        folder: None,
+        connect,
+    });
     (text(), text(), text(), btree_map(text(), value(), 0..4), option::of(server), option::of(text())).prop_map(
         |(name, engine, url, settings, server, alias_of)| SystemPlan {
             name,

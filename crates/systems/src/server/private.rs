@@ -36,7 +36,8 @@ const SOCKET_PATH_BYTES: usize = 103;
 /// Searched for the reason.
 const LOG_LINES: usize = 60;
 /// For a full device under a private server.
-const FULL_HINT: &str = "free space on the device that holds étalon's private servers, or put them on another";
+const FULL_HINT: &str = "free space on the device that holds the private server, or put it on another: \
+                         `server = { engine = …, folder = \"/a/folder\" }`";
 
 pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
@@ -62,8 +63,25 @@ pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Fail
 
 /// Where a private server of this system would have its data.
 pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
-    system.server.as_ref()?;
+    let server = system.server.as_ref()?;
+    if let Some(folder) = &server.folder {
+        return Some(PathBuf::from(folder));
+    }
     Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
+}
+
+/// Where a private server's data are to be made; `None`: in the usual place.
+///
+/// # Errors
+/// The plan's folder is not there, or not allowed to other hosts.
+pub(crate) fn folder_of(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<Option<PathBuf>, Failure> {
+    let Some(folder) = &server.folder else { return Ok(request.scratch_base.clone()) };
+    let folder = request.permits.path(Path::new(folder))?;
+    if folder.is_dir() {
+        return Ok(Some(folder));
+    }
+    let tried = format!("make a private server's data in {}", folder.display());
+    Err(Failure::new(FailureKind::Plan, tried, "there is no such folder").hint("make it, or name another as `folder`"))
 }
 
 #[derive(Clone, Copy)]

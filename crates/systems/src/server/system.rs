@@ -190,7 +190,8 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
     let system = request.system;
     let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
-            let (private, endpoint) = S::Recipe::start(server, request)?;
+            let scratch_base = private::folder_of(server, request)?;
+            let (private, endpoint) = S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
             ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
         }
         None => {
