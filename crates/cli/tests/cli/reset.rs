@@ -105,14 +105,9 @@ fn copies_stand_in_the_facts_and_the_store() {
     assert_eq!(folders_in(scene.path()), 0, "a server was left behind");
 }
 
-#[cfg(unix)]
 fn host_opens(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(Command::new("chmod").arg("755").arg(folder).status().unwrap().success());
 }
-
-#[cfg(not(unix))]
-fn host_opens(_folder: &Path) {}
 
 fn folders_in(base: &Path) -> usize {
     let names = std::fs::read_dir(base).unwrap().map(|entry| entry.unwrap().file_name());
