@@ -191,7 +191,7 @@ impl Site for Here {
         let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
         let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
         if !resets.is_empty() {
-            facts.identity("reset", resets.into_iter().collect::<Vec<_>>().join("; "));
+            facts.identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
         }
         Ok(facts)
     }

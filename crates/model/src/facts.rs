@@ -34,6 +34,8 @@ pub const PUBLICATION: &str = "licence.publication";
 pub const ENDED: &str = "imported.ended";
 /// Present only where étalon itself has not met the real engine.
 pub const UNTRIED: &str = "engine.untried";
+/// How tables come back before each run, and after a colon what a reader must know of it.
+pub const RESET: &str = "reset";
 /// Present only where programs run on something that stands in for their operating system, such as Wine.
 pub const LAYER: &str = "os.layer";
 

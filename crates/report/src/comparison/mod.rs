@@ -17,6 +17,7 @@ mod notes;
 mod options;
 mod projection;
 mod remedy;
+mod reset;
 mod row;
 mod set;
 mod steadiness;

@@ -6,6 +6,7 @@ use model::facts::{LAYER, PUBLICATION, UNTRIED};
 use model::{Facts, Promise};
 
 use super::disturbance::{Disturbance, unknown_load};
+use super::reset;
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
 use super::warning::Warning;
@@ -40,9 +41,7 @@ pub fn notes(
     for (benchmark, promise) in promises(evidence) {
         add(NoteKind::Promise, format!("capacity of {benchmark}: the highest rate at which {}", promise.words()));
     }
-    if let Some(text) = different_builds(evidence) {
-        add(NoteKind::DifferentBuilds, text);
-    }
+    different_builds(evidence).into_iter().for_each(|text| add(NoteKind::DifferentBuilds, text));
     if let Some(text) = sequential(rules) {
         add(NoteKind::SequentialOrder, text);
     }
@@ -66,6 +65,7 @@ pub fn notes(
             add(NoteKind::UnequalDurability, text);
         }
     }
+    reset::note(evidence).into_iter().for_each(|text| add(NoteKind::Reset, text));
     for case in one_sided {
         add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.text()));
     }

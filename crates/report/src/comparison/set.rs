@@ -243,6 +243,8 @@ pub enum NoteKind {
     SameServer,
     /// The sides promise different things at commit.
     UnequalDurability,
+    /// How tables came back before each run.
+    Reset,
     /// A request without result.
     Missing,
     /// A licence restricts it.
@@ -273,6 +275,7 @@ impl NoteKind {
             NoteKind::Unfinished => "unfinished",
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
+            NoteKind::Reset => "reset",
             NoteKind::Missing => "missing",
             NoteKind::Publication => "publication",
             NoteKind::Untried => "untried",
