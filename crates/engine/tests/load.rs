@@ -43,6 +43,7 @@ fn server(max_connections: i64) -> Option<Server> {
             engine: "postgres".to_owned(),
             version: None,
             bin_dir: None,
+            folder: None,
             connect: Connect::Socket,
         }),
         volume: None,
