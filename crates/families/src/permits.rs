@@ -382,6 +382,7 @@ mod tests {
             engine: engine.to_owned(),
             version: None,
             bin_dir: bin_dir.map(str::to_owned),
+            folder: None,
             connect: model::plan::Connect::Socket,
         };
         let none = BTreeMap::new();
