@@ -191,7 +191,7 @@ impl Conversation for Connection {
         self.scanner.transaction() != 0
     }
 
-    const ROLLBACK: &'static str = "IF targetRANCOUNT > 0 ROLLBACK TRANSACTION";
+    const ROLLBACK: &'static str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
 
     fn kept(&self) -> &[KeptRow] {
         self.hearing.kept.kept()
