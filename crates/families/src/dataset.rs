@@ -5,6 +5,7 @@ use std::sync::Arc;
 use host::blocks::Access;
 use serde::{Deserialize, Serialize};
 
+use crate::order_entry::OrderEntryDialect;
 use load::datum::Datum;
 
 /// Engines' dialects have names for these.
@@ -79,6 +80,22 @@ pub struct Index {
     pub columns: &'static [&'static str],
 }
 
+/// Stored procedures, which every engine writes in its own language.
+#[derive(Clone)]
+pub struct Routines {
+    /// Whose they are, such as `order entry`.
+    pub name: &'static str,
+    /// The statements that make them; `None`: the engine has none.
+    pub statements: Arc<dyn Fn(&dyn Dialect) -> Option<Vec<String>> + Send + Sync>,
+}
+
+impl fmt::Debug for Routines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Routines { name, statements: _ } = self;
+        f.debug_struct("Routines").field("name", name).finish_non_exhaustive()
+    }
+}
+
 /// In order of creation.
 #[derive(Clone, Debug, Default)]
 pub struct Dataset {
@@ -89,10 +106,20 @@ pub struct Dataset {
     pub indexes: Vec<Index>,
     /// The user's own statements, run once after loading.
     pub afterwards: Vec<String>,
+    /// Made after loading, too.
+    pub routines: Option<Routines>,
     /// Approximate, for estimates before the run.
     pub size_bytes: u64,
     /// For systems without tables.
     pub files: Vec<DataFile>,
+}
+
+impl Dataset {
+    /// What is run once when all rows are there: the user's statements, and those that make procedures.
+    pub fn last_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
+        let routines = self.routines.as_ref().and_then(|routines| (routines.statements)(dialect));
+        self.afterwards.iter().cloned().chain(routines.unwrap_or_default()).collect()
+    }
 }
 
 /// A file of blocks.
@@ -147,6 +174,11 @@ pub trait Dialect: Sync {
     /// A table's name within a statement, quoted where étalon quotes it when it makes the table.
     fn table_name(&self, name: &str) -> String {
         name.to_owned()
+    }
+
+    /// The procedures of order entry; `None` without stored procedures.
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        None
     }
 
     /// `rest` follows the columns, with the order.

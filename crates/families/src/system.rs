@@ -130,6 +130,11 @@ pub trait Engine: Sync {
         crate::reset::nothing_to_reset(system.reset).map(|()| None)
     }
 
+    /// How it writes SQL, where that is known without connecting and is more than every engine's.
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        None
+    }
+
     /// The program that a way to take a backup lacks on this machine.
     fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
         None

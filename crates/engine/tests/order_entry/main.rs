@@ -73,8 +73,13 @@ fn sqlite(folder: &tempfile::TempDir) -> String {
 }
 
 /// Every transaction, every condition, every count.
-fn orders_are_entered(system: &str) {
-    let (store, reason) = ran(&SMALL, system, "warehouses = 2\nclients = 4\nconditions = \"all\"", "2s");
+fn orders_are_entered(system: &str) -> Store {
+    entered_by(system, "calls = \"statements\"")
+}
+
+fn entered_by(system: &str, calls: &str) -> Store {
+    let benchmark = format!("warehouses = 2\nclients = 4\nconditions = \"all\"\n{calls}");
+    let (store, reason) = ran(&SMALL, system, &benchmark, "2s");
     assert_eq!(reason, None);
     assert!(value(&store, "nopm") > 0.0);
     for kind in ["new-order", "payment", "order-status", "delivery", "stock-level"] {
@@ -85,6 +90,7 @@ fn orders_are_entered(system: &str) {
     let marks = store.marks().unwrap();
     assert!(marks.iter().all(|(_, mark)| mark.kind != MarkKind::NotCounted), "{marks:?}");
     assert_eq!(value(&store, "errors"), 0.0, "{marks:?}");
+    store
 }
 
 #[test]
@@ -101,6 +107,20 @@ fn orders_are_entered_in_postgresql() {
 #[test]
 fn orders_are_entered_in_mariadb() {
     orders_are_entered("server = { engine = \"mariadb\" }");
+}
+
+/// The server's own count of what was rolled back is what the procedures say.
+#[test]
+fn orders_are_entered_by_postgresql_s_procedures() {
+    let store = entered_by("server = { engine = \"postgres\" }", "calls = \"procedure\"");
+    let (rolled_back, orders) = (value(&store, "rolled_back"), value(&store, "nopm"));
+    assert!(rolled_back > 0.0 && orders > 0.0);
+    assert!(value(&store, "server_rollbacks") > 0.0);
+}
+
+#[test]
+fn orders_are_entered_by_mariadb_s_procedures() {
+    entered_by("server = { engine = \"mariadb\" }", "calls = \"procedure\"");
 }
 
 #[test]

@@ -6,9 +6,11 @@
 //! are held against the specification.
 
 mod audit;
+mod calls;
 mod conditions;
 mod deck;
 mod delivery;
+mod dialect;
 mod draw;
 mod new_order;
 mod order_status;
@@ -23,10 +25,12 @@ use std::sync::Arc;
 
 use model::{Direction, FromKey, Mark, Measurement, Point, Reading, Role, Value, WorkloadSpec};
 
+use crate::dataset::Dataset;
 use crate::transactions::{Moment, Native, NativeClient, Program, ScriptOptions};
 use crate::work::StreamTask;
 use crate::workload::{Action, Grants, Task, Workload};
 use audit::{Audit, Count};
+use calls::Calls;
 use conditions::Extent;
 use deck::{Kind, Pace, most_new_orders_a_minute};
 use load::error::{Failure, FailureKind};
@@ -35,6 +39,7 @@ use load::run::ServerCounters;
 use load::stream::Retry;
 use load::traffic::{NetworkTraffic, PoolSize};
 use load::worker::{self, LoadCounts};
+pub use dialect::OrderEntryDialect;
 pub use rules::Rules;
 use tables::{DISTRICTS, Size};
 use terminal::Terminal;
@@ -50,6 +55,9 @@ model::keys! {
         /// `none`: a terminal enters its next transaction at once; `spec`: after the specification's keying and thinking, so
         /// that a warehouse enters at most 12.6 new orders a minute
         pace: Pace = choice(&["none", "spec"]).or("none"),
+        /// `statements`: a transaction is its statements; `procedure`: one call of a stored procedure, which étalon makes with
+        /// the tables, where the engine has them
+        calls: Calls = choice(&["statements", "procedure"]).or("statements"),
         /// Connections that the terminals of a process share; without it each has its own
         pool_size as "pool.size": Option<u32> = int(1..=MOST_CLIENTS),
         /// Whether what an order or a delivery does one after the other is sent together, where the engine can (PostgreSQL);
@@ -74,6 +82,16 @@ impl FromKey for Pace {
     }
 }
 
+impl FromKey for Calls {
+    fn from_key(value: Option<&Value>) -> Option<Calls> {
+        match value?.as_text()? {
+            "statements" => Some(Calls::Statements),
+            "procedure" => Some(Calls::Procedure),
+            _ => None,
+        }
+    }
+}
+
 impl FromKey for Extent {
     fn from_key(value: Option<&Value>) -> Option<Extent> {
         match value?.as_text()? {
@@ -90,6 +108,7 @@ struct OrderEntry {
     size: Size,
     pace: Pace,
     extent: Extent,
+    calls: Calls,
     terminals: u32,
     pipelines: Pipelines,
     rules: Rules,
@@ -176,6 +195,10 @@ impl Native for OrderEntry {
         Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
     }
 
+    fn tells_its_work(&self) -> bool {
+        self.calls == Calls::Procedure
+    }
+
     fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient> {
         Box::new(Terminal::new(Arc::new(*self), seed, client))
     }
@@ -245,7 +268,7 @@ pub struct OrderEntryWorkload {
     /// Of each district.
     pub customers: u64,
     pub rules: Rules,
-    /// Changes the statements.
+    /// Changes the statements, or the procedures.
     pub alter: fn(&mut Vec<String>),
 }
 
@@ -258,6 +281,23 @@ impl OrderEntryWorkload {
         rules: Rules::SPECIFICATION,
         alter: |_| (),
     };
+
+    /// What clients ask, and the tables with what they call.
+    fn asked(&self, calls: Calls, size: Size) -> (Vec<String>, Dataset) {
+        let mut dataset = tables::dataset(size);
+        match calls {
+            Calls::Statements => {
+                let mut texts = statements::texts();
+                (self.alter)(&mut texts);
+                (texts, dataset)
+            }
+            Calls::Procedure => {
+                dataset.name.push_str(", with procedures");
+                dataset.routines = Some(calls::routines(self.alter));
+                (calls::texts(), dataset)
+            }
+        }
+    }
 }
 
 impl Workload for OrderEntryWorkload {
@@ -273,7 +313,7 @@ impl Workload for OrderEntryWorkload {
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
-        let Keys { warehouses, clients, pace, pool_size, pipeline, max_tries, conditions } = Keys::read(point)?;
+        let Keys { warehouses, clients, pace, calls, pool_size, pipeline, max_tries, conditions } = Keys::read(point)?;
         let terminals = clients.unwrap_or((warehouses * DISTRICTS) as u32);
         let size = Size { warehouses, items: self.items, customers: self.customers };
         let options = ScriptOptions {
@@ -281,15 +321,14 @@ impl Workload for OrderEntryWorkload {
             retry: Retry { max_tries, within_ns: None },
             ..ScriptOptions::default()
         };
-        let mut texts = statements::texts();
-        (self.alter)(&mut texts);
+        let (texts, dataset) = self.asked(calls, size);
         let rules = self.rules;
         let pipelines = if pipeline { Pipelines::WhereTheyAre } else { Pipelines::Never };
         let program =
-            OrderEntry { size, pace, extent: conditions, terminals, pipelines, rules }.program(&texts, &options)?;
+            OrderEntry { size, pace, extent: conditions, calls, terminals, pipelines, rules }.program(&texts, &options)?;
         let pool = pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns: None });
         Ok(Task {
-            dataset: tables::dataset(size),
+            dataset,
             action: Action::Stream(StreamTask {
                 work: program.into(),
                 shape: LoadShape {

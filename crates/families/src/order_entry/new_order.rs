@@ -1,6 +1,7 @@
 //! New-Order: a whole order in one transaction (clause 2.4).
 
 use super::audit::{Count, Tally};
+use super::calls::written;
 use super::statements::{Ask, FEWEST_LINES, Field, item_of, items_of, own_stock_of, stock_of, supply_of};
 use super::terminal::{Fields, Input, Steps, amount, ask, characters, found, missing, pipe, read, read_all, whole};
 use crate::transactions::Asking;
@@ -85,6 +86,21 @@ impl NewOrder {
             fields.put_at(item_of(lines.len()), item);
         }
         NewOrder { home: input.home, lines, unused, step: Step::Begin, asked: Step::Begin }
+    }
+
+    pub fn is_rolled_back(&self) -> bool {
+        self.unused.is_some()
+    }
+
+    /// Of each line.
+    pub fn quantities_entered(&self) -> impl Iterator<Item = i64> {
+        self.lines.iter().map(|line| line.quantity)
+    }
+
+    /// As a procedure takes them, an unused item in the last place.
+    pub fn written(&self) -> Datum {
+        let unused = self.unused.map(|item| (item, self.home, 1));
+        written(self.lines.iter().map(|line| (line.item, line.supply, line.quantity)).chain(unused))
     }
 
     fn entered(&self) -> usize {

@@ -42,9 +42,11 @@ pub enum Field {
     /// The first of the orders whose items are looked at.
     Since,
     Threshold,
+    /// All lines of an order.
+    Entered,
 }
 
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
     "w",
     "d",
     "c_w",
@@ -68,6 +70,7 @@ const NAMES: [&str; 23] = [
     "total",
     "since",
     "threshold",
+    "entered",
 ];
 
 /// Where the items of an order's lines are, each followed by its warehouse.

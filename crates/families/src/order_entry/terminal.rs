@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::audit::{Drawn, Tally};
+use super::calls::{Call, Calls, forget_customer};
 use super::deck::{Deck, Kind};
 use super::delivery::Delivery;
 use super::draw::Constants;
@@ -18,7 +19,7 @@ use crate::transactions::{Asking, Flow, NativeClient, Rows};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 use load::rng::Rng;
-use load::stream::TransactionEnd;
+use load::stream::{Asked, TransactionEnd};
 
 /// Values of the statements.
 pub struct Fields([Datum; FIELDS]);
@@ -30,6 +31,17 @@ impl Fields {
 
     pub fn put(&mut self, field: Field, value: Datum) {
         self.0[field as usize] = value;
+    }
+
+    pub fn get(&self, field: Field) -> &Datum {
+        &self.0[field as usize]
+    }
+
+    pub fn text(&self, field: Field) -> Option<&str> {
+        match self.get(field) {
+            Datum::Text(text) => Some(text),
+            _ => None,
+        }
     }
 
     pub fn put_at(&mut self, place: usize, value: i64) {
@@ -98,6 +110,8 @@ enum Work {
     OrderStatus(OrderStatus),
     Delivery(Delivery),
     StockLevel(StockLevel),
+    /// Any of them.
+    Call(Call),
 }
 
 impl Work {
@@ -108,6 +122,7 @@ impl Work {
             Work::OrderStatus(work) => work,
             Work::Delivery(work) => work,
             Work::StockLevel(work) => work,
+            Work::Call(work) => work,
         }
     }
 }
@@ -165,12 +180,21 @@ impl NativeClient for Terminal {
             tally: &mut self.tally,
         };
         self.fields.set(Field::Warehouse, self.home);
-        self.work = match self.kind {
+        forget_customer(&mut self.fields);
+        let entered = match self.kind {
             Kind::NewOrder => Work::NewOrder(NewOrder::enter(&mut input, &mut self.fields)),
             Kind::Payment => Work::Payment(Payment::enter(&mut input, &mut self.fields)),
             Kind::OrderStatus => Work::OrderStatus(OrderStatus::enter(&mut input, &mut self.fields)),
             Kind::Delivery => Work::Delivery(Delivery::enter(&mut input, &mut self.fields)),
             Kind::StockLevel => Work::StockLevel(StockLevel::enter(&mut input, &mut self.fields)),
+        };
+        self.work = match (self.load.calls, entered) {
+            (Calls::Statements, entered) => entered,
+            (Calls::Procedure, Work::NewOrder(order)) => {
+                self.fields.put(Field::Entered, order.written());
+                Work::Call(Call::of(self.kind, Some(order)))
+            }
+            (Calls::Procedure, _) => Work::Call(Call::of(self.kind, None)),
         };
     }
 
@@ -192,6 +216,13 @@ impl NativeClient for Terminal {
 
     fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
         self.work.steps().receive(results, &mut self.fields, &mut self.tally)
+    }
+
+    fn told(&mut self) -> Asked {
+        match &mut self.work {
+            Work::Call(call) => call.told(),
+            _ => Asked::default(),
+        }
     }
 
     fn kind(&self) -> usize {

@@ -72,6 +72,7 @@ pub fn pgbench(scale: u64) -> Dataset {
         tables: vec![branches, tellers, accounts(scale), history],
         indexes: Vec::new(),
         afterwards: Vec::new(),
+        routines: None,
         size_bytes: scale * ACCOUNTS_PER_SCALE * BYTES_PER_ACCOUNT,
         files: Vec::new(),
     }
@@ -104,6 +105,7 @@ pub fn table_a(scale: u64) -> Dataset {
         tables: vec![table],
         indexes: vec![Index { name: "table_a_thread_id_idx", table: "table_a", columns: &["thread_id"] }],
         afterwards: Vec::new(),
+        routines: None,
         size_bytes: rows * BYTES_PER_VALUE,
         files: Vec::new(),
     }

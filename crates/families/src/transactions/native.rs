@@ -21,6 +21,12 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// Of its transactions.
     fn kinds(&self) -> Vec<String>;
 
+    /// Whether clients tell by [`NativeClient::told`] what their calls of procedures have done, so that all of it can be
+    /// counted.
+    fn tells_its_work(&self) -> bool {
+        false
+    }
+
     /// `client` counts over all workers and hosts.
     fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient>;
 
@@ -83,6 +89,12 @@ pub trait NativeClient: Send {
     /// The transaction cannot go on; by its class it is tried again.
     fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError>;
 
+    /// What the last answer has said that its statement did within the system, beside what its text says: a procedure's
+    /// own commits and rollbacks.
+    fn told(&mut self) -> Asked {
+        Asked::default()
+    }
+
     /// Index into [`Native::kinds`] of the current transaction.
     fn kind(&self) -> usize;
 
@@ -142,7 +154,11 @@ impl NativeRun {
     }
 
     pub(super) fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
-        if std::mem::take(&mut self.wants_rows) { self.client.receive(results) } else { Ok(()) }
+        if std::mem::take(&mut self.wants_rows) {
+            self.client.receive(results)?;
+            self.work += self.client.told();
+        }
+        Ok(())
     }
 
     pub(super) fn kind(&self) -> usize {

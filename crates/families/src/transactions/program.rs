@@ -473,7 +473,12 @@ impl Program {
         } else {
             Countable::Exactly
         };
-        self.statements.iter().map(ScriptStatement::countable).fold(pipelined, worst)
+        let tells = self.native.as_ref().is_some_and(|native| native.tells_its_work());
+        let of_statement = |statement: &ScriptStatement| match statement.countable() {
+            Countable::AtLeast(_) if tells => Countable::Exactly,
+            known => known,
+        };
+        self.statements.iter().map(of_statement).fold(pipelined, worst)
     }
 
     /// Whether statements are sent before the one before them has ended.

@@ -65,7 +65,7 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Re
         for index in &data.indexes {
             client.execute(&MySqlDialect.create_index(index))?;
         }
-        for statement in &data.afterwards {
+        for statement in &data.last_statements(&MySqlDialect) {
             client.execute(statement)?;
         }
         for table in &data.tables {

@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 
+use super::order_entry::Procedures;
 use families::dataset::{ColumnKind, Dialect};
+use families::order_entry::OrderEntryDialect;
 
 pub(super) struct PostgresDialect;
 
@@ -22,5 +24,9 @@ impl Dialect for PostgresDialect {
 
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
+    }
+
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        Some(&Procedures)
     }
 }

@@ -7,6 +7,7 @@ mod dialect;
 mod durability;
 mod facts;
 pub mod lane;
+mod order_entry;
 pub mod pages;
 mod pgpass;
 mod postgis;
@@ -112,6 +113,10 @@ impl Engine for Postgres {
     fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         // Of a server that is there only itself tells.
         system.server.as_ref().map(|_| durability::planned(system))
+    }
+
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        Some(<PostgresServer as Server>::DIALECT)
     }
 
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {

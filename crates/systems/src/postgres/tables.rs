@@ -83,7 +83,7 @@ fn finish(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
     for index in &data.indexes {
         client.execute(&PostgresDialect.create_index(index))?;
     }
-    data.afterwards.iter().try_for_each(|statement| client.execute(statement))?;
+    data.last_statements(&PostgresDialect).iter().try_for_each(|statement| client.execute(statement))?;
     client.execute("COMMIT")
 }
 

@@ -148,7 +148,7 @@ pub(super) fn load(
         for index in &data.indexes {
             client.execute(&TSql.create_index(index))?;
         }
-        for statement in &data.afterwards {
+        for statement in &data.last_statements(&TSql) {
             client.execute(statement)?;
         }
         for table in &data.tables {

@@ -1,0 +1,193 @@
+//! Each transaction as one call of a stored procedure, and its answer held against what was entered.
+
+use std::sync::Arc;
+
+use super::audit::{Count, Tally};
+use super::deck::Kind;
+use super::dialect::LINE;
+use super::new_order::NewOrder;
+use super::statements::{FEWEST_LINES, Field, MOST_LINES};
+use super::terminal::{Fields, Steps, amount, characters, found, missing, whole};
+use crate::dataset::{Dialect, Routines};
+use crate::transactions::{Asking, Flow, Rows};
+use load::datum::Datum;
+use load::lane::{ErrorClass, KeptRow, OpError};
+use load::stream::Asked;
+
+/// How a transaction is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    Statements,
+    Procedure,
+}
+
+/// By [`Kind`].
+const TEXTS: [&str; 5] = [
+    "CALL enter_order(:w, :d, :c, :lines, :all_local, :entered)",
+    "CALL enter_payment(:w, :d, :c_w, :c_d, :c, :c_last, :payment)",
+    "CALL order_status(:c_w, :c_d, :c, :c_last)",
+    "CALL deliver_orders(:w, :carrier)",
+    "CALL stock_level(:w, :d, :threshold)",
+];
+
+pub fn texts() -> Vec<String> {
+    TEXTS.map(str::to_owned).to_vec()
+}
+
+/// The procedures, changed by `alter` in tests.
+pub fn routines(alter: fn(&mut Vec<String>)) -> Routines {
+    let statements = move |dialect: &dyn Dialect| {
+        let mut texts = dialect.order_entry()?.procedures();
+        alter(&mut texts);
+        Some(texts)
+    };
+    Routines { name: "order entry", statements: Arc::new(statements) }
+}
+
+/// Forgets the customer of the last transaction: a call names the one or the other.
+pub fn forget_customer(fields: &mut Fields) {
+    fields.set(Field::Customer, 0);
+    fields.put(Field::LastName, Datum::Text("".into()));
+}
+
+/// The lines as a procedure takes them.
+pub fn written(lines: impl Iterator<Item = (i64, i64, i64)>) -> Datum {
+    let mut text = String::with_capacity(MOST_LINES * LINE);
+    for (item, supply, quantity) in lines {
+        text.push_str(&format!("{item:06}{supply:05}{quantity:02}"));
+    }
+    Datum::Text(text.into())
+}
+
+#[derive(Debug)]
+pub struct Call {
+    kind: Kind,
+    /// Of a New-Order.
+    order: Option<NewOrder>,
+    is_asked: bool,
+    told: Asked,
+}
+
+impl Call {
+    pub fn of(kind: Kind, order: Option<NewOrder>) -> Call {
+        Call { kind, order, is_asked: false, told: Asked::default() }
+    }
+
+    /// What the answer has said that the procedure did.
+    pub fn told(&mut self) -> Asked {
+        std::mem::take(&mut self.told)
+    }
+
+    /// Whether it was rolled back.
+    fn hold_order(&self, row: &KeptRow) -> Result<bool, OpError> {
+        let Some(order) = &self.order else { return Ok(false) };
+        let is_entered = whole(row, 0)? == 1;
+        if is_entered == order.is_rolled_back() {
+            return Err(missing(if is_entered { "the end of the items" } else { "an item" }));
+        }
+        if whole(row, 1)? < 1 {
+            return Err(wrong("an order has no number"));
+        }
+        if is_entered { hold_total(order, row).map(|()| false) } else { Ok(true) }
+    }
+}
+
+fn wrong(what: &str) -> OpError {
+    OpError { class: ErrorClass::Script, message: format!("a procedure's answer is not right: {what}") }
+}
+
+/// The lines that the terminal shows, and what they come to with discount and taxes (clause 2.4.2.2).
+fn hold_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
+    const COLUMNS: usize = 5;
+    let [discount, of_warehouse, of_district, total] = share_and_total(row)?;
+    let shown = characters(row.values.get(9));
+    let mut sum = 0.0;
+    let mut lines = 0;
+    for (line, quantity) in shown.split_terminator(';').zip(order.quantities_entered()) {
+        let mut cells = line.split('|').skip(COLUMNS - 2).map(|cell| cell.parse::<f64>().ok());
+        let (Some(Some(price)), Some(Some(amount))) = (cells.next(), cells.next()) else {
+            return Err(wrong("a line has no price"));
+        };
+        if (price * quantity as f64 - amount).abs() > CENT {
+            return Err(wrong("a line costs something else than its item"));
+        }
+        (sum, lines) = (sum + amount, lines + 1);
+    }
+    if lines != order.quantities_entered().count() || shown.split_terminator(';').count() != lines {
+        return Err(wrong("it has not the lines that were entered"));
+    }
+    let due = sum * (1.0 - discount) * (1.0 + of_warehouse + of_district);
+    if (due - total).abs() > CENT {
+        return Err(wrong(&format!("an order comes to {due:.2}, and the answer says {total}")));
+    }
+    Ok(())
+}
+
+/// Of money that is rounded.
+const CENT: f64 = 0.0101;
+
+fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
+    let mut shares = [0.0; 4];
+    for (share, column) in shares.iter_mut().zip(5..) {
+        *share = amount(row.values.get(column)).ok_or_else(|| wrong("an order has no total, discount or tax"))?;
+    }
+    Ok(shares)
+}
+
+/// The customer who was entered by number, or one of the name.
+fn hold_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(), OpError> {
+    let customer = whole(row, 0)?;
+    let is_same = match fields.get(Field::Customer).whole() {
+        Some(0) | None => Some(characters(row.values.get(last_name))) == fields.text(Field::LastName),
+        Some(entered) => entered == customer,
+    };
+    if is_same { Ok(()) } else { Err(wrong("it is of another customer")) }
+}
+
+impl Steps for Call {
+    fn next(&mut self, _fields: &mut Fields) -> Asking {
+        if std::mem::replace(&mut self.is_asked, true) {
+            return Asking::End;
+        }
+        Asking::Statement(self.kind as usize, Rows::Keep, Flow::Wait)
+    }
+
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError> {
+        // Some engines end a procedure with an empty result.
+        let answer = results.iter().position(|result| result.rows > 0).map_or(0, |place| place + 1);
+        let row = found(&results[..answer], "a procedure's answer")?;
+        let mut is_rolled_back = false;
+        match self.kind {
+            Kind::NewOrder => is_rolled_back = self.hold_order(row)?,
+            Kind::Payment => hold_customer(row, 3, fields)?,
+            Kind::OrderStatus => {
+                hold_customer(row, 4, fields)?;
+                let lines = characters(row.values.get(8)).split_terminator(';').count();
+                if whole(row, 5)? < 1 || !(FEWEST_LINES..=MOST_LINES).contains(&lines) {
+                    return Err(missing("a customer's order"));
+                }
+            }
+            Kind::Delivery => {
+                let (delivered, skipped) = (whole(row, 0)?, whole(row, 1)?);
+                tally.count(Count::DeliveredOrders, u64::try_from(delivered).unwrap_or_default());
+                (0..skipped).for_each(|_| tally.skip_district());
+            }
+            Kind::StockLevel => _ = whole(row, 0)?,
+        }
+        // A rollback in a procedure is followed by a transaction in which it answers.
+        let rollbacks = u64::from(is_rolled_back);
+        self.told = Asked { transactions: rollbacks, statements: 0, commits: 1 - rollbacks, rollbacks };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_their_places() {
+        let Datum::Text(text) = written([(1, 1, 1), (100_001, 10_000, 10)].into_iter()) else { panic!() };
+        assert_eq!((&*text, text.len()), ("00000100001011000011000010", 2 * LINE));
+    }
+}
