@@ -1,7 +1,9 @@
 use std::borrow::Cow;
 
+use super::order_entry::Procedures;
 use crate::mysql::lane::own_words;
 use families::dataset::{ColumnKind, Dialect, Nulls, Table};
+use families::order_entry::OrderEntryDialect;
 
 pub(super) struct MySqlDialect;
 
@@ -28,6 +30,10 @@ impl Dialect for MySqlDialect {
 
     fn table_name(&self, name: &str) -> String {
         quoted(name)
+    }
+
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        Some(&Procedures)
     }
 
     /// With the primary key: InnoDB clusters rows by it, and would copy the table to add one later.

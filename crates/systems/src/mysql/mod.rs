@@ -14,6 +14,7 @@ mod facts;
 mod keys;
 pub mod lane;
 mod option_file;
+mod order_entry;
 pub mod pages;
 mod private;
 mod programs;
@@ -90,6 +91,10 @@ impl Engine for Product {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         system::open::<MySqlServer>(request)
+    }
+
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        Some(<MySqlServer as Server>::DIALECT)
     }
 
     fn needs(&self, system: &SystemPlan) -> Option<String> {

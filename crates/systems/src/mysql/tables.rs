@@ -119,7 +119,16 @@ fn make_room(client: &mut Client, owner: TableOwner) -> Result<(), AskError> {
     client.execute(&format!("CREATE TABLE {MARKER_TABLE} (made INT) COMMENT = {}", literal(&marker)))
 }
 
+/// And procedures.
 fn drop_tables(client: &mut Client) -> Result<(), AskError> {
+    let procedures = format!(
+        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{SCHEMA}' AND routine_type = \
+         'PROCEDURE'"
+    );
+    for row in client.rows(&procedures)? {
+        let name = row.into_iter().next().flatten().unwrap_or_default();
+        client.execute(&format!("DROP PROCEDURE {SCHEMA}.{}", quoted(&name)))?;
+    }
     let tables =
         format!("SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = '{SCHEMA}'");
     for row in client.rows(&tables)? {
