@@ -230,6 +230,11 @@ impl<'a> Conductor<'a> {
             let workload = self.registry.workload(&case.workload);
             let task = workload.and_then(|workload| workload.task(&case.point, &grants));
             let task = task.and_then(|task| check(&task, case, &self.plan.schedule).map(|()| task));
+            let task = task.and_then(|task| {
+                let system = self.plan.system(&case.system);
+                let able = system.map_or(Ok(()), |system| self.registry.refuse_without_procedures(system, &task));
+                able.map(|()| task)
+            });
             let benchmark = case.benchmark.clone();
             let task = task.map_err(|failure| ExperimentError::Benchmark { benchmark, failure })?;
             if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {

@@ -8,7 +8,7 @@ use model::backup::BackupMethod;
 use model::{Catalog, KeyKind, KeySpec, Reset, SystemPlan, WorkloadSpec};
 
 use families::system::{Engine, OpenRequest, System};
-use families::workload::Workload;
+use families::workload::{Task, Workload};
 use load::error::{Failure, FailureKind};
 
 /// The words by which this build's engines take backups.
@@ -101,6 +101,25 @@ impl Registry {
         let (engine, system) = self.resolve(request.system)?;
         engine.reset(&system, 0)?;
         engine.open(&OpenRequest { system: &system, ..request.clone() })
+    }
+
+    /// Whether the system's engine has the procedures that a task calls, as known without connecting.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: it has none.
+    pub fn refuse_without_procedures(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
+        let Some(routines) = &task.dataset.routines else { return Ok(()) };
+        // Whoever opens the system says why it cannot be resolved.
+        let Ok((engine, _)) = self.resolve(system) else { return Ok(()) };
+        let has_them = engine.dialect().is_some_and(|dialect| (routines.statements)(dialect).is_some());
+        if has_them {
+            return Ok(());
+        }
+        let tried = format!("make the procedures of {} in the system `{}`", routines.name, system.name);
+        let cause =
+            format!("the engine `{}` has no stored procedures that étalon knows how to write", engine.spec().name);
+        let hint = "write `calls = \"statements\"`, which every engine answers, or leave the system out";
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(hint))
     }
 
     /// If known without connecting.

@@ -80,13 +80,16 @@ pub struct Index {
     pub columns: &'static [&'static str],
 }
 
+/// Statements in the words of an engine, if it has them.
+pub type RoutineTexts = Arc<dyn Fn(&dyn Dialect) -> Option<Vec<String>> + Send + Sync>;
+
 /// Stored procedures, which every engine writes in its own language.
 #[derive(Clone)]
 pub struct Routines {
     /// Whose they are, such as `order entry`.
     pub name: &'static str,
     /// The statements that make them; `None`: the engine has none.
-    pub statements: Arc<dyn Fn(&dyn Dialect) -> Option<Vec<String>> + Send + Sync>,
+    pub statements: RoutineTexts,
 }
 
 impl fmt::Debug for Routines {

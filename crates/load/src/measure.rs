@@ -140,12 +140,21 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     }
 }
 
+/// Of the server while it was loaded, warm-up included: the counter's name, and the metric's.
+const CHECKPOINTS: &str = "checkpoints";
+
 /// Server cost, and its counters.
 fn server_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let transactions = evidence.counts.succeeded.max(1) as f64;
     let per_transaction = evidence.server_cpu_s.as_ref().map(|cpu_s| cpu_s * 1e6 / transactions).into();
     into.push(Measurement::new("server_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
-    for (name, counter) in &evidence.counters.counts {
+    let checkpoints = evidence.counters.counts.get(CHECKPOINTS);
+    let checkpoints = checkpoints.map_or_else(
+        || Reading::unavailable("the engine does not tell how many checkpoints it has made"),
+        |counter| counter.reading.clone(),
+    );
+    into.push(Measurement::new(CHECKPOINTS, "", Direction::Neither, Role::Diagnostic, checkpoints));
+    for (name, counter) in evidence.counters.counts.iter().filter(|(name, _)| *name != CHECKPOINTS) {
         let id = format!("server_{name}");
         into.push(Measurement::new(&id, &counter.unit, Direction::Neither, Role::Diagnostic, counter.reading.clone()));
     }

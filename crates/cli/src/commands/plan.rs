@@ -94,6 +94,10 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
                 &last.insert((case.clone(), task)).1
             }
         };
+        if let Some(system) = plan.system(&case.system) {
+            let able = registry.refuse_without_procedures(system, task);
+            able.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
+        }
         if matches!(task.action, Action::Stream(_)) {
             work.streams.push(case.clone());
         }

@@ -135,6 +135,75 @@ fn a_lost_update_is_found() {
     assert!(reason.as_ref().is_some_and(|reason| reason.contains("condition 1")), "{reason:?}");
 }
 
+/// Those of procedures are found by their answers, or by what they leave.
+fn missed_in_procedures(system: &str, faults: &'static [Fault]) {
+    let missed = faults.iter().filter_map(|Fault { what, workload, said }| {
+        let benchmark = "warehouses = 2\nclients = 2\nconditions = \"all\"\ncalls = \"procedure\"";
+        let (_, reason) = ran(workload, system, benchmark, "2s");
+        let is_found = reason.as_ref().is_some_and(|reason| reason.contains(said));
+        (!is_found).then(|| format!("{what}: {reason:?}"))
+    });
+    let missed: Vec<String> = missed.collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn faults_of_postgresql_s_procedures_are_found() {
+    static IN_PROCEDURES: [Fault; 5] = [
+        written(
+            "an order that is not rolled back",
+            |texts| change(texts, "            ROLLBACK;\n", ""),
+            "transactions of the server",
+        ),
+        written(
+            "a total without taxes",
+            |texts| change(texts, " * (1 + tax_of_warehouse + tax_of_district)", ""),
+            "comes to",
+        ),
+        written(
+            "another customer",
+            |texts| change(texts, "customer_number := in_c;", "customer_number := in_c + 1;"),
+            "another customer",
+        ),
+        written("nine districts are delivered", |texts| change(texts, "1 .. 10 LOOP", "1 .. 9 LOOP"), "districts"),
+        written(
+            "a commit in the loop",
+            |texts| {
+                change(
+                    texts,
+                    "skipped := skipped + 1;\n            CONTINUE;\n        END IF;",
+                    "skipped := skipped + 1;\n            CONTINUE;\n        END IF;\n        COMMIT;",
+                )
+            },
+            "transactions of the server",
+        ),
+    ];
+    missed_in_procedures("server = { engine = \"postgres\" }", &IN_PROCEDURES);
+}
+
+#[test]
+fn faults_of_mariadb_s_procedures_are_found() {
+    static IN_PROCEDURES: [Fault; 2] = [
+        written(
+            "an order that is not rolled back",
+            |texts| change(texts, "    ELSE\n        ROLLBACK;", "    ELSE\n        COMMIT;"),
+            "COMMITs, the server",
+        ),
+        written(
+            "a line of another price",
+            |texts| {
+                change(
+                    texts,
+                    "line_amount = line_quantity * item_price",
+                    "line_amount = line_quantity * item_price + 1",
+                )
+            },
+            "costs something else",
+        ),
+    ];
+    missed_in_procedures("server = { engine = \"mariadb\" }", &IN_PROCEDURES);
+}
+
 #[test]
 fn every_seeded_fault_is_found() {
     // One client each, so two at a time.

@@ -46,10 +46,10 @@ fn ran(
     let folder = tempfile::tempdir().unwrap();
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    let end = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent).unwrap();
-    let reason = match end {
-        ExperimentEnd::Complete { failed: 0 } => None,
-        _ => Some(reason_of(&store)),
+    let reason = match Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent) {
+        Ok(ExperimentEnd::Complete { failed: 0 }) => None,
+        Ok(_) => Some(reason_of(&store)),
+        Err(error) => Some(error.to_string()),
     };
     (store, reason)
 }
@@ -90,6 +90,9 @@ fn entered_by(system: &str, calls: &str) -> Store {
     let marks = store.marks().unwrap();
     assert!(marks.iter().all(|(_, mark)| mark.kind != MarkKind::NotCounted), "{marks:?}");
     assert_eq!(value(&store, "errors"), 0.0, "{marks:?}");
+    let checkpoints = &values(&store, "checkpoints")[0];
+    // SQLite does not count them, and nothing is not 0.
+    assert_eq!(checkpoints.value().is_none(), system.contains("sqlite"), "{checkpoints:?}");
     store
 }
 
@@ -121,6 +124,14 @@ fn orders_are_entered_by_postgresql_s_procedures() {
 #[test]
 fn orders_are_entered_by_mariadb_s_procedures() {
     entered_by("server = { engine = \"mariadb\" }", "calls = \"procedure\"");
+}
+
+#[test]
+fn an_engine_without_procedures_is_refused_before_anything_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let reason = ran(&SMALL, &sqlite(&folder), "calls = \"procedure\"", "1s").1.unwrap();
+    assert!(reason.contains("the engine `sqlite` has no stored procedures"), "{reason}");
+    assert!(!folder.path().join("a.db").exists());
 }
 
 #[test]

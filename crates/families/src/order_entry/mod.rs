@@ -33,13 +33,13 @@ use audit::{Audit, Count};
 use calls::Calls;
 use conditions::Extent;
 use deck::{Kind, Pace, most_new_orders_a_minute};
+pub use dialect::OrderEntryDialect;
 use load::error::{Failure, FailureKind};
 use load::generator::{LoadShape, ThreadLimit};
 use load::run::ServerCounters;
 use load::stream::Retry;
 use load::traffic::{NetworkTraffic, PoolSize};
 use load::worker::{self, LoadCounts};
-pub use dialect::OrderEntryDialect;
 pub use rules::Rules;
 use tables::{DISTRICTS, Size};
 use terminal::Terminal;
@@ -324,8 +324,8 @@ impl Workload for OrderEntryWorkload {
         let (texts, dataset) = self.asked(calls, size);
         let rules = self.rules;
         let pipelines = if pipeline { Pipelines::WhereTheyAre } else { Pipelines::Never };
-        let program =
-            OrderEntry { size, pace, extent: conditions, calls, terminals, pipelines, rules }.program(&texts, &options)?;
+        let program = OrderEntry { size, pace, extent: conditions, calls, terminals, pipelines, rules }
+            .program(&texts, &options)?;
         let pool = pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns: None });
         Ok(Task {
             dataset,

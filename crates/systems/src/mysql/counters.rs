@@ -82,6 +82,33 @@ const DEADLOCKS: &str = "SELECT error_name, sum_error_raised FROM performance_sc
 const HISTORY: &str = "SELECT name, count FROM information_schema.INNODB_METRICS WHERE name = 'trx_rseg_history_len' AND status = \
                        'enabled'";
 
+/// InnoDB's own count of its checkpoints, the small ones of its page cleaner included; MariaDB tells in another column than MySQL
+/// whether it counts.
+const CHECKPOINTS: [&str; 2] = [
+    "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'log_checkpoints' AND status = 'enabled'",
+    "SELECT count FROM information_schema.INNODB_METRICS WHERE name = 'log_checkpoints' AND enabled = 1",
+];
+
+const NO_CHECKPOINTS: &str =
+    "InnoDB does not count its checkpoints unless `innodb_monitor_enable = \"log_checkpoints\"` is set";
+
+/// `Err`: why they are not known.
+fn checkpoints(client: &mut Client) -> Result<Result<f64, String>, Failure> {
+    let mut reason = NO_CHECKPOINTS.to_owned();
+    for sql in CHECKPOINTS {
+        match client.rows(sql) {
+            Ok(rows) => {
+                let count = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
+                return Ok(count.ok_or(NO_CHECKPOINTS.to_owned()));
+            }
+            // An unknown column, or an account that may not look.
+            Err(error @ AskError::Server(_)) => reason = error.to_string(),
+            Err(error) => return Err(failure("read the server's counters", &error)),
+        }
+    }
+    Ok(Err(reason))
+}
+
 /// What MariaDB has as status variables and MySQL in tables, which not every account may read.
 fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
     if client.protocol.session.flavor != Flavor::MySql {
@@ -99,6 +126,10 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     known.extend(of_mysql(client, DEADLOCKS)?);
     let mut counters = Counters::default();
     counters.unavailable("commits", "", NO_COMMITS);
+    match checkpoints(client)? {
+        Ok(count) => counters.set("checkpoints", "", count),
+        Err(reason) => counters.unavailable("checkpoints", "", reason),
+    }
     for source in COUNTERS {
         let value = source.variables.iter().find_map(|name| known.get(*name)?.parse().ok());
         match value {

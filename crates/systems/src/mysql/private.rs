@@ -61,6 +61,9 @@ const OWN_SETTINGS: [&str; 20] = [
     "user",
 ];
 
+/// Which counters of InnoDB count that do not by default.
+const MONITOR: &str = "innodb_monitor_enable";
+
 /// Fixed when files are made.
 const SHAPING: [&str; 6] = [
     "innodb_checksum_algorithm",
@@ -289,6 +292,10 @@ impl Private {
             args.push("--mysqlx=OFF".to_owned());
             // MariaDB's default, and twice as fast to fill tables.
             args.push("--local-infile=ON".to_owned());
+        }
+        if self.recipe.settings.keys().all(|name| session::plain(name) != MONITOR) {
+            // So that checkpoints are counted, at the cost of an increment for each.
+            args.push(format!("--{}=log_checkpoints", MONITOR.replace('_', "-")));
         }
         args.extend(self.recipe.programs.base.iter().map(|base| path("basedir", base.clone())));
         if keys::are_wanted(&self.recipe.settings) {

@@ -326,6 +326,12 @@ impl System for SqliteSystem {
             "",
             "SQLite does not count commits; what it ran is counted in `session_statements`",
         );
+        counters.unavailable(
+            "checkpoints",
+            "",
+            "SQLite does not count checkpoints: with a write-ahead log one follows every `wal_autocheckpoint` pages at least, \
+             and without one there are none",
+        );
         if let Ok(metadata) = fs::metadata(self.file.path()) {
             counters.set("database_growth", "bytes", metadata.len() as f64);
         }

@@ -273,14 +273,8 @@ fn statements_behind_the_tables_are_confined_too() {
     request.permits = Permits::Named(std::sync::Arc::new(named));
     let opened = Sqlite::Plain.open(&request).unwrap();
     let other = elsewhere.path().join("other.db");
-    let data = |statement: String| Dataset {
-        name: "own".to_owned(),
-        tables: Vec::new(),
-        indexes: Vec::new(),
-        afterwards: vec![statement],
-        size_bytes: 0,
-        files: Vec::new(),
-    };
+    let data =
+        |statement: String| Dataset { name: "own".to_owned(), afterwards: vec![statement], ..Dataset::default() };
     for hostile in [
         format!("ATTACH '{}' AS o; CREATE TABLE o.t (a)", other.display()),
         format!("COMMIT; VACUUM INTO '{}'", other.display()),

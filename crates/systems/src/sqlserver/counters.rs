@@ -51,9 +51,13 @@ pub(super) const READ: &str = "SELECT RTRIM(object_name), RTRIM(counter_name), R
 const NO_COMMITS: &str = "the server counts transactions that begin (`database_transactions`), its own and those that only \
                           read among them, and no commits; a run is held against the rows of its tables";
 
+const NO_CHECKPOINTS: &str = "the server counts the pages that its checkpoints wrote (`server_checkpoint_pages`), and not the \
+                              checkpoints";
+
 pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
     let mut counters = Counters::default();
     counters.unavailable("commits", "", NO_COMMITS);
+    counters.unavailable("checkpoints", "", NO_CHECKPOINTS);
     let rows = match client.rows(READ) {
         Ok(rows) => rows,
         Err(error) => {
