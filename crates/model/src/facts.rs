@@ -26,6 +26,10 @@ pub struct Facts {
     pub entries: BTreeMap<String, Fact>,
 }
 
+/// The level at which transactions are isolated, in the standard's words; the setting that it follows from is compared.
+pub const ISOLATION: &str = "isolation.level";
+/// What this engine lets a transaction see of others at that level.
+pub const ISOLATION_ALLOWS: &str = "isolation.allows";
 /// Subject of the texts that the plan's scripts are and name: each file's hash. The plan has their names alone.
 pub const TEXTS: &str = "texts";
 /// Present only where a licence restricts publishing.

@@ -1,6 +1,7 @@
 //! Order entry: orders a minute, each transaction's response times against its limit, and what was checked.
 
-use model::{Absence, NoValue};
+use model::facts::{ISOLATION, ISOLATION_ALLOWS};
+use model::{Absence, NoValue, Reading};
 
 use crate::comparison::{ComparisonSet, Index};
 use crate::evidence::Evidence;
@@ -9,6 +10,8 @@ use crate::views::{Column, Entry, Family, Form, Table, View};
 
 /// The workload whose cases are shown.
 const WORKLOAD: &str = "order-entry";
+
+const CHECKPOINTS: &str = "checkpoints";
 
 /// What must be said wherever a result is.
 const DERIVED: &str =
@@ -47,6 +50,75 @@ const AUDITED: [(&str, &str, &str); 7] = [
 /// To be said of an experiment that has such cases.
 pub fn origin(evidence: &Evidence) -> Option<&'static str> {
     evidence.cases.iter().any(|case| case.workload == WORKLOAD).then_some(DERIVED)
+}
+
+/// What order entry does where a level lets transactions disturb each other.
+const HELD: &str = "order entry changes or locks a row before it computes from it, so that no update is lost by that";
+
+/// The systems that such cases ran on, in the plan's order.
+fn systems(evidence: &Evidence) -> Vec<&str> {
+    let has_one = |name: &str| evidence.cases.iter().any(|case| case.workload == WORKLOAD && case.system == name);
+    evidence.header.plan.systems.iter().map(|system| system.name.as_str()).filter(|name| has_one(name)).collect()
+}
+
+/// What each level allows, as the systems told it themselves, and whether the sides have the same one.
+pub fn isolation(evidence: &Evidence) -> Vec<String> {
+    let told = |name| {
+        let facts = evidence.facts_of(name)?;
+        Some((name, facts.get(ISOLATION)?, facts.get(ISOLATION_ALLOWS).unwrap_or("what étalon does not know")))
+    };
+    let told: Vec<(&str, &str, &str)> = systems(evidence).into_iter().filter_map(told).collect();
+    let mut groups: Vec<(Vec<&str>, &str, &str)> = Vec::new();
+    for (name, level, allows) in told {
+        match groups.iter_mut().find(|(_, other, also)| (*other, *also) == (level, allows)) {
+            Some((names, _, _)) => names.push(name),
+            None => groups.push((vec![name], level, allows)),
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let said: Vec<String> = groups
+        .iter()
+        .map(|(names, level, allows)| format!("{} of {}, which allows {allows}", level, names.join(", ")))
+        .collect();
+    let mut notes = vec![format!("isolation: {}; {HELD}", said.join("; "))];
+    let mut levels: Vec<&str> = groups.iter().map(|(_, level, _)| *level).collect();
+    levels.dedup();
+    if levels.len() > 1 {
+        let sides: Vec<String> =
+            groups.iter().map(|(names, level, _)| format!("{} {level}", names.join(", "))).collect();
+        notes.push(format!(
+            "the sides isolate transactions at different levels ({}): what one pays for, the other need not promise",
+            sides.join("; ")
+        ));
+    }
+    notes
+}
+
+/// In how many of its runs each system made checkpoints, and how many, while it was loaded.
+pub fn checkpoints(evidence: &Evidence) -> Option<String> {
+    let of_system = |name: &str| {
+        let is_its =
+            |case: u32| evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == name);
+        let readings = evidence.measurements.iter().filter(|row| is_its(row.case));
+        let readings: Vec<&Reading> = readings
+            .filter(|row| row.measurement.metric.id == CHECKPOINTS)
+            .map(|row| &row.measurement.reading)
+            .collect();
+        let counts: Vec<f64> = readings.iter().filter_map(|reading| reading.value()).collect();
+        let most = counts.iter().copied().fold(0.0, f64::max);
+        match readings.first()? {
+            Reading::Unavailable(reason) if counts.is_empty() => Some(format!("{name} not known: {reason}")),
+            _ => {
+                let with = counts.iter().filter(|count| **count > 0.0).count();
+                let many = if with > 0 { format!(", {most} at most") } else { String::new() };
+                Some(format!("{name} in {with} of {} runs{many}", counts.len()))
+            }
+        }
+    };
+    let said: Vec<String> = systems(evidence).into_iter().filter_map(of_system).collect();
+    (!said.is_empty()).then(|| format!("checkpoints while loaded, warm-up included: {}", said.join("; ")))
 }
 
 fn order_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {

@@ -9,6 +9,7 @@ mod data_place;
 pub mod disk;
 mod durability;
 pub mod embedded;
+mod isolation;
 mod kept;
 pub mod mysql;
 mod ogc;

@@ -76,9 +76,7 @@ pub fn notes(
     for (system, layer) in cautions(evidence, LAYER) {
         add(NoteKind::Layer, format!("{layer} ({system})"));
     }
-    if let Some(text) = virtual_disk(evidence) {
-        add(NoteKind::VirtualDisk, text);
-    }
+    of_workloads(evidence).for_each(|(kind, text)| add(kind, text));
     if tables.iter().all(|table| table.rows.is_empty()) {
         let text = if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
             "a single system: figures, and nothing to compare them with"
@@ -91,6 +89,13 @@ pub fn notes(
     }
     notes.dedup();
     notes
+}
+
+/// What only some workloads ask for.
+fn of_workloads(evidence: &Evidence) -> impl Iterator<Item = (NoteKind, String)> {
+    let isolation = order_entry::isolation(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
+    let checkpoints = order_entry::checkpoints(evidence).map(|text| (NoteKind::Checkpoints, text));
+    isolation.chain(checkpoints).chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
 }
 
 /// What restricts it, by a system's licence or the workload's origin.

@@ -245,6 +245,10 @@ pub enum NoteKind {
     UnequalDurability,
     /// How tables came back before each run.
     Reset,
+    /// What transactions may see of each other.
+    Isolation,
+    /// Of the servers while they were loaded.
+    Checkpoints,
     /// A request without result.
     Missing,
     /// A licence restricts it.
@@ -276,6 +280,8 @@ impl NoteKind {
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Reset => "reset",
+            NoteKind::Isolation => "isolation",
+            NoteKind::Checkpoints => "checkpoints",
             NoteKind::Missing => "missing",
             NoteKind::Publication => "publication",
             NoteKind::Untried => "untried",

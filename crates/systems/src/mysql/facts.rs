@@ -13,6 +13,7 @@ use super::url::Place;
 use super::{counters, durability};
 use crate::data_place::{DataPlace, hidden};
 use crate::durability::{first_fit, listed};
+use crate::isolation::{self, Levels};
 use crate::mysql::lane::Client;
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
@@ -91,6 +92,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     facts.identity("path.login", client.protocol.session.authentication.as_str());
     let caches = if client.protocol.session.caches_metadata() { "cached" } else { "sent with every result" };
     facts.identity("path.metadata", caches);
+    add_isolation(&mut facts, &settings);
     let place = data_place(&settings, endpoint);
     let log =
         |data: &Path| Some(settings.get("innodb_log_group_home_dir").map_or(data.to_owned(), |log| data.join(log)));
@@ -113,6 +115,42 @@ fn product(flavor: Flavor, comment: &str) -> &'static str {
         Flavor::MariaDb => "MariaDB",
         Flavor::MySql if comment.contains("Percona") => "Percona Server",
         Flavor::MySql => "MySQL",
+    }
+}
+
+/// Of InnoDB.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/innodb-transaction-isolation-levels.html>,
+/// <https://mariadb.com/docs/server/server-usage/storage-engines/innodb/innodb-system-variables#innodb_snapshot_isolation>
+const ISOLATION: Levels = &[
+    ("read uncommitted", "that a statement sees what others have not committed"),
+    (
+        "read committed",
+        "that each statement sees what was committed before it, so that two of one transaction may see different rows",
+    ),
+    (
+        "repeatable read",
+        "that what a transaction reads is of one moment and what it changes or locks is the newest, so that it may change a row \
+         that it does not see",
+    ),
+    (
+        "repeatable read with snapshot isolation",
+        "that two transactions which change different rows each miss what the other changes; one that would change a row \
+         changed meanwhile fails",
+    ),
+    ("serializable", isolation::NONE),
+];
+
+/// `tx_isolation` until MariaDB 11.1.
+fn add_isolation(facts: &mut Facts, settings: &BTreeMap<String, String>) {
+    let level = ["transaction_isolation", "tx_isolation"].iter().find_map(|name| settings.get(*name));
+    let Some(level) = level else { return };
+    let is_snapshot = settings.get("innodb_snapshot_isolation").is_some_and(|on| on == "ON");
+    match level.as_str() {
+        "REPEATABLE-READ" if is_snapshot => {
+            isolation::add(facts, "repeatable read with snapshot isolation", ISOLATION);
+        }
+        level => isolation::add(facts, level, ISOLATION),
     }
 }
 

@@ -10,6 +10,7 @@ use super::durability;
 use super::url::Address;
 use crate::data_place::{DataPlace, hidden};
 use crate::durability::{first_fit, listed};
+use crate::isolation::{self, Levels};
 use crate::postgres::lane::{AskError, Client};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
@@ -100,10 +101,30 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
     if tables == Tables::None {
         facts.identity("database.unlogged_tables", unlogged.clone());
     }
+    if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
+        isolation::add(&mut facts, &level, ISOLATION);
+    }
     let durability = place.durability(promised(&facts, &version, &unlogged), &keeping.through(process));
     facts.set_durability(&durability);
     Ok(facts)
 }
+
+/// Read uncommitted is read committed here.
+///
+/// <https://www.postgresql.org/docs/current/transaction-iso.html>
+const ISOLATION: Levels = &[
+    ("read uncommitted", EACH_STATEMENT),
+    ("read committed", EACH_STATEMENT),
+    (
+        "repeatable read",
+        "that two transactions which change different rows each miss what the other changes; one that would change a row \
+         changed meanwhile fails",
+    ),
+    ("serializable", isolation::NONE),
+];
+
+const EACH_STATEMENT: &str = "that each statement sees what was committed before it, so that two of one transaction may see \
+                              different rows";
 
 /// As `SHOW` prints them, with units.
 const SETTINGS: &str = "SELECT name, pg_catalog.current_setting(name, true) FROM pg_catalog.pg_settings ORDER BY name";

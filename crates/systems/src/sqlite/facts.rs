@@ -6,6 +6,7 @@ use super::cipher::{self, Cipher};
 use super::durability;
 use crate::durability::{first_fit, listed, planned};
 use crate::embedded::EmbeddedFile;
+use crate::isolation;
 use load::error::Failure;
 
 /// Pragmas that change results.
@@ -50,6 +51,9 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
             None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
         }
     }
+    // One transaction writes at a time, and readers see one moment; `read_uncommitted` is for shared caches only, which étalon
+    // does not use: <https://www.sqlite.org/isolation.html>.
+    isolation::add(&mut facts, "serializable", &[("serializable", isolation::NONE)]);
     let setting = |name: &str| match name {
         "system" => Some(std::env::consts::OS.to_owned()),
         name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),

@@ -7,6 +7,7 @@ use super::connect::Endpoint;
 use super::counters::{self, reason};
 use super::durability;
 use crate::durability::{first_fit, listed};
+use crate::isolation::{self, Levels};
 use crate::server::refusal::failure;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client};
@@ -130,6 +131,44 @@ const SESSION: View = View {
     passing: &["session_id", "login_name"],
 };
 
+/// By the numbers of the session's view; with `READ_COMMITTED_SNAPSHOT` read committed does not lock.
+///
+/// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-transaction-isolation-level-transact-sql>
+const ISOLATION: Levels = &[
+    ("read uncommitted", "that a statement sees what others have not committed"),
+    (
+        "read committed",
+        "that each statement sees rows as they are committed when it comes to them, so that two of one transaction, and parts of one, \
+         may see different moments",
+    ),
+    (
+        "read committed by snapshots",
+        "that each statement sees what was committed before it, so that two of one transaction may see different rows",
+    ),
+    ("repeatable read", "that rows which others add appear between two statements of a transaction"),
+    ("serializable", isolation::NONE),
+    (
+        "snapshot",
+        "that two transactions which change different rows each miss what the other changes; one that would change a row \
+         changed meanwhile fails",
+    ),
+];
+
+fn add_isolation(facts: &mut Facts) {
+    let is_on = |name: &str| facts.get(name).is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("true"));
+    let by_snapshots = is_on("database.is_read_committed_snapshot_on");
+    let level = match facts.get("session.transaction_isolation_level") {
+        Some("1") => "read uncommitted",
+        Some("2") if by_snapshots => "read committed by snapshots",
+        Some("2") => "read committed",
+        Some("3") => "repeatable read",
+        Some("4") => "serializable",
+        Some("5") => "snapshot",
+        _ => return,
+    };
+    isolation::add(facts, level, ISOLATION);
+}
+
 /// <https://learn.microsoft.com/en-us/sql/database-engine/configure-windows/server-configuration-options-sql-server>
 pub(super) const CONFIGURATIONS: &str =
     "SELECT name, CAST(value_in_use AS nvarchar(64)) FROM sys.configurations ORDER BY name";
@@ -156,6 +195,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     for view in VIEWS.into_iter().chain([host]) {
         add_view(&mut facts, client, view)?;
     }
+    add_isolation(&mut facts);
     if let Some(version) = facts.get("server.product_version").map(str::to_owned) {
         facts.identity("server.version", version);
     }

@@ -1,0 +1,19 @@
+//! What a transaction may see of others, as the server tells its own session.
+
+use model::Facts;
+use model::facts::{ISOLATION, ISOLATION_ALLOWS};
+
+/// A level in lower case, and the anomalies that this engine has at it.
+pub(crate) type Levels = &'static [(&'static str, &'static str)];
+
+pub(crate) const NONE: &str = "no anomaly";
+
+/// A level that étalon does not know is told without them.
+pub(crate) fn add(facts: &mut Facts, level: &str, levels: Levels) {
+    let level = level.to_ascii_lowercase().replace(['-', '_'], " ");
+    let known = levels.iter().find(|(name, _)| *name == level);
+    if let Some((_, allows)) = known {
+        facts.passing(ISOLATION_ALLOWS, *allows);
+    }
+    facts.passing(ISOLATION, level);
+}
