@@ -186,6 +186,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn calls_are_of_the_procedures() {
+        for (text, name) in TEXTS.iter().zip(crate::order_entry::PROCEDURES) {
+            assert!(text.starts_with(&format!("CALL {name}(")), "{text}");
+        }
+    }
+
+    #[test]
     fn lines_have_their_places() {
         let Datum::Text(text) = written([(1, 1, 1), (100_001, 10_000, 10)].into_iter()) else { panic!() };
         assert_eq!((&*text, text.len()), ("00000100001011000011000010", 2 * LINE));

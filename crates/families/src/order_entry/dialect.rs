@@ -18,6 +18,9 @@
 /// Characters of a line: item, warehouse, pieces.
 pub const LINE: usize = 13;
 
+/// The procedures' names: what étalon removes from a database that it may not drop.
+pub const PROCEDURES: [&str; 5] = ["enter_order", "enter_payment", "order_status", "deliver_orders", "stock_level"];
+
 pub trait OrderEntryDialect: Sync {
     /// The statements that make the procedures, run once in étalon's schema when the tables are loaded.
     fn procedures(&self) -> Vec<String>;

@@ -33,7 +33,7 @@ use audit::{Audit, Count};
 use calls::Calls;
 use conditions::Extent;
 use deck::{Kind, Pace, most_new_orders_a_minute};
-pub use dialect::OrderEntryDialect;
+pub use dialect::{OrderEntryDialect, PROCEDURES};
 use load::error::{Failure, FailureKind};
 use load::generator::{LoadShape, ThreadLimit};
 use load::run::ServerCounters;

@@ -18,6 +18,7 @@ mod hosts;
 mod html;
 mod json;
 mod large;
+mod order_entry;
 mod pages;
 mod published;
 mod remedies;

@@ -8,6 +8,7 @@ use crate::server::refusal::failure;
 use crate::server::{self, pieces, write_values};
 use families::contents::{Contents, Rows};
 use families::dataset::{Dataset, Dialect, Table};
+use families::order_entry::PROCEDURES;
 use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -119,14 +120,14 @@ fn make_room(client: &mut Client, owner: TableOwner) -> Result<(), AskError> {
     client.execute(&format!("CREATE TABLE {MARKER_TABLE} (made INT) COMMENT = {}", literal(&marker)))
 }
 
-/// And procedures.
+/// And étalon's procedures.
 fn drop_tables(client: &mut Client) -> Result<(), AskError> {
     let procedures = format!(
         "SELECT routine_name FROM information_schema.routines WHERE routine_schema = '{SCHEMA}' AND routine_type = \
          'PROCEDURE'"
     );
-    for row in client.rows(&procedures)? {
-        let name = row.into_iter().next().flatten().unwrap_or_default();
+    let names = client.rows(&procedures)?.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    for name in names.filter(|name| PROCEDURES.contains(&name.as_str())).collect::<Vec<_>>() {
         client.execute(&format!("DROP PROCEDURE {SCHEMA}.{}", quoted(&name)))?;
     }
     let tables =

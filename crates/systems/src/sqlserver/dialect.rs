@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::order_entry::Procedures;
 use crate::sqlserver::lane::{own_words, parameter_name};
 use families::dataset::{ColumnKind, Dialect, Nulls, Table};
+use families::order_entry::OrderEntryDialect;
 
 pub(super) struct TSql;
 
@@ -24,8 +26,16 @@ impl Dialect for TSql {
         parameter_name(number)
     }
 
-    /// Rows are locked by a hint behind the table's name.
+    fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
+        Some(&Procedures)
+    }
+
+    /// Rows are locked by a hint behind the table's name, and a call's values stand without parentheses.
     fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+        let call = sql.strip_prefix("CALL ").and_then(|call| call.strip_suffix(')')?.split_once('('));
+        if let Some((name, values)) = call {
+            return Cow::Owned(format!("EXEC {name} {values}"));
+        }
         let Some((table, condition)) = sql.strip_suffix(" FOR UPDATE").and_then(|select| select.split_once(" WHERE "))
         else {
             return Cow::Borrowed(own_words(sql));
@@ -70,4 +80,22 @@ pub(super) fn literal(text: &str) -> String {
 /// A literal of Unicode.
 pub(super) fn wide_literal(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_an_exec() {
+        assert_eq!(TSql.statement("CALL stock_level(@P1, @P2, @P3)"), "EXEC stock_level @P1, @P2, @P3");
+        assert_eq!(TSql.statement("SELECT CALL (1)"), "SELECT CALL (1)");
+    }
+
+    #[test]
+    fn each_procedure_has_its_name() {
+        for (text, name) in Procedures.procedures().iter().zip(families::order_entry::PROCEDURES) {
+            assert!(text.contains(&format!("CREATE PROCEDURE {name}\n")), "{name}");
+        }
+    }
 }

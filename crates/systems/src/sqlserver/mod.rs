@@ -14,6 +14,7 @@ mod facts;
 mod governor;
 mod keys;
 pub mod lane;
+mod order_entry;
 pub mod pages;
 mod session;
 pub mod spatial;
@@ -76,6 +77,10 @@ impl Engine for SqlServer {
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         system::open::<SqlServer>(request)
+    }
+
+    fn dialect(&self) -> Option<&'static dyn Dialect> {
+        Some(<SqlServer as Server>::DIALECT)
     }
 
     fn needs(&self, _system: &SystemPlan) -> Option<String> {

@@ -11,6 +11,7 @@ use crate::server::{self, write_values};
 use crate::sqlserver::lane::{AskError, Client};
 use families::contents::{Contents, Rows};
 use families::dataset::{ColumnKind, Dataset, Dialect, Table};
+use families::order_entry::PROCEDURES;
 use families::system::Consent;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -215,7 +216,13 @@ fn drop_database(client: &mut Client) -> Result<(), AskError> {
     client.execute(&format!("DROP DATABASE [{SCHEMA}]"))
 }
 
+/// And étalon's procedures.
 fn drop_tables(client: &mut Client) -> Result<(), AskError> {
+    let procedures = "SELECT name FROM sys.procedures WHERE is_ms_shipped = 0 AND schema_id = SCHEMA_ID(N'dbo')";
+    let names = client.rows(procedures)?.into_iter().filter_map(|row| row.into_iter().next().flatten());
+    for name in names.filter(|name| PROCEDURES.contains(&name.as_str())).collect::<Vec<_>>() {
+        client.execute(&format!("DROP PROCEDURE dbo.{}", quoted(&name)))?;
+    }
     for row in client.rows("SELECT name FROM sys.tables WHERE is_ms_shipped = 0 AND schema_id = SCHEMA_ID(N'dbo')")? {
         let name = row.into_iter().next().flatten().unwrap_or_default();
         client.execute(&format!("DROP TABLE dbo.{}", quoted(&name)))?;

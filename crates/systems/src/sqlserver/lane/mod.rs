@@ -4,6 +4,7 @@ mod client;
 mod connection;
 mod statement;
 
+use super::order_entry;
 use wire::WireError;
 use wire::tds::ServerMessage;
 
@@ -59,6 +60,8 @@ impl ServerError for ServerMessage {
             // Update conflicts under snapshot isolation, also with DDL; then memory-optimised tables: write,
             // repeatable read, serializable, and a failed commit dependency.
             3960 | 3961 | 41_301 | 41_302 | 41_305 | 41_325 | 41_839 => ErrorClass::Serialization,
+            // Of étalon's own procedures.
+            order_entry::DELIVERED_TWICE => ErrorClass::Serialization,
             1222 => ErrorClass::LockTimeout,
             // Primary key or unique constraint, unique index, foreign key or check, NULL.
             2627 | 2601 | 547 | 515 => ErrorClass::Constraint,

@@ -1,0 +1,73 @@
+//! What is said of order entry beside its figures.
+
+use model::facts::{ISOLATION, ISOLATION_ALLOWS};
+use model::{Direction, Measurement, Reading, Role};
+use report::json::document;
+use report::text::{TextOptions, render};
+use report::{Evidence, Options, compare, markdown};
+use store::StoredMeasurement;
+
+use crate::evidence::Builder;
+
+/// Two systems of which one made a checkpoint in two of ten runs.
+fn evidence(other_level: &str) -> Evidence {
+    let mut evidence = Builder { clients: vec![1], ..Builder::default() }.build().evidence;
+    evidence.cases.iter_mut().for_each(|case| case.workload = "order-entry".to_owned());
+    for (system, level) in [("rollback-journal", "read committed"), ("wal", other_level)] {
+        let facts = evidence.facts.entry(system.to_owned()).or_default();
+        facts.passing(ISOLATION, level);
+        facts.passing(ISOLATION_ALLOWS, format!("what {level} allows"));
+    }
+    for run in evidence.runs.clone() {
+        let (run_id, case, round, position) = (run.id, run.planned.case, run.planned.round, run.planned.position);
+        let reading = match evidence.cases[case as usize].system.as_str() {
+            "wal" => Reading::unavailable("nobody counts"),
+            _ => Reading::Value(if round < 2 { f64::from(round) + 1.0 } else { 0.0 }),
+        };
+        let measurement = Measurement::new("checkpoints", "", Direction::Neither, Role::Diagnostic, reading);
+        evidence.measurements.push(StoredMeasurement { run_id, round, case, position, measurement });
+    }
+    evidence
+}
+
+fn notes(evidence: &Evidence) -> Vec<String> {
+    compare(evidence, &Options::default()).unwrap().notes.into_iter().map(|note| note.text).collect()
+}
+
+#[test]
+fn isolation_is_said_with_what_it_allows() {
+    let same = notes(&evidence("read committed"));
+    assert!(
+        same.iter().any(|note| note.starts_with(
+            "isolation: read committed of rollback-journal, wal, which allows what read committed allows; order entry changes"
+        )),
+        "{same:?}"
+    );
+    assert!(!same.iter().any(|note| note.contains("at different levels")), "{same:?}");
+    let different = notes(&evidence("serializable"));
+    let said = "different levels (rollback-journal read committed; wal serializable)";
+    assert!(different.iter().any(|note| note.contains(said)), "{different:?}");
+}
+
+#[test]
+fn checkpoints_are_counted_by_runs_and_never_nothing_for_unknown() {
+    let evidence = evidence("read committed");
+    let expected = "checkpoints while loaded, warm-up included: rollback-journal in 2 of 10 runs, 2 at most; wal not known: \
+                    nobody counts";
+    assert!(notes(&evidence).iter().any(|note| note == expected), "{:?}", notes(&evidence));
+    let set = compare(&evidence, &Options::default()).unwrap();
+    let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(render(&set, &TextOptions::default()));
+    assert!(text.contains(expected) && text.contains("isolation: read committed"), "{text}");
+    let markdown = one_line(markdown::render(&evidence, &set));
+    assert!(markdown.contains(expected) && markdown.contains("isolation: read committed"), "{markdown}");
+    let json = serde_json::to_string(&document(&evidence, &set)).unwrap();
+    assert!(json.contains(expected) && json.contains("\"isolation\""), "{json}");
+}
+
+#[test]
+fn other_workloads_say_nothing_of_it() {
+    let mut evidence = evidence("serializable");
+    evidence.cases.iter_mut().for_each(|case| case.workload = "transactions".to_owned());
+    assert!(!notes(&evidence).iter().any(|note| note.contains("isolat") || note.contains("checkpoints")));
+}
