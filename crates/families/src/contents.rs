@@ -4,7 +4,7 @@
 use std::fmt;
 use std::num::NonZero;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::dataset::{ColumnKind, Dataset, Dialect, Table};
@@ -64,6 +64,7 @@ pub struct Rows<'a> {
     left: Range<u64>,
     weights: Vec<(usize, i64)>,
     tally: Tally,
+    stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Rows<'a> {
@@ -74,11 +75,20 @@ impl<'a> Rows<'a> {
 
     /// Those with these indexes.
     pub fn part(table: &'a Table, rows: Range<u64>) -> Rows<'a> {
-        Rows { table, left: rows, weights: weights(table), tally: Tally::default() }
+        Rows { table, left: rows, weights: weights(table), tally: Tally::default(), stop: None }
+    }
+
+    /// There are no more once this is set.
+    #[must_use]
+    pub fn until(self, stop: &'a AtomicBool) -> Rows<'a> {
+        Rows { stop: Some(stop), ..self }
     }
 
     /// Replaces `row` by the next one; `false` if there is none.
     pub fn next(&mut self, row: &mut Vec<Datum>) -> bool {
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            self.left.start = self.left.end;
+        }
         let Some(index) = self.left.next() else { return false };
         row.clear();
         (self.table.row)(index, row);
@@ -88,7 +98,7 @@ impl<'a> Rows<'a> {
         true
     }
 
-    /// Whether all were taken.
+    /// Whether there are no more.
     pub fn is_over(&self) -> bool {
         self.left.is_empty()
     }
@@ -225,6 +235,7 @@ mod tests {
             primary_key: &[],
             create: None,
             rows,
+            unit_rows: 1,
             row: Arc::new(|index, row| {
                 let b = if index == 1 { Datum::Null } else { Datum::Int(-2_000_007) };
                 row.extend([Datum::Int(index as i64), Datum::Text("7".into()), b]);

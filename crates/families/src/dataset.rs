@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use host::blocks::Access;
@@ -61,15 +62,53 @@ pub struct Table {
     /// The user's own statement, sent unchanged. The columns are then empty.
     pub create: Option<String>,
     pub rows: u64,
+    /// Rows that follow each other and belong together, as a warehouse's: a part of a long load has whole units. Without such, 1.
+    pub unit_rows: u64,
     pub row: RowRule,
+}
+
+/// Contiguous rows of a table that are loaded at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its place in [`Dataset::tables`].
+    pub table: usize,
+    /// Indexes.
+    pub rows: Range<u64>,
+}
+
+/// From here on a data set is loaded in parts.
+const LARGE_BYTES: u64 = 64 << 20;
+/// Of a part: large enough that its transaction does not count, and small enough that little is lost with it.
+const PART_BYTES: u64 = 16 << 20;
+
+impl Dataset {
+    /// Whether it is worth several connections, and tables by étalon's own statements, whose rows can be summed up.
+    pub fn is_large(&self) -> bool {
+        self.size_bytes >= LARGE_BYTES && self.tables.iter().all(|table| table.create.is_none())
+    }
+
+    /// Of all tables, in their order.
+    pub fn parts(&self) -> Vec<Part> {
+        let all: u64 = self.tables.iter().map(|table| table.rows).sum();
+        let like = (u128::from(all) * u128::from(PART_BYTES) / u128::from(self.size_bytes.max(1))) as u64;
+        let of_table = |(place, table): (usize, &Table)| {
+            let unit = table.unit_rows.max(1);
+            let (step, rows) = ((like / unit).max(1).saturating_mul(unit), table.rows);
+            (0..rows.div_ceil(step)).map(move |part| {
+                let from = part * step;
+                Part { table: place, rows: from..from.saturating_add(step).min(rows) }
+            })
+        };
+        self.tables.iter().enumerate().flat_map(of_table).collect()
+    }
 }
 
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Table { name, columns, primary_key, create, rows, row: _ } = self;
+        let Table { name, columns, primary_key, create, rows, unit_rows, row: _ } = self;
         let mut table = f.debug_struct("Table");
         table.field("name", name).field("columns", columns).field("primary_key", primary_key);
-        table.field("create", create).field("rows", rows).finish_non_exhaustive()
+        table.field("create", create).field("rows", rows).field("unit_rows", unit_rows).finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use host::disk::{DeviceCounters, ProcIo};
 use host::reactor::Choice;
@@ -48,10 +48,43 @@ pub struct OpenRequest<'a> {
     pub forfeited: Vec<PathBuf>,
     /// Stops long preparation.
     pub interrupt: Arc<AtomicBool>,
+    /// Told by a system that takes long to load tables.
+    pub progress: Arc<LoadProgress>,
     pub part: Part,
     /// Address for a private server's clients on other hosts; default: loopback.
     pub listen: Option<String>,
     pub permits: Permits,
+}
+
+/// How far a long load of tables has come; its threads write it, whoever shows it reads it.
+#[derive(Debug, Default)]
+pub struct LoadProgress {
+    done: AtomicU64,
+    all: AtomicU64,
+}
+
+impl LoadProgress {
+    /// A load begins of which so many rows are there already.
+    pub fn begin(&self, done: u64, all: u64) {
+        self.done.store(done, Ordering::Relaxed);
+        self.all.store(all, Ordering::Relaxed);
+    }
+
+    /// More rows are there to stay.
+    pub fn add(&self, rows: u64) {
+        self.done.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// It is over.
+    pub fn end(&self) {
+        self.begin(0, 0);
+    }
+
+    /// Rows that are there, and that will be. `None` while nothing long is loaded.
+    pub fn rows(&self) -> Option<(u64, u64)> {
+        let all = self.all.load(Ordering::Relaxed);
+        (all > 0).then(|| (self.done.load(Ordering::Relaxed), all))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +106,7 @@ impl<'a> OpenRequest<'a> {
             tables: Tables::Own,
             forfeited: Vec::new(),
             interrupt: Arc::default(),
+            progress: Arc::default(),
             part: Part::Whole,
             listen: None,
             permits: Permits::All,

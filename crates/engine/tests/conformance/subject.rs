@@ -290,6 +290,7 @@ pub fn rows(count: u64) -> Dataset {
         primary_key,
         create: None,
         rows,
+        unit_rows: 1,
         row: Arc::new(|index, row| {
             let number = i64::try_from(index).unwrap();
             row.extend([Datum::Int(number), Datum::Int(10 * number), Datum::Text("as it was".into())]);

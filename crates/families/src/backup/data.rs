@@ -65,6 +65,7 @@ impl Material {
             primary_key: &["id"],
             create: None,
             rows: self.rows(),
+            unit_rows: 1,
             row: Arc::new(move |index, row| self.row(index, row)),
         };
         Dataset {

@@ -93,12 +93,14 @@ pub fn dataset(size: Size) -> Dataset {
     let lines = of_all_lengths(size.customers);
     let undelivered = size.customers - size.delivered();
     let of_districts = |rows: u64| size.districts() * rows;
-    let table = |name: &'static str, columns, primary_key, rows, row| Table {
+    let table = |name: &'static str, columns, primary_key, rows: u64, row| Table {
         name: Cow::Borrowed(name),
         columns,
         primary_key,
         create: None,
         rows,
+        // The items are all warehouses' own.
+        unit_rows: if name == "item" { 1 } else { rows / size.warehouses.max(1) },
         row,
     };
     let tables = vec![
@@ -512,6 +514,23 @@ mod tests {
         for name in ["item", "warehouse", "stock", "district", "customer", "history"] {
             rows(name);
         }
+    }
+
+    #[test]
+    fn parts_are_whole_warehouses_and_leave_nothing_out() {
+        let data = dataset(Size::of(40));
+        let parts = data.parts();
+        for (place, table) in data.tables.iter().enumerate() {
+            let mut next = 0;
+            for part in parts.iter().filter(|part| part.table == place) {
+                assert_eq!((part.rows.start, part.rows.start % table.unit_rows), (next, 0), "{}", table.name);
+                next = part.rows.end;
+            }
+            assert_eq!(next, table.rows, "{}", table.name);
+        }
+        let of = |name: &str| parts.iter().filter(|part| data.tables[part.table].name == name).count();
+        assert_eq!((of("stock"), of("order_line"), of("warehouse")), (40, 40, 1));
+        assert!((10..20).contains(&of("customer")), "{}", of("customer"));
     }
 
     #[test]

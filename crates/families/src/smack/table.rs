@@ -35,6 +35,7 @@ pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<
             primary_key: &[],
             create: Some(create.text.trim().trim_end_matches(';').to_owned()),
             rows: lines.len() as u64,
+            unit_rows: 1,
             row: Arc::new(move |index, into: &mut Vec<Datum>| fields(lines.get(index as usize), into)),
         });
     }

@@ -34,6 +34,7 @@ pub fn pgbench(scale: u64) -> Dataset {
         primary_key: &["bid"],
         create: None,
         rows: scale,
+        unit_rows: 1,
         row: Arc::new(|index, into| into.extend([Datum::Int(index as i64 + 1), Datum::Int(0), Datum::Null])),
     };
     let tellers = Table {
@@ -47,6 +48,7 @@ pub fn pgbench(scale: u64) -> Dataset {
         primary_key: &["tid"],
         create: None,
         rows: TELLERS_PER_SCALE * scale,
+        unit_rows: 1,
         row: Arc::new(|index, into| {
             let bid = index / TELLERS_PER_SCALE + 1;
             into.extend([Datum::Int(index as i64 + 1), Datum::Int(bid as i64), Datum::Int(0), Datum::Null]);
@@ -65,6 +67,7 @@ pub fn pgbench(scale: u64) -> Dataset {
         primary_key: &[],
         create: None,
         rows: 0,
+        unit_rows: 1,
         row: Arc::new(|_, _| ()),
     };
     Dataset {
@@ -95,6 +98,7 @@ pub fn table_a(scale: u64) -> Dataset {
         primary_key: &[],
         create: None,
         rows,
+        unit_rows: 1,
         row: Arc::new(|index, into| {
             let (thread, value) = (index / VALUES_PER_THREAD + 1, index % VALUES_PER_THREAD + 1);
             into.extend([Datum::Int(thread as i64), Datum::Int(value as i64)]);
@@ -125,6 +129,7 @@ fn accounts(scale: u64) -> Table {
         primary_key: &["aid"],
         create: None,
         rows: ACCOUNTS_PER_SCALE * scale,
+        unit_rows: 1,
         row: Arc::new(|index, into| {
             let bid = index / ACCOUNTS_PER_SCALE + 1;
             into.extend([

@@ -34,6 +34,7 @@ use crate::mysql::lane::{Client, Spoken};
 use crate::owner::TableOwner;
 use crate::server;
 use crate::server::counted::CountsQuery;
+use crate::server::parts;
 use crate::server::system::{self, Purpose, Server, ServerSystem};
 use claim::Claim;
 use connect::Endpoint;
@@ -206,6 +207,10 @@ impl Server for MySqlServer {
     }
 
     fn prepare(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {
+        if data.is_large() {
+            system.ask(|client| tables::refuse_foreign(client, system.consent))?;
+            return parts::load(system, data);
+        }
         system.ask(|client| {
             let owner = tables::refuse_foreign(client, system.consent)?;
             tables::load(client, data, owner)

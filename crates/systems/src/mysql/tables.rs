@@ -1,9 +1,10 @@
 //! Makes étalon's database and fills its tables.
 
-use super::SCHEMA;
 use super::dialect::{MySqlDialect, literal, quoted};
+use super::{MySqlServer, MySqlSystem, SCHEMA};
 use crate::mysql::lane::{AskError, Client};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
+use crate::server::parts::{LoadsParts, NOTES};
 use crate::server::refusal::failure;
 use crate::server::{self, pieces, write_values};
 use families::contents::{Contents, Rows};
@@ -15,6 +16,7 @@ use load::error::{Failure, FailureKind};
 
 /// Of a multi-row insert, within the server's limit.
 const INSERT_BYTES: usize = 1 << 20;
+const DUPLICATE_KEY_NAME: u16 = 1061;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
 
 pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
@@ -50,14 +52,12 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Re
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     let mut fill = || -> Result<(), LoadError> {
         make_room(client, owner)?;
-        let local_files = client.one("SELECT @@GLOBAL.local_infile")? == "1";
-        let packet_bytes: usize = client.one("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
         let mut sent = Contents::default();
         for table in &data.tables {
             client.execute(&MySqlDialect.create_table(table))?;
             let mut rows = Rows::of(table);
             if table.rows > 0 {
-                fill_table(client, table, &mut rows, (local_files, packet_bytes))?;
+                fill_table(client, table, &mut rows)?;
             }
             sent.tables.push((table.name.to_string(), rows.tally()));
         }
@@ -74,11 +74,7 @@ pub(super) fn load(client: &mut Client, data: &Dataset, owner: TableOwner) -> Re
         }
         Ok(())
     };
-    fill().map_err(|error| match error {
-        LoadError::Ask(error) => explain(&tried, &error),
-        LoadError::Failed(failure) => failure,
-        LoadError::Wrong(cause) => Failure::new(FailureKind::Verification, tried.clone(), cause),
-    })
+    fill().map_err(|error| error.failure(&tried))
 }
 
 enum LoadError {
@@ -90,6 +86,16 @@ enum LoadError {
 impl From<AskError> for LoadError {
     fn from(error: AskError) -> LoadError {
         LoadError::Ask(error)
+    }
+}
+
+impl LoadError {
+    fn failure(self, tried: &str) -> Failure {
+        match self {
+            LoadError::Ask(error) => explain(tried, &error),
+            LoadError::Failed(failure) => failure,
+            LoadError::Wrong(cause) => Failure::new(FailureKind::Verification, tried, cause),
+        }
     }
 }
 
@@ -142,13 +148,8 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 }
 
 /// As a file where allowed: twice as fast as statements.
-fn fill_table(
-    client: &mut Client,
-    table: &Table,
-    rows: &mut Rows<'_>,
-    (local_files, packet_bytes): (bool, usize),
-) -> Result<(), LoadError> {
-    if local_files {
+fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
+    if client.one("SELECT @@GLOBAL.local_infile")? == "1" {
         match send_file(client, table, rows) {
             Ok(taken) if taken == rows.tally().rows => return Ok(()),
             Ok(taken) => {
@@ -159,6 +160,7 @@ fn fill_table(
             Err(error) => return Err(error.into()),
         }
     }
+    let packet_bytes: usize = client.one("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
     Ok(insert(client, table, rows, packet_bytes)?)
 }
 
@@ -181,6 +183,60 @@ fn insert(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes:
         }
     }
     Ok(())
+}
+
+impl LoadsParts for MySqlServer {
+    const LOADER: &'static [&'static str] = &[];
+    const READ_NOTES: (&'static str, &'static str) = ("BEGIN", " ORDER BY part LOCK IN SHARE MODE");
+
+    fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
+        if !matches!(owner(client)?, TableOwner::Etalon | TableOwner::Guest) {
+            return Ok(false);
+        }
+        // Other engines keep half a transaction.
+        let others = format!(
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_type = 'BASE TABLE' \
+             AND engine <> 'InnoDB'"
+        );
+        let others = client.one(&others).map_err(|error| failure("look at what is loaded already", &error))?;
+        Ok(others == "0")
+    }
+
+    fn make(system: &MySqlSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
+        let owner = refuse_foreign(client, system.consent)?;
+        let tables = data.tables.iter().map(|table| MySqlDialect.create_table(table));
+        let made = make_room(client, owner)
+            .and_then(|()| tables.chain(notes.iter().cloned()).try_for_each(|statement| client.execute(&statement)));
+        made.map_err(|error| explain(&format!("load {} into the database `{SCHEMA}`", data.name), &error))
+    }
+
+    fn send(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
+        fill_table(client, table, rows).map_err(|error| error.failure(&format!("load {}", table.name)))
+    }
+
+    fn later(data: &Dataset, table: &Table) -> Vec<String> {
+        let of_table = data.indexes.iter().filter(|index| index.table == table.name);
+        of_table.map(|index| MySqlDialect.create_index(index)).collect()
+    }
+
+    fn is_there(error: &AskError) -> bool {
+        matches!(error, AskError::Server(error) if error.code == DUPLICATE_KEY_NAME)
+    }
+
+    fn polish(client: &mut Client, table: &Table) -> Result<(), Failure> {
+        analyze(client, table).map_err(|error| error.failure(&format!("analyze {}", table.name)))
+    }
+
+    /// The user's statements may not be repeatable: whoever ends among them makes all anew.
+    fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+        let mut end = || -> Result<(), LoadError> {
+            client.execute(&format!("DROP TABLE {NOTES}"))?;
+            data.afterwards.iter().try_for_each(|statement| client.execute(statement))?;
+            let again = if data.afterwards.is_empty() { &[][..] } else { &data.tables };
+            again.iter().try_for_each(|table| analyze(client, table))
+        };
+        end().map_err(|error| error.failure(&format!("finish the load of {}", data.name)))
+    }
 }
 
 /// Refreshes statistics.

@@ -30,6 +30,7 @@ use crate::owner::TableOwner;
 use crate::postgres::lane::{AskError, Client, Prepared, Spoken, Statements};
 use crate::server;
 use crate::server::counted::CountsQuery;
+use crate::server::parts;
 use crate::server::refusal::{self, failure};
 use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
@@ -193,11 +194,15 @@ impl Server for PostgresServer {
             return Ok(());
         }
         *system.server.last_prepared() = None;
-        system.ask(|client| {
-            tables::load(client, data)?;
-            system.server.abilities.flush(client)?;
-            tables::vacuum(client, data)
-        })?;
+        if data.is_large() {
+            parts::load(system, data)?;
+        } else {
+            system.ask(|client| {
+                tables::load(client, data)?;
+                system.server.abilities.flush(client)?;
+                tables::vacuum(client, data)
+            })?;
+        }
         Self::was_prepared(system, data)
     }
 

@@ -1,13 +1,14 @@
 //! Makes étalon's schema and fills its tables.
 
-use super::SCHEMA;
 use super::dialect::PostgresDialect;
+use super::{PostgresServer, PostgresSystem, SCHEMA};
 use crate::owner::{MARKER, TableOwner};
 use crate::postgres::lane::{AskError, Client};
+use crate::server::parts::{LoadsParts, NOTES};
 use crate::server::refusal::failure;
 use crate::server::{self, pieces};
 use families::contents::{Contents, Rows};
-use families::dataset::{Dataset, Dialect};
+use families::dataset::{Dataset, Dialect, Table};
 use families::system::Consent;
 use load::error::{Failure, FailureKind};
 
@@ -55,12 +56,17 @@ fn explain(tried: &str, error: &AskError) -> Failure {
     }
 }
 
+/// A transaction with an empty schema.
+fn begin() -> String {
+    format!(
+        "BEGIN; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARKER}'"
+    )
+}
+
 /// Returns what was sent to the tables.
 fn fill(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
     let mut sent = Contents::default();
-    client.execute(&format!(
-        "BEGIN; DROP SCHEMA IF EXISTS {SCHEMA} CASCADE; CREATE SCHEMA {SCHEMA}; COMMENT ON SCHEMA {SCHEMA} IS '{MARKER}'"
-    ))?;
+    client.execute(&begin())?;
     for table in &data.tables {
         client.execute(&PostgresDialect.create_table(table))?;
         let mut rows = Rows::of(table);
@@ -74,17 +80,73 @@ fn fill(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
 
 /// Keys, indexes and what the user wants done then.
 fn finish(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
-    for table in &data.tables {
-        if !table.primary_key.is_empty() {
-            let key = table.primary_key.join(", ");
-            client.execute(&format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))?;
-        }
+    for statement in data.tables.iter().filter_map(primary_key) {
+        client.execute(&statement)?;
     }
     for index in &data.indexes {
         client.execute(&PostgresDialect.create_index(index))?;
     }
     data.last_statements(&PostgresDialect).iter().try_for_each(|statement| client.execute(statement))?;
     client.execute("COMMIT")
+}
+
+fn primary_key(table: &Table) -> Option<String> {
+    let key = table.primary_key.join(", ");
+    (!key.is_empty()).then(|| format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))
+}
+
+impl LoadsParts for PostgresServer {
+    /// Ends the making of an index for an étalon that was killed.
+    const LOADER: &'static [&'static str] = &["SET client_connection_check_interval = '5s'"];
+    const READ_NOTES: (&'static str, &'static str) =
+        ("BEGIN; LOCK TABLE etalon.etalon_loaded IN SHARE MODE", " ORDER BY part");
+
+    fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
+        Ok(owner_of_schema(client)? == TableOwner::Etalon)
+    }
+
+    fn make(_: &PostgresSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
+        let tables = data.tables.iter().map(|table| PostgresDialect.create_table(table));
+        let statements = [begin()].into_iter().chain(tables).chain(notes.iter().cloned());
+        let made = statements.chain(["COMMIT".to_owned()]).try_for_each(|statement| client.execute(&statement));
+        if matches!(made, Err(AskError::Server(_))) {
+            // The failure is the first error's.
+            let _ = client.execute("ROLLBACK");
+        }
+        made.map_err(|error| explain(&format!("load {} into the schema `{SCHEMA}`", data.name), &error))
+    }
+
+    fn send(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
+        let sent = client.copy_in(&format!("COPY {} FROM STDIN", table.name), &mut pieces(rows));
+        sent.map_err(|error| failure(format!("load {}", table.name), &error))
+    }
+
+    fn later(data: &Dataset, table: &Table) -> Vec<String> {
+        let of_table = data.indexes.iter().filter(|index| index.table == table.name);
+        primary_key(table).into_iter().chain(of_table.map(|index| PostgresDialect.create_index(index))).collect()
+    }
+
+    /// Statements of all kinds are undone with their transaction.
+    fn is_there(_error: &AskError) -> bool {
+        false
+    }
+
+    /// Rows that came in several transactions cannot be written frozen.
+    fn polish(client: &mut Client, table: &Table) -> Result<(), Failure> {
+        let run = client.execute(&format!("VACUUM (FREEZE, ANALYZE) {SCHEMA}.{}", table.name));
+        run.map_err(|error| failure(format!("vacuum {}", table.name), &error))
+    }
+
+    fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+        let begin = ["BEGIN".to_owned(), format!("DROP TABLE {NOTES}")];
+        let mut statements = begin.into_iter().chain(data.afterwards.iter().cloned()).chain(["COMMIT".to_owned()]);
+        let ended = statements.try_for_each(|statement| client.execute(&statement));
+        if matches!(ended, Err(AskError::Server(_))) {
+            let _ = client.execute("ROLLBACK");
+        }
+        ended.map_err(|error| explain(&format!("finish the load of {}", data.name), &error))?;
+        if data.afterwards.is_empty() { Ok(()) } else { vacuum(client, data) }
+    }
 }
 
 /// A state of the whole server without writes.

@@ -4,6 +4,7 @@ pub(crate) mod connector;
 pub(crate) mod control;
 pub(crate) mod counted;
 pub mod dialogue;
+pub(crate) mod parts;
 pub(crate) mod private;
 pub(crate) mod refusal;
 pub(crate) mod reset;
@@ -132,6 +133,12 @@ pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql:
         };
     }
     sql.push_str("),");
+}
+
+/// FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
+pub(crate) fn fingerprint(text: &str) -> u64 {
+    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 pub(crate) fn random_password() -> String {

@@ -1,6 +1,7 @@
 //! A server under test, whatever its engine.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::reactor::{Choice, Reactor};
@@ -20,7 +21,7 @@ use families::pages::dialect::PagesDialect;
 use families::permits::Permits;
 use families::session::{Session, SessionKind};
 use families::spatial::dialect::SpatialDialect;
-use families::system::{Consent, CpuHold, OpenRequest, OsIo, Part, Presence, System};
+use families::system::{Consent, CpuHold, LoadProgress, OpenRequest, OsIo, Part, Presence, System};
 use families::transactions::Program;
 use families::work::Load;
 use load::clock::RealClock;
@@ -245,6 +246,9 @@ pub(crate) struct ServerSystem<S: Server> {
     /// As the plan asks.
     pub(super) reset: Option<Reset>,
     pub(super) loaded: Loaded,
+    /// Ends a long load.
+    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) progress: Arc<LoadProgress>,
 }
 
 impl<S: Server> ServerSystem<S> {
@@ -266,6 +270,7 @@ impl<S: Server> ServerSystem<S> {
         let server = control.ask(|client| S::look(client, &endpoint, consent, makes))?;
         let (private, permits) = (private.map(Mutex::new), request.permits.clone());
         let (reset, loaded) = (request.system.reset, Loaded::default());
+        let (interrupt, progress) = (Arc::clone(&request.interrupt), Arc::clone(&request.progress));
         Ok(ServerSystem {
             control,
             endpoint,
@@ -278,6 +283,8 @@ impl<S: Server> ServerSystem<S> {
             tables,
             reset,
             loaded,
+            interrupt,
+            progress,
         })
     }
 

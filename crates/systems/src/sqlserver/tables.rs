@@ -164,9 +164,7 @@ pub(super) fn load(
 fn marker(session: &Session) -> String {
     let options = session.database.iter().map(String::as_str).chain(session.encrypted.then_some("encrypted"));
     let options: Vec<&str> = options.collect();
-    // FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
-    let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    let sum = options.join(";").as_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix);
+    let sum = server::fingerprint(&options.join(";"));
     if options.is_empty() { MARKER.to_owned() } else { format!("{MARKER}; with options {sum:016x}") }
 }
 

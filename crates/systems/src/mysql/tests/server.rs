@@ -14,6 +14,7 @@ of_both_products! {
     a_private_server_that_does_not_start_says_why,
     the_server_counts_what_the_client_claims,
     promises_are_read_back_from_the_server,
+    large_data_sets_are_loaded_in_parts,
 }
 
 fn a_private_server_from_its_making_to_its_removal() {
@@ -187,6 +188,10 @@ fn a_deep_folder_is_no_hindrance() {
 
 fn the_server_counts_what_the_client_claims() {
     testing::the_server_counts_what_the_client_claims::<MySqlServer>(&["prepared", "simple"]);
+}
+
+fn large_data_sets_are_loaded_in_parts() {
+    testing::parts::large_data_sets_are_loaded_in_parts::<MySqlServer>();
 }
 
 /// Every durability row that the product can have, set and read back.

@@ -189,6 +189,11 @@ fn the_server_counts_what_the_client_claims() {
     testing::the_server_counts_what_the_client_claims::<PostgresServer>(&["prepared", "extended", "simple"]);
 }
 
+#[test]
+fn large_data_sets_are_loaded_in_parts() {
+    testing::parts::large_data_sets_are_loaded_in_parts::<PostgresServer>();
+}
+
 /// A proxy that hands out its own session numbers, like a pooler.
 fn proxy(port: u16) -> u16 {
     const KEY: &[u8] = b"K\0\0\0\x0c";

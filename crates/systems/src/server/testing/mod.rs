@@ -4,6 +4,7 @@
 pub(crate) mod fakes;
 pub(crate) mod lane;
 pub(crate) mod life;
+pub(crate) mod parts;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,0 +1,377 @@
+//! Loads a large data set in parts, by several connections. Each part is one transaction, which notes the part in a table
+//! beside étalon's own: an étalon that is started after one that was killed, or after a server that went away, loads what is
+//! missing. Keys and indexes follow, then each table is held against what was sent to it, and the notes are removed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::dialogue::AskError;
+use super::refusal::failure;
+use super::system::{Claim as _, ClientOf, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
+use families::contents::{Contents, Rows, Tally};
+use families::dataset::{Dataset, Dialect, Part, Table, Tables};
+use load::datum::Datum;
+use load::error::{Failure, FailureKind};
+
+/// The notes, in étalon's own schema or database.
+pub(crate) const NOTES: &str = "etalon.etalon_loaded";
+/// More connections would wait for each other's pages and log.
+const MOST_CONNECTIONS: usize = 8;
+/// The note that says of which data set the others are.
+const WHOSE: i64 = -1;
+
+/// What engines differ in.
+pub(crate) trait LoadsParts: Server {
+    /// Statements of a session that loads, some of which the server may not know.
+    const LOADER: &'static [&'static str];
+    /// Before and behind the query for the notes: it waits for parts that sessions of a killed étalon still load.
+    const READ_NOTES: (&'static str, &'static str);
+
+    /// Whether what is there may be gone on with: étalon made it, and each part came whole or not at all.
+    fn may_go_on(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
+
+    /// Makes room, empty tables, and at last, by these statements, the notes.
+    fn make(
+        system: &ServerSystem<Self>,
+        client: &mut ClientOf<Self>,
+        data: &Dataset,
+        notes: &[String],
+    ) -> Result<(), Failure>;
+
+    /// Sends rows to a table.
+    fn send(client: &mut ClientOf<Self>, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure>;
+
+    /// Primary key and indexes that are made once the rows are there.
+    fn later(data: &Dataset, table: &Table) -> Vec<String>;
+
+    /// Whether it refused to make what is there.
+    fn is_there(error: &AskError<ErrorOf<Self>>) -> bool;
+
+    /// As every table is left for a run.
+    fn polish(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
+
+    /// The user's statements, and the end of the notes.
+    fn end(client: &mut ClientOf<Self>, data: &Dataset) -> Result<(), Failure>;
+}
+
+/// Makes and loads the tables, or goes on where an étalon ended that was killed.
+///
+/// # Errors
+/// What the server refuses. [`FailureKind::Verification`]: a table holds something else than was sent; it is made anew next
+/// time.
+pub(crate) fn load<S: LoadsParts>(system: &ServerSystem<S>, data: &Dataset) -> Result<(), Failure> {
+    let parts = data.parts();
+    let noted = system.ask(|client| begin(system, client, data, &parts))?;
+    let load = Load { system, data, stop: AtomicBool::new(false), sent: Mutex::new(noted), failed: Mutex::new(None) };
+    let all = data.tables.iter().map(|table| table.rows).sum();
+    let rows_there = load.sent().iter().filter(|(part, _)| **part < parts.len()).map(|(_, tally)| tally.rows).sum();
+    system.progress.begin(rows_there, all);
+    let loaded = load.parts(&parts).and_then(|()| load.tables(&parts));
+    system.progress.end();
+    if loaded.as_ref().is_err_and(|failure| failure.kind == FailureKind::Verification) {
+        // What came of the failure counts, not what comes of this.
+        let _ = system.ask(|client| Ok(client.execute(&format!("DROP TABLE {NOTES}"))));
+    }
+    loaded?;
+    system.ask(|client| S::end(client, data))
+}
+
+/// Makes everything anew, unless what is there may be gone on with. Returns what was noted.
+fn begin<S: LoadsParts>(
+    system: &ServerSystem<S>,
+    client: &mut ClientOf<S>,
+    data: &Dataset,
+    parts: &[Part],
+) -> Result<BTreeMap<usize, Tally>, Failure> {
+    let whose = identity(data, S::DIALECT, parts);
+    let noted = match S::may_go_on(client)? {
+        true => notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?,
+        false => None,
+    };
+    if let Some(noted) = noted {
+        return Ok(noted);
+    }
+    let notes = [
+        format!("CREATE TABLE {NOTES} (part BIGINT PRIMARY KEY, row_count BIGINT, checksum BIGINT, what VARCHAR(200))"),
+        format!("INSERT INTO {NOTES} VALUES ({WHOSE}, 0, 0, '{whose}')"),
+    ];
+    S::make(system, client, data, &notes)?;
+    Ok(BTreeMap::new())
+}
+
+type Noted = Option<BTreeMap<usize, Tally>>;
+
+/// `None`: there are none of this data set.
+fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, AskError<ErrorOf<S>>> {
+    let (schema, table) = NOTES.split_once('.').unwrap_or_default();
+    let there = format!(
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name = '{table}'"
+    );
+    if client.one(&there)? == "0" {
+        return Ok(None);
+    }
+    let (before, behind) = S::READ_NOTES;
+    let rows = client
+        .execute(before)
+        .and_then(|()| client.rows(&format!("SELECT part, row_count, checksum, what FROM {NOTES}{behind}")));
+    if let Err(AskError::Server(_)) = rows {
+        // The failure is the first error's.
+        let _ = client.execute("ROLLBACK");
+    } else {
+        client.execute("COMMIT")?;
+    }
+    let mut noted = BTreeMap::new();
+    let mut is_ours = false;
+    for row in rows? {
+        let number = |place: usize| row.get(place).cloned().flatten().and_then(|text| text.parse::<i64>().ok());
+        let (part, rows, sum) = (number(0), number(1).unwrap_or_default() as u64, number(2).unwrap_or_default());
+        match part.map(usize::try_from) {
+            Some(Ok(part)) => drop(noted.insert(part, Tally { rows, sum })),
+            _ => is_ours = row.get(3).and_then(Option::as_deref) == Some(whose),
+        }
+    }
+    Ok(is_ours.then_some(noted))
+}
+
+/// Equal for equal tables and rows, cut alike, as far as a sample of them tells: a later étalon may have other rules.
+fn identity(data: &Dataset, dialect: &dyn Dialect, parts: &[Part]) -> String {
+    const SAMPLE: u64 = 50;
+    let mut text = format!("{:?} {parts:?}", data.name);
+    let mut row = Vec::new();
+    for table in &data.tables {
+        text.push_str(&dialect.create_table(table));
+        for index in (0..table.rows).step_by((table.rows / SAMPLE).max(1) as usize) {
+            row.clear();
+            (table.row)(index, &mut row);
+            text.push_str(&format!("{row:?}"));
+        }
+    }
+    format!("{:016x}", super::fingerprint(&text))
+}
+
+struct Load<'a, S: LoadsParts> {
+    system: &'a ServerSystem<S>,
+    data: &'a Dataset,
+    /// One connection has failed.
+    stop: AtomicBool,
+    /// By the number of the part; numbers behind the parts' are of keys and indexes.
+    sent: Mutex<BTreeMap<usize, Tally>>,
+    failed: Mutex<Option<Failure>>,
+}
+
+impl<S: LoadsParts> Load<'_, S> {
+    fn sent(&self) -> MutexGuard<'_, BTreeMap<usize, Tally>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tried(&self) -> String {
+        format!("load {}", self.data.name)
+    }
+
+    /// Loads what is missing.
+    fn parts(&self, parts: &[Part]) -> Result<(), Failure> {
+        let mut missing = vec![VecDeque::new(); self.data.tables.len()];
+        for (number, part) in parts.iter().enumerate().filter(|(number, _)| !self.sent().contains_key(number)) {
+            if let Some(of_table) = missing.get_mut(part.table) {
+                of_table.push_back((number, part));
+            }
+        }
+        let queue = Queue::new(missing);
+        self.on_all(&queue, |client, (number, part)| self.part(client, *number, part))
+    }
+
+    /// The note comes first: another étalon waits for it.
+    fn part(&self, client: &mut ClientOf<S>, number: usize, part: &Part) -> Result<(), Failure> {
+        let Some(table) = self.data.tables.get(part.table) else { return Ok(()) };
+        let asked = |error: AskError<ErrorOf<S>>| failure(self.tried(), &error);
+        let what = format!("{} {}..{}", table.name, part.rows.start, part.rows.end);
+        client.execute("BEGIN").map_err(asked)?;
+        client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, '{what}')")).map_err(asked)?;
+        let mut rows = Rows::part(table, part.rows.clone()).until(&self.system.interrupt);
+        S::send(client, table, &mut rows)?;
+        let tally = rows.tally();
+        if tally.rows != part.rows.end - part.rows.start {
+            client.execute("ROLLBACK").map_err(asked)?;
+            return Err(self.stopped());
+        }
+        let Tally { rows, sum } = tally;
+        let note = format!("UPDATE {NOTES} SET row_count = {rows}, checksum = {sum} WHERE part = {number}");
+        client.execute(&note).and_then(|()| client.execute("COMMIT")).map_err(asked)?;
+        self.sent().insert(number, tally);
+        self.system.progress.add(rows);
+        Ok(())
+    }
+
+    /// Keys, indexes and statistics; and whether all is there.
+    fn tables(&self, parts: &[Part]) -> Result<(), Failure> {
+        let mut next = parts.len();
+        let mut work = Vec::new();
+        for (place, table) in self.data.tables.iter().enumerate() {
+            let later: Vec<(usize, String)> = (next..).zip(S::later(self.data, table)).collect();
+            next += later.len();
+            let of_table = parts.iter().enumerate().filter(|(_, part)| part.table == place);
+            let sums = of_table.filter_map(|(number, _)| self.sent().get(&number).copied());
+            let sent = sums.fold(Tally::default(), Tally::with);
+            work.push((table, later, sent));
+        }
+        // The longest first.
+        work.sort_by_key(|(table, ..)| Reverse(table.rows));
+        let queue = Queue::new(work.into_iter().map(|one| VecDeque::from([one])).collect());
+        self.on_all(&queue, |client, (table, later, sent)| {
+            later.iter().try_for_each(|(number, statement)| self.build(client, *number, statement))?;
+            S::polish(client, table)?;
+            let found = Contents::read_table(table, S::DIALECT, |sql| {
+                let row = client.rows(sql)?.into_iter().next().unwrap_or_default();
+                Ok(row.into_iter().map(|value| value.map_or(Datum::Null, |text| Datum::Text(text.into()))).collect())
+            });
+            let found = found.map_err(|error: AskError<ErrorOf<S>>| failure(self.tried(), &error))?;
+            Tally { rows: table.rows, ..*sent }.hold(&table.name, &self.data.name, found)
+        })
+    }
+
+    /// Where statements of this kind end transactions, it may be there without a note.
+    fn build(&self, client: &mut ClientOf<S>, number: usize, statement: &str) -> Result<(), Failure> {
+        if self.sent().contains_key(&number) {
+            return Ok(());
+        }
+        let mut run = || {
+            client.execute("BEGIN")?;
+            match client.execute(statement) {
+                Err(error) if S::is_there(&error) => {}
+                other => other?,
+            }
+            client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, 'key or index')"))?;
+            client.execute("COMMIT")
+        };
+        run().map_err(|error| failure(self.tried(), &error))
+    }
+
+    /// Does the work in the queue by several connections; the first failure stops all.
+    fn on_all<J: Send + Sync>(
+        &self,
+        queue: &Queue<J>,
+        work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure> + Sync,
+    ) -> Result<(), Failure> {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let connections = processors.min(MOST_CONNECTIONS).min(queue.len());
+        thread::scope(|scope| {
+            for number in 0..connections {
+                let work = &work;
+                scope.spawn(move || match self.open() {
+                    Ok(client) => self.work_off(client, queue, work),
+                    Err(failure) if number == 0 => self.fail(failure),
+                    // The account may have fewer; the first does the work then.
+                    Err(_) => {}
+                });
+            }
+        });
+        match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(failure) => Err(self.system.explain(failure)),
+            None => Ok(()),
+        }
+    }
+
+    fn open(&self) -> Result<ClientOf<S>, Failure> {
+        let asked = |error: AskError<ErrorOf<S>>| failure("set up a session that loads", &error);
+        let mut client = self.system.session_on(Tables::Own).open(&self.system.endpoint, Purpose::Control)?;
+        S::Claim::set_limits(&mut client).map_err(asked)?;
+        for statement in S::LOADER {
+            match client.execute(statement) {
+                Ok(()) | Err(AskError::Server(_)) => {}
+                Err(error) => return Err(asked(error)),
+            }
+        }
+        Ok(client)
+    }
+
+    fn work_off<J>(
+        &self,
+        mut client: ClientOf<S>,
+        queue: &Queue<J>,
+        work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure>,
+    ) {
+        while let Some((lane, job)) = queue.take().filter(|_| !self.stop.load(Ordering::Relaxed)) {
+            let done = match self.system.interrupt.load(Ordering::Relaxed) {
+                true => Err(self.stopped()),
+                false => work(&mut client, &job),
+            };
+            queue.done(lane);
+            if let Err(failure) = done {
+                return self.fail(failure);
+            }
+        }
+        client.close();
+    }
+
+    /// One that stays says more than what it did to the other connections.
+    fn fail(&self, failure: Failure) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_worse = |before: &Failure| failure.is_lasting() && !before.is_lasting();
+        if failed.as_ref().is_none_or(is_worse) {
+            *failed = Some(failure);
+        }
+    }
+
+    fn stopped(&self) -> Failure {
+        Failure::new(FailureKind::Other, self.tried(), "it was interrupted")
+    }
+}
+
+/// Work in lanes, of which those come first that fewest connections work in: rows of a table should lie as they would if one
+/// connection had loaded them, and its pages are not waited for.
+struct Queue<J>(Mutex<Vec<Lane<J>>>);
+
+struct Lane<J> {
+    left: VecDeque<J>,
+    /// Connections.
+    working: usize,
+}
+
+impl<J> Queue<J> {
+    fn new(lanes: Vec<VecDeque<J>>) -> Queue<J> {
+        Queue(Mutex::new(lanes.into_iter().map(|left| Lane { left, working: 0 }).collect()))
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Vec<Lane<J>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn len(&self) -> usize {
+        self.lanes().iter().map(|lane| lane.left.len()).sum()
+    }
+
+    /// The next, and its lane.
+    fn take(&self) -> Option<(usize, J)> {
+        let mut lanes = self.lanes();
+        let open = lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.left.is_empty());
+        let (place, lane) = open.min_by_key(|(_, lane)| (lane.working, Reverse(lane.left.len())))?;
+        lane.working += 1;
+        lane.left.pop_front().map(|job| (place, job))
+    }
+
+    fn done(&self, lane: usize) {
+        if let Some(lane) = self.lanes().get_mut(lane) {
+            lane.working -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_part_over_the_tables() {
+        let queue = Queue::new(vec![VecDeque::from([1]), VecDeque::from([2, 3, 4]), VecDeque::from([5, 6])]);
+        let take = || queue.take().unwrap();
+        assert_eq!([take(), take(), take(), take()], [(1, 2), (2, 5), (0, 1), (1, 3)]);
+        queue.done(2);
+        assert_eq!((queue.take(), queue.take(), queue.take()), (Some((2, 6)), Some((1, 4)), None));
+        assert_eq!(queue.len(), 0);
+    }
+}
