@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, Tick};
+use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
 use model::{Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState, Standing};
 
@@ -30,7 +30,12 @@ pub struct Progress<'a> {
     reason: Option<String>,
     /// Rows that were told of as decided.
     decided: BTreeSet<String>,
+    /// When this run's load was told of, where there is no bar.
+    told_of_load: Option<Instant>,
 }
+
+/// Where there is no bar.
+const TELL_LOAD_EVERY: Duration = Duration::from_secs(10);
 
 /// So many open rows are told of after a round.
 const TOLD: usize = 8;
@@ -54,6 +59,7 @@ impl<'a> Progress<'a> {
             reactor,
             reason,
             decided: BTreeSet::new(),
+            told_of_load: None,
         }
     }
 
@@ -115,6 +121,7 @@ impl Observer for Progress<'_> {
 
     fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: HowFar) {
         self.running = self.label(case);
+        self.told_of_load = None;
         self.rate_unit = self.registry.workload(&case.workload).map_or("", |workload| workload.spec().rate_unit);
         if let Some(logs) = &mut self.task_logs {
             logs.run_started(*run, &self.running);
@@ -124,6 +131,18 @@ impl Observer for Progress<'_> {
             bar.set_position(progress.done as u64);
             bar.set_prefix(clock(progress.left));
             bar.set_message(self.running.clone());
+        }
+    }
+
+    fn tables_loading(&mut self, progress: TablesProgress<'_>) {
+        let text = loading(&progress);
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}: {text}", self.running));
+        } else if self.told_of_load.is_none_or(|told| told.elapsed() >= TELL_LOAD_EVERY) {
+            // The first only once it has turned out to be long.
+            if self.told_of_load.replace(Instant::now()).is_some() {
+                self.say(&text);
+            }
         }
     }
 
@@ -172,6 +191,24 @@ impl Observer for Progress<'_> {
     }
 }
 
+/// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
+fn loading(progress: &TablesProgress<'_>) -> String {
+    let TablesProgress { data, rows_done, rows, left } = *progress;
+    if rows_done >= rows {
+        return format!("loading {data}: keys, indexes and checks");
+    }
+    let left = left.map(|left| match left.as_secs() {
+        seconds @ ..120 => format!(", about {seconds} s left"),
+        _ => format!(", about {} left", clock(left)),
+    });
+    let left = left.unwrap_or_default();
+    let of = match rows {
+        1_000_000.. => format!("{:.1} million rows", rows as f64 / 1e6),
+        _ => format!("{rows} rows"),
+    };
+    format!("loading {data}: {} % of {of}{left}", rows_done * 100 / rows.max(1))
+}
+
 /// `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
 fn interval(tick: &Tick, rate_unit: &str) -> String {
     let mut text = format!("{:.0} {rate_unit}", tick.rate_per_s);
@@ -213,6 +250,19 @@ pub fn clock(left: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_load_says_how_far_it_is() {
+        let of = |rows_done, rows, left_s: Option<u64>| {
+            let left = left_s.map(Duration::from_secs);
+            loading(&TablesProgress { data: "order entry, 10 warehouses", rows_done, rows, left })
+        };
+        let begin = "loading order entry, 10 warehouses: ";
+        assert_eq!(of(2_150_000, 5_000_000, Some(20)), format!("{begin}43 % of 5.0 million rows, about 20 s left"));
+        assert!(of(1, 5_000_000, Some(3_725)).ends_with(": 0 % of 5.0 million rows, about 1:02:05 left"));
+        assert_eq!(of(0, 700_000, None), format!("{begin}0 % of 700000 rows"));
+        assert_eq!(of(700_000, 700_000, Some(0)), format!("{begin}keys, indexes and checks"));
+    }
 
     #[test]
     fn a_rate_has_the_unit_of_its_workload() {

@@ -279,7 +279,10 @@ impl<'a> Conductor<'a> {
         let elsewhere = self.options.places.as_ref().map(|places| places.site(request)).transpose()?.flatten();
         match elsewhere {
             Some(site) => Ok(site),
-            None => Ok(Arc::new(Here::new(Arc::from(self.registry.open(request)?), request.system))),
+            None => {
+                let here = Here::new(Arc::from(self.registry.open(request)?), request.system);
+                Ok(Arc::new(here.with_progress(&request.progress)))
+            }
         }
     }
 
@@ -682,7 +685,7 @@ impl<'a> Conductor<'a> {
         let places = self.options.places.as_ref();
         let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
         let started = Instant::now();
-        site.prepare(job)?;
+        site.prepare(job, observer)?;
         let prepared_s = started.elapsed().as_secs_f64();
         let mut record = site.run(job, generator.as_deref(), observer)?;
         if record.state == RunState::Measured {

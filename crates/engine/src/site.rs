@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use host::watch::{Measured, Watch};
 use model::{Caches, Case, Direction, Facts, Measurement, Reset, Role, RunRecord, RunState, Schedule, SystemPlan};
@@ -11,7 +14,7 @@ use families::contents::Contents;
 use families::dataset::{Dataset, Tables};
 use families::session::SessionKind;
 use families::step::{self, StepContext};
-use families::system::{OpenRequest, Presence, System};
+use families::system::{LoadProgress, OpenRequest, Presence, System};
 use families::transactions::Moment;
 use families::work::LoadKind;
 use families::work::StreamTask;
@@ -19,9 +22,12 @@ use families::work::SystemCounters;
 use families::workload::{Action, Task};
 use load::error::Failure;
 use load::generator::{LoadGenerator, LoadSpec, Local};
-use load::observer::Observer;
+use load::observer::{Observer, TablesProgress};
 use load::run::LoadRun;
 use load::surroundings::Surroundings;
+
+/// While tables are loaded.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy)]
 pub struct SiteJob<'a> {
@@ -66,7 +72,7 @@ pub trait Site: Send + Sync {
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
-    fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure>;
+    fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure>;
 
     /// Settles the system and makes the run. `generator` makes a stream's load; without one the system's host does.
     fn run(
@@ -121,11 +127,39 @@ pub struct Here {
     first: Mutex<BTreeMap<String, Contents>>,
     /// An agent's name.
     host: Option<String>,
+    progress: Arc<LoadProgress>,
 }
 
 impl Here {
     pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
-        Here { system, plan: plan.clone(), first: Mutex::default(), host: None }
+        Here { system, plan: plan.clone(), first: Mutex::default(), host: None, progress: Arc::default() }
+    }
+
+    /// Tells of the progress that the system's threads make.
+    #[must_use]
+    pub fn with_progress(self, progress: &Arc<LoadProgress>) -> Here {
+        Here { progress: Arc::clone(progress), ..self }
+    }
+
+    /// The observer is this thread's own, so that another one waits for the system.
+    fn load(&self, data: &Dataset, observer: &mut dyn Observer) -> Result<(), Failure> {
+        let (sender, ended) = mpsc::channel();
+        let mut pace = LoadPace::default();
+        thread::scope(|scope| {
+            scope.spawn(move || sender.send(self.system.prepare(data)));
+            loop {
+                match ended.recv_timeout(TELL_EVERY) {
+                    Ok(end) => return end,
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // It panicked, and so will the scope.
+                    Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                }
+                if let Some((rows_done, rows)) = self.progress.rows() {
+                    let left = pace.left(rows_done, rows, Instant::now());
+                    observer.tables_loading(TablesProgress { data: &data.name, rows_done, rows, left });
+                }
+            }
+        })
     }
 
     fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
@@ -168,6 +202,21 @@ pub fn watch(system: &dyn System, mates: &[u32]) -> Option<Watch> {
     Some(Watch::start(&Measured { listener, mates: mates.to_vec() }))
 }
 
+/// How fast rows come, since the first look: some may be there from before.
+#[derive(Default)]
+struct LoadPace {
+    first: Option<(u64, Instant)>,
+}
+
+impl LoadPace {
+    fn left(&mut self, done: u64, all: u64, now: Instant) -> Option<Duration> {
+        let (before, since) = *self.first.get_or_insert((done, now));
+        let came = done.checked_sub(before).filter(|came| *came > 0)?;
+        let per_row_s = now.duration_since(since).as_secs_f64() / came as f64;
+        Some(Duration::from_secs_f64(per_row_s * all.saturating_sub(done) as f64))
+    }
+}
+
 impl Site for Here {
     fn carries(&self) -> LoadKind {
         self.system.carries()
@@ -196,7 +245,7 @@ impl Site for Here {
         Ok(facts)
     }
 
-    fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
+    fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
         match job.task.tables() {
             Tables::Own => {
                 self.system.prepare(&job.task.dataset)?;
@@ -282,4 +331,19 @@ fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {
     kinds.sort_unstable();
     kinds.dedup();
     kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_leaves_out_what_was_there() {
+        let begun = Instant::now();
+        let mut pace = LoadPace::default();
+        let mut left = |done, after_s| pace.left(done, 1_000, begun + Duration::from_secs(after_s));
+        assert_eq!((left(600, 5), left(600, 6)), (None, None));
+        assert_eq!(left(700, 15), Some(Duration::from_secs(30)));
+        assert_eq!(left(1_000, 45), Some(Duration::ZERO));
+    }
 }

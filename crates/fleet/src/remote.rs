@@ -154,7 +154,7 @@ impl Site for Remote {
         }
     }
 
-    fn prepare(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
+    fn prepare(&self, job: &SiteJob<'_>, _observer: &mut dyn Observer) -> Result<(), Failure> {
         self.reopen()?;
         self.simply(&Ask::Tables { system: self.name(), case: self.sent(job.case)? })
     }

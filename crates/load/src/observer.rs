@@ -37,6 +37,18 @@ pub struct StepProgress<'a> {
     pub of: usize,
 }
 
+/// Of a load of tables that takes long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TablesProgress<'a> {
+    /// Name of the data set.
+    pub data: &'a str,
+    pub rows_done: u64,
+    /// In all.
+    pub rows: u64,
+    /// At the speed so far, of the rows alone; `None` before it is known.
+    pub left: Option<Duration>,
+}
+
 /// Every method has an empty default.
 pub trait Observer {
     fn system_opening(&mut self, _name: &str) {}
@@ -54,6 +66,9 @@ pub trait Observer {
     fn round_started(&mut self, _round: u32, _rounds: u32) {}
 
     fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: ExperimentProgress) {}
+
+    /// Now and then while tables are loaded; once all rows are there, their keys and indexes are made, and they are checked.
+    fn tables_loading(&mut self, _progress: TablesProgress<'_>) {}
 
     fn tick(&mut self, _tick: Tick) {}
 

@@ -144,7 +144,7 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
         let killed = nats.fleet(plan, "test").unwrap();
         let request = OpenRequest { tables: Tables::Own, ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
         let site = killed.site(&request).unwrap().unwrap();
-        site.prepare(job).unwrap();
+        site.prepare(job, &mut Silent).unwrap();
         let lost = site.run(job, None, &mut Silent).unwrap();
         let published_unix_ms = host::clock::unix_ms();
         killed.fall_silent();
