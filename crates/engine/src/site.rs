@@ -248,7 +248,7 @@ impl Site for Here {
     fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
         match job.task.tables() {
             Tables::Own => {
-                self.system.prepare(&job.task.dataset)?;
+                self.load(&job.task.dataset, observer)?;
                 self.read_through(&job.task.dataset)
             }
             Tables::None => Ok(()),

@@ -31,6 +31,7 @@ mod kills;
 mod leftovers;
 mod limits;
 mod loads;
+mod long_loads;
 mod names;
 mod power;
 mod published;

@@ -13,7 +13,7 @@ use super::dialogue::AskError;
 use super::refusal::failure;
 use super::system::{Claim as _, ClientOf, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
 use families::contents::{Contents, Rows, Tally};
-use families::dataset::{Dataset, Dialect, Part, Table, Tables};
+use families::dataset::{Dataset, Part, Table, Tables};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
@@ -87,7 +87,7 @@ fn begin<S: LoadsParts>(
     data: &Dataset,
     parts: &[Part],
 ) -> Result<BTreeMap<usize, Tally>, Failure> {
-    let whose = identity(data, S::DIALECT, parts);
+    let whose = identity(system, data, parts);
     let noted = match S::may_go_on(client)? {
         true => notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?,
         false => None,
@@ -137,13 +137,15 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
     Ok(is_ours.then_some(noted))
 }
 
-/// Equal for equal tables and rows, cut alike, as far as a sample of them tells: a later étalon may have other rules.
-fn identity(data: &Dataset, dialect: &dyn Dialect, parts: &[Part]) -> String {
+/// Equal for equal tables and rows, cut alike and made in equal sessions, as far as a sample of the rows tells: a later étalon
+/// may have other rules.
+fn identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
     const SAMPLE: u64 = 50;
-    let mut text = format!("{:?} {parts:?}", data.name);
+    let mut text = format!("{:?} {:?} {:?} {parts:?}", data.name, data.indexes, system.session);
     let mut row = Vec::new();
     for table in &data.tables {
-        text.push_str(&dialect.create_table(table));
+        text.push_str(&S::DIALECT.create_table(table));
+        text.push_str(&format!("{:?}", table.primary_key));
         for index in (0..table.rows).step_by((table.rows / SAMPLE).max(1) as usize) {
             row.clear();
             (table.row)(index, &mut row);

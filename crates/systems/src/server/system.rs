@@ -1,5 +1,6 @@
 //! A server under test, whatever its engine.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +48,7 @@ pub(crate) enum Purpose {
 }
 
 /// A plan's settings for sessions.
-pub(crate) trait Settings: Clone + Default + Send + Sync + 'static {
+pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static {
     type Protocol: WireProtocol;
     type Endpoint;
 
