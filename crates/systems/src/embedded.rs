@@ -282,7 +282,7 @@ pub fn load<E>(
         insert(table)?;
     }
     data.indexes.iter().try_for_each(|index| execute(&dialect.create_index(index)))?;
-    data.afterwards.iter().try_for_each(|statement| execute(statement))
+    data.last_statements(dialect).iter().try_for_each(|statement| execute(statement))
 }
 
 /// For `Engine::reset`.

@@ -231,7 +231,7 @@ impl LoadsParts for MySqlServer {
     fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         let mut end = || -> Result<(), LoadError> {
             client.execute(&format!("DROP TABLE {NOTES}"))?;
-            data.afterwards.iter().try_for_each(|statement| client.execute(statement))?;
+            data.last_statements(&MySqlDialect).iter().try_for_each(|statement| client.execute(statement))?;
             let again = if data.afterwards.is_empty() { &[][..] } else { &data.tables };
             again.iter().try_for_each(|table| analyze(client, table))
         };

@@ -139,7 +139,8 @@ impl LoadsParts for PostgresServer {
 
     fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         let begin = ["BEGIN".to_owned(), format!("DROP TABLE {NOTES}")];
-        let mut statements = begin.into_iter().chain(data.afterwards.iter().cloned()).chain(["COMMIT".to_owned()]);
+        let mut statements =
+            begin.into_iter().chain(data.last_statements(&PostgresDialect)).chain(["COMMIT".to_owned()]);
         let ended = statements.try_for_each(|statement| client.execute(&statement));
         if matches!(ended, Err(AskError::Server(_))) {
             let _ = client.execute("ROLLBACK");
