@@ -149,6 +149,8 @@ pub struct Conductor<'a> {
     sites: BTreeMap<String, Arc<dyn Site>>,
     /// Systems that did not answer last: asking them again must not block for ever.
     silent: BTreeSet<String>,
+    /// Cases whose tables were held against everything, in this sitting.
+    inspected: BTreeSet<u32>,
     tasks: Vec<Task>,
     /// Of the scripts and what they name.
     texts: Facts,
@@ -177,6 +179,7 @@ impl<'a> Conductor<'a> {
             options,
             sites: BTreeMap::new(),
             silent: BTreeSet::new(),
+            inspected: BTreeSet::new(),
             tasks: Vec::new(),
             texts: Facts::default(),
             grants: Grants::default(),
@@ -428,7 +431,7 @@ impl<'a> Conductor<'a> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
         let (schedule, interrupt, mates) = (&self.plan.schedule, &self.options.interrupt, &self.mates);
-        let inspection = if run.round == 0 { Inspection::Whole } else { Inspection::Quick };
+        let inspection = if self.inspected.contains(&run.case) { Inspection::Quick } else { Inspection::Whole };
         SiteJob { case, task, schedule, seed, interrupt, mates, inspection }
     }
 
@@ -623,7 +626,10 @@ impl<'a> Conductor<'a> {
         let started = Instant::now();
         let (record, ended) = match self.prepare_and_run(run, &case, observer) {
             Ok(record) if record.state == RunState::Aborted => (record, RunEnd::Aborted),
-            Ok(record) => (record, RunEnd::Measured),
+            Ok(record) => {
+                self.inspected.insert(run.case);
+                (record, RunEnd::Measured)
+            }
             // Interrupted preparation has not failed.
             Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
                 let reason = format!("{}: {failure}", model::run::INTERRUPTED);

@@ -1,7 +1,7 @@
 //! Where a system is used: in this process, or by an agent on another host.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,10 +20,11 @@ use families::work::LoadKind;
 use families::work::StreamTask;
 use families::work::SystemCounters;
 use families::workload::{Action, Task};
-use load::error::Failure;
+use load::counters::{Counters, Placement};
+use load::error::{Failure, FailureKind};
 use load::generator::{LoadGenerator, LoadSpec, Local};
 use load::observer::{Observer, TablesProgress};
-use load::run::LoadRun;
+use load::run::{LoadRun, ServerCounters};
 use load::surroundings::Surroundings;
 
 /// While tables are loaded.
@@ -123,8 +124,8 @@ pub trait Places: Send + Sync {
 pub struct Here {
     system: Arc<dyn System>,
     plan: SystemPlan,
-    /// What the tables of a data set held when they were first made.
-    first: Mutex<BTreeMap<String, Contents>>,
+    /// What the tables of a data set held when they were first made, and how often that was looked at.
+    first: Mutex<BTreeMap<String, (u32, Contents)>>,
     /// An agent's name.
     host: Option<String>,
     progress: Arc<LoadProgress>,
@@ -164,31 +165,64 @@ impl Here {
 
     fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
         match (&job.task.action, job.inspection) {
-            (Action::Stream(stream), Inspection::Whole) => stream.work.inspect(&SystemCounters(&*self.system), moment),
+            (Action::Stream(stream), Inspection::Whole) => {
+                let counters = UntilInterrupted(SystemCounters(&*self.system), job.interrupt);
+                stream.work.inspect(&counters, moment)
+            }
             _ => Ok(()),
         }
     }
 
     /// Reads every table through, so that all runs begin with the same caches, and holds what is there against the first load.
-    fn read_through(&self, data: &Dataset) -> Result<(), Failure> {
+    /// What is to be cold is read twice: as it was loaded, and as it came back first.
+    fn read_through(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
+        let data = &job.task.dataset;
         if data.tables.is_empty() || self.plan.reset == Some(Reset::None) || self.system.reset(data).is_none() {
             return Ok(());
         }
-        let found = Contents::read(data, &*self.system)?;
         let mut all = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        match all.get(&data.name) {
-            Some(first) => first.hold(data, &found),
-            None => {
-                all.insert(data.name.clone(), found);
-                Ok(())
-            }
+        let times_read = all.get(&data.name).map_or(0, |(times, _)| *times);
+        if job.schedule.caches == Caches::Cold && times_read >= 2 {
+            return Ok(());
         }
+        let found = Contents::read(data, &*self.system)?;
+        let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
+        *times += 1;
+        first.hold(data, &found)
     }
 
     /// On an agent's machine.
     #[must_use]
     pub fn on(self, agent: &str) -> Here {
         Here { host: Some(agent.to_owned()), ..self }
+    }
+}
+
+/// Queries over whole tables take minutes each where these are large: none begins once the user wants to stop.
+struct UntilInterrupted<'a>(SystemCounters<'a>, &'a AtomicBool);
+
+impl ServerCounters for UntilInterrupted<'_> {
+    fn counters(&self) -> Result<Counters, Failure> {
+        self.0.counters()
+    }
+
+    fn server_cpu_s(&self) -> Result<f64, String> {
+        self.0.server_cpu_s()
+    }
+
+    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(Failure::new(
+                FailureKind::Other,
+                "hold the tables against the conditions",
+                "it was interrupted",
+            ));
+        }
+        self.0.scalar(sql)
+    }
+
+    fn placement(&self) -> Placement {
+        self.0.placement()
     }
 }
 
@@ -247,10 +281,7 @@ impl Site for Here {
 
     fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
         match job.task.tables() {
-            Tables::Own => {
-                self.load(&job.task.dataset, observer)?;
-                self.read_through(&job.task.dataset)
-            }
+            Tables::Own => self.load(&job.task.dataset, observer),
             Tables::None => Ok(()),
         }
     }
@@ -262,6 +293,11 @@ impl Site for Here {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
+        let begun = Instant::now();
+        if job.task.tables() == Tables::Own {
+            self.read_through(job)?;
+        }
+        let reading_s = begun.elapsed().as_secs_f64();
         if job.task.tables() == Tables::Own {
             self.inspect(job, Moment::Loaded)?;
         }
@@ -289,11 +325,12 @@ impl Site for Here {
                 step::run(&**procedure, &mut context)?
             }
         };
-        let kept_bytes = system.kept_bytes();
-        if kept_bytes > 0 && record.state == RunState::Measured {
-            let kept =
-                Measurement::value("kept_copies", "bytes", Direction::Lower, Role::Diagnostic, kept_bytes as f64);
-            record.measurements.push(kept);
+        if record.state == RunState::Measured {
+            let told = [("read_through_time", "s", reading_s), ("kept_copies", "bytes", system.kept_bytes() as f64)];
+            let there = told.into_iter().filter(|(.., value)| *value > 0.0);
+            record.measurements.extend(
+                there.map(|(id, unit, value)| Measurement::value(id, unit, Direction::Lower, Role::Diagnostic, value)),
+            );
         }
         if let Some(watch) = watch {
             Surroundings::of(&watch.stop(), self.host.as_deref()).add_to(&mut record);

@@ -1,9 +1,11 @@
 //! What loaded tables hold, as far as one scan of each tells: how many rows, and a sum over their whole numbers. By it a load
 //! that lost, doubled or mixed up rows does not pass for a whole one.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::num::NonZero;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -142,7 +144,7 @@ impl Contents {
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(chunks.len());
         let of_others: Vec<Vec<Tally>> = thread::scope(|scope| {
             let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         });
         let sum = |place: usize| of_others.iter().fold(Tally::default(), |sum, of| sum.with(of[place]));
         let uncounted = |table: &Table| table.columns.is_empty();
@@ -153,13 +155,35 @@ impl Contents {
         Contents { tables: data.tables.iter().enumerate().map(tally).collect() }
     }
 
-    /// What a system's tables hold, by one scan of each.
+    /// What a system's tables hold, by one scan of each; as many at a time as there are processors.
     ///
     /// # Errors
     /// The system does not answer, or has no such table.
     pub fn read(data: &Dataset, system: &dyn System) -> Result<Contents, Failure> {
-        let mut session = system.session(SessionKind::Plain)?;
-        Contents::read_by(data, system.dialect(), |sql| Ok(session.query(sql)?.into_iter().next().unwrap_or_default()))
+        // The largest first, lest one be left to a single processor.
+        let mut places: Vec<(usize, &Table)> = data.tables.iter().enumerate().collect();
+        places.sort_by_key(|(_, table)| Reverse(table.rows));
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<(usize, Tally)>, Failure> {
+            let mut session = system.session(SessionKind::Plain)?;
+            let mut found = Vec::new();
+            while let Some((place, table)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let ask = |sql: &str| -> Result<_, Failure> {
+                    Ok(session.query(sql)?.into_iter().next().unwrap_or_default())
+                };
+                found.push((*place, Contents::read_table(table, system.dialect(), ask)?));
+            }
+            Ok(found)
+        };
+        let count = thread::available_parallelism().map_or(1, NonZero::get).min(data.tables.len());
+        let of_threads: Result<Vec<_>, Failure> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        let mut found: Vec<(usize, Tally)> = of_threads?.into_iter().flatten().collect();
+        found.sort_unstable_by_key(|(place, _)| *place);
+        let named = |(place, tally): (usize, Tally)| Some((data.tables.get(place)?.name.to_string(), tally));
+        Ok(Contents { tables: found.into_iter().filter_map(named).collect() })
     }
 
     /// As [`Contents::read`], by `ask`, which gives the only row of a query's answer.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../shared/releases.rs"]
+mod releases;
 #[path = "../shared/stored.rs"]
 mod stored;
 
@@ -124,6 +126,18 @@ fn orders_are_entered_by_postgresql_s_procedures() {
 #[test]
 fn orders_are_entered_by_mariadb_s_procedures() {
     entered_by("server = { engine = \"mariadb\" }", "calls = \"procedure\"");
+}
+
+#[test]
+fn orders_are_entered_by_the_newest_releases() {
+    for engine in ["postgres", "mariadb", "mysql"] {
+        let Some(programs) = releases::folders_of(engine).pop() else { continue };
+        let server = format!("server = {{ engine = \"{engine}\", bin_dir = \"{programs}\" }}");
+        for calls in ["statements", "procedure"] {
+            eprintln!("{programs}, {calls}");
+            entered_by(&server, &format!("calls = \"{calls}\""));
+        }
+    }
 }
 
 #[test]

@@ -41,8 +41,10 @@ fn told(evidence: &Evidence, system: &str, way: &str) -> String {
         format!("{} {}", unit.print(value, Script::Plain), unit.name())
     };
     let time = usual("prepare_time").map(|time| format!(" in {}", printed(time, "s"))).unwrap_or_default();
+    let read = usual("read_through_time").map(|time| format!(" and read through in {}", printed(time, "s")));
     let copy =
         usual("kept_copies").map(|bytes| format!(", with copies of {}", printed(bytes, "B"))).unwrap_or_default();
     let (way, why) = way.split_once(": ").map_or((way, String::new()), |(way, why)| (way, format!(" ({why})")));
-    format!("{system}: {way}{time}{copy}{why}")
+    let read = read.unwrap_or_default();
+    format!("{system}: {way}{time}{read}{copy}{why}")
 }
