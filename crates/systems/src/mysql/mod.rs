@@ -33,6 +33,7 @@ use model::{EngineSpec, Facts, Nature, Reset, SystemPlan};
 use crate::mysql::lane::{Client, Spoken};
 use crate::owner::TableOwner;
 use crate::server;
+use crate::server::copies::NoCopies;
 use crate::server::counted::CountsQuery;
 use crate::server::parts;
 use crate::server::system::{self, Purpose, Server, ServerSystem};
@@ -106,7 +107,7 @@ impl Engine for Product {
     }
 
     fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        server::reset::of_plan(system, size_bytes)
+        server::reset::of_plan::<MySqlServer>(system, size_bytes)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {
@@ -155,6 +156,7 @@ impl Server for MySqlServer {
     type Session = Session;
     type Claim = Claim;
     type Recipe = MySqlRecipe;
+    type Copies = NoCopies<Endpoint, Session>;
 
     const DIALECT: &'static dyn Dialect = &dialect::MySqlDialect;
     const PAGES: &'static dyn PagesDialect = &pages::Pages;

@@ -314,7 +314,8 @@ impl Backups for PostgresBackups<'_> {
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
-        let address = &self.system.endpoint.address;
+        // Where étalon's tables are.
+        let address = &self.system.session.endpoint(&self.system.endpoint).address;
         let mut private = match self.system.private() {
             Some(private) => private.empty_twin(request.folder)?,
             None => Private::empty(None, &Default::default(), request.folder)?,

@@ -44,6 +44,11 @@ impl Endpoint {
         Ok(Endpoint { address, tls, scram: ScramCache::default(), startup: None })
     }
 
+    /// Another database of the same server.
+    pub(super) fn on(&self, database: &str) -> Endpoint {
+        Endpoint { address: Address { database: database.to_owned(), ..self.address.clone() }, ..self.clone() }
+    }
+
     /// `options`: settings that only a new session can have, as `-c name=value`.
     pub(super) fn connect(&self, options: &str) -> Result<Client, Failure> {
         self.try_connect(options).map_err(|refusal| self.explain(&refusal))
@@ -214,6 +219,9 @@ impl Endpoint {
     /// For this login.
     fn hba_hint(&self, said: &str) -> String {
         let Address { user, database, .. } = &self.address;
+        // Étalon's own may be another than the one that the URL names.
+        let meant = said.split_once("database \"").and_then(|(_, rest)| rest.split_once('"'));
+        let database = meant.map_or(&**database, |(name, _)| name);
         let line = match said.split_once("host \"").and_then(|(_, rest)| rest.split_once('"')) {
             _ if self.address.is_socket() => format!("local  {database}  {user}  scram-sha-256"),
             Some((client, _)) => {

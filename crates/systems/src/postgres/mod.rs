@@ -3,6 +3,7 @@ mod claim;
 mod confine;
 mod connect;
 mod counters;
+mod databases;
 mod dialect;
 mod durability;
 mod facts;
@@ -38,6 +39,7 @@ use crate::server::url::Address as _;
 use claim::Claim;
 use connect::Endpoint;
 use counters::Abilities;
+use databases::Databases;
 use families::backup::backups::Backups;
 use families::dataset::{Dataset, Dialect};
 use families::pages::dialect::PagesDialect;
@@ -83,11 +85,14 @@ impl Engine for Postgres {
 
     fn needs(&self, system: &SystemPlan) -> Option<String> {
         let Address { user, database, .. } = system::address::<PostgresServer>(system)?;
+        if server::reset::keeps_copies::<PostgresServer>(system) {
+            return Some(format!("to make databases: `ALTER ROLE {user} CREATEDB`"));
+        }
         Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
     }
 
     fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        server::reset::of_plan(system, size_bytes)
+        server::reset::of_plan::<PostgresServer>(system, size_bytes)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {
@@ -139,6 +144,7 @@ impl Server for PostgresServer {
     type Session = Session;
     type Claim = Claim;
     type Recipe = PostgresRecipe;
+    type Copies = Databases;
 
     const DIALECT: &'static dyn Dialect = &dialect::PostgresDialect;
     const PAGES: &'static dyn PagesDialect = &pages::Pages;
@@ -148,6 +154,7 @@ impl Server for PostgresServer {
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::safe(settings))?;
+        databases::refuse_own_name(&address, request)?;
         let endpoint = Endpoint::new(address)?;
         let mut client = endpoint.connect("")?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
@@ -293,20 +300,25 @@ fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure
 fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let Address { user, database, .. } = &endpoint.address;
-    let refuse = |kind, cause: &str, hint: String| {
-        Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
-    };
-    if client.one("SELECT pg_catalog.pg_is_in_recovery()").map_err(asked)? == "t" {
-        let hint = "name the primary server in the URL".to_owned();
-        return refuse(FailureKind::Unsupported, "the server is a standby, and nothing can be written to it", hint);
-    }
+    refuse_standby(client, endpoint)?;
     let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
     let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
     if client.one(may).map_err(asked)? != "t" && client.one(&there).map_err(asked)? != "t" {
         let cause = format!("the role `{user}` may not make the schema `{SCHEMA}` in the database `{database}`");
-        return refuse(FailureKind::Permission, &cause, format!("`GRANT CREATE ON DATABASE {database} TO {user}`"));
+        return Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown()), cause)
+            .hint(format!("`GRANT CREATE ON DATABASE {database} TO {user}`")));
     }
     Ok(())
+}
+
+fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let answer = client.one("SELECT pg_catalog.pg_is_in_recovery()");
+    if answer.map_err(|error| failure("ask what the server lets étalon do", &error))? != "t" {
+        return Ok(());
+    }
+    let cause = "the server is a standby, and nothing can be written to it";
+    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown()), cause)
+        .hint("name the primary server in the URL"))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A plan's settings on foreign servers: only for étalon's own sessions.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use model::Value;
@@ -26,15 +27,22 @@ pub(crate) struct Session {
     pub(super) options: String,
     /// `SET` statements.
     pub(super) sql: String,
+    /// Of étalon's own tables, where that is not the one that the URL names.
+    pub(super) database: Option<&'static str>,
 }
 
 impl Default for Session {
     fn default() -> Session {
-        Session { options: String::new(), sql: set("search_path", SCHEMA) }
+        Session { options: String::new(), sql: set("search_path", SCHEMA), database: None }
     }
 }
 
 impl Session {
+    /// Of its database.
+    pub(super) fn endpoint<'a>(&self, endpoint: &'a Endpoint) -> Cow<'a, Endpoint> {
+        self.database.map_or(Cow::Borrowed(endpoint), |database| Cow::Owned(endpoint.on(database)))
+    }
+
     /// Tries each of the plan's settings, so that a wrong one is named.
     ///
     /// # Errors
@@ -73,15 +81,15 @@ impl Settings for Session {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
-    /// Without étalon's schema: with the role's search path.
+    /// Without étalon's schema: with the role's search path, in the database that the URL names.
     fn on_tables_of_others(&self) -> Session {
         let own = set("search_path", SCHEMA);
-        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1) }
+        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1), database: None }
     }
 
     /// With these settings.
     fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
-        let mut client = endpoint.try_connect(&self.options).map_err(OpenError::Refused)?;
+        let mut client = self.endpoint(endpoint).try_connect(&self.options).map_err(OpenError::Refused)?;
         if !self.sql.is_empty() {
             client.execute(&self.sql).map_err(|error| OpenError::Asked("give a session its settings", error))?;
         }

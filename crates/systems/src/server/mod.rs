@@ -2,6 +2,7 @@
 
 pub(crate) mod connector;
 pub(crate) mod control;
+pub(crate) mod copies;
 pub(crate) mod counted;
 pub mod dialogue;
 pub(crate) mod parts;
@@ -177,7 +178,8 @@ pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<
                  reach it",
             ));
     };
-    Ok(SystemPlan { url, server: None, settings: Default::default(), ..system.clone() })
+    // How its tables come back is the matter of the host that has started it.
+    Ok(SystemPlan { url, server: None, settings: Default::default(), reset: None, ..system.clone() })
 }
 
 /// 0 for `NULL` or no row.

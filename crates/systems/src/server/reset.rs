@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use host::copy::Blocks;
 use model::{Reset, SystemPlan};
 
+use super::copies::{Copies as _, KeptCopy};
 use super::system::{Server, ServerSystem};
 use families::dataset::Dataset;
 use families::reset::{COPIED_FROM_BYTES, chosen};
-use load::error::Failure;
+use load::error::{Failure, FailureKind};
 
 /// What is known of the data sets that a system was loaded with.
 #[derive(Default)]
@@ -20,33 +21,35 @@ pub(crate) struct Loaded {
     last: Mutex<Option<String>>,
 }
 
-#[derive(Clone, Copy)]
-struct KeptCopy {
-    number: usize,
-    bytes: u64,
-}
-
 /// For [`Engine::reset`](families::system::Engine::reset).
-pub(crate) fn of_plan(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-    of(system.reset, system.server.is_some(), size_bytes).map(Some)
+pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    of::<S>(system.reset, system.server.is_some(), size_bytes).map(Some)
 }
 
-fn of(asked: Option<Reset>, is_own: bool, size_bytes: u64) -> Result<Reset, Failure> {
-    let of_own = [Reset::Rebuild, Reset::Clone, Reset::Restore, Reset::None];
-    let of_others = [Reset::Rebuild, Reset::None];
-    let can: &[Reset] = if is_own { &of_own } else { &of_others };
+/// Whether a server that étalon did not start is to keep copies.
+pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
+    system.server.is_none()
+        && system.reset.is_some_and(|reset| reset.keeps_copy() && S::Copies::OFFERS.contains(&reset))
+}
+
+fn of<S: Server>(asked: Option<Reset>, is_own: bool, size_bytes: u64) -> Result<Reset, Failure> {
+    let offers: &[Reset] = if is_own { &[Reset::Clone, Reset::Restore] } else { S::Copies::OFFERS };
+    let can = [&[Reset::Rebuild], offers, &[Reset::None]].concat();
     let usual = if is_own && size_bytes >= COPIED_FROM_BYTES { Reset::Restore } else { Reset::Rebuild };
-    chosen(asked, can, usual, "étalon copies the data only of a server that it has started itself")
+    chosen(asked, &can, usual, "étalon copies the data only of a server that it has started itself")
 }
 
 impl<S: Server> ServerSystem<S> {
     pub(super) fn reset_of(&self, data: &Dataset) -> Reset {
-        of(self.reset, self.private().is_some(), data.size_bytes).unwrap_or(Reset::Rebuild)
+        of::<S>(self.reset, self.private().is_some(), data.size_bytes).unwrap_or(Reset::Rebuild)
     }
 
     /// What a reader must know of a way to bring tables back.
     pub(super) fn reset_words(&self, data: &Dataset) -> String {
         let reset = self.reset_of(data);
+        if let Some(copies) = &self.copies {
+            return copies.words(reset);
+        }
         let shares =
             || self.private().and_then(|private| private.data().ok()).is_some_and(|data| host::copy::can_share(&data));
         match reset {
@@ -61,8 +64,7 @@ impl<S: Server> ServerSystem<S> {
         match self.reset_of(data) {
             Reset::Rebuild => S::prepare(self, data),
             Reset::None => self.load_once(data),
-            Reset::Restore => self.copy_back(data, Blocks::Own),
-            Reset::Clone => self.copy_back(data, Blocks::SharedIfPossible),
+            reset @ (Reset::Restore | Reset::Clone) => self.copy_back(data, reset),
         }
     }
 
@@ -80,32 +82,70 @@ impl<S: Server> ServerSystem<S> {
         Ok(())
     }
 
-    fn copy_back(&self, data: &Dataset, blocks: Blocks) -> Result<(), Failure> {
+    fn copy_back(&self, data: &Dataset, reset: Reset) -> Result<(), Failure> {
         let mut all = lock(&self.loaded.kept);
-        let number = match all.get(&data.name) {
-            // A server that did not start on its copy tells nothing.
-            Some(_) if S::is_untouched(self, data).unwrap_or(false) => return Ok(()),
-            Some(kept) => kept.number,
-            None => {
-                S::prepare(self, data)?;
-                self.ask(|client| S::settle(self, client))?;
-                let number = all.len();
-                self.control.close();
-                let mut private = self.private().ok_or_else(super::private::not_restarted)?;
-                let kept = private.kept(number)?;
-                private.keep(&kept)?;
-                let bytes = host::copy::bytes_of(&kept).unwrap_or_default();
-                all.insert(data.name.clone(), KeptCopy { number, bytes });
-                number
+        let known = all.get(&data.name).copied();
+        // A server that did not start on its copy tells nothing.
+        if known.is_some() && S::is_untouched(self, data).unwrap_or(false) {
+            return Ok(());
+        }
+        let known = known.map(|copy| self.put_back(copy, reset));
+        match known {
+            Some(Err(failure)) if failure.kind == FailureKind::Missing && self.copies.is_some() => {
+                // Somebody has removed the copy.
+                all.remove(&data.name);
+                self.keep_and_put_back(&mut all, data, reset)?;
             }
-        };
-        self.control.close();
-        {
-            let mut private = self.private().ok_or_else(super::private::not_restarted)?;
-            let kept = private.kept(number)?;
-            private.bring_back(&self.endpoint, &kept, blocks)?;
+            Some(put_back) => put_back?,
+            None => self.keep_and_put_back(&mut all, data, reset)?,
         }
         S::was_prepared(self, data)
+    }
+
+    fn keep_and_put_back(
+        &self,
+        all: &mut BTreeMap<String, KeptCopy>,
+        data: &Dataset,
+        reset: Reset,
+    ) -> Result<(), Failure> {
+        if let Some(copies) = &self.copies {
+            self.control.close();
+            copies.clear()?;
+        }
+        S::prepare(self, data)?;
+        self.ask(|client| S::settle(self, client))?;
+        self.control.close();
+        let copy = match &self.copies {
+            Some(copies) => copies.keep()?,
+            None => self.keep_folder(all.len())?,
+        };
+        all.insert(data.name.clone(), copy);
+        self.put_back(copy, reset)
+    }
+
+    fn keep_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
+        let mut private = self.private().ok_or_else(super::private::not_restarted)?;
+        let kept = private.kept(number)?;
+        private.keep(&kept)?;
+        Ok(KeptCopy { number, bytes: host::copy::bytes_of(&kept).unwrap_or_default() })
+    }
+
+    fn put_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
+        self.control.close();
+        if let Some(copies) = &self.copies {
+            return copies.bring_back(copy, reset);
+        }
+        let mut private = self.private().ok_or_else(super::private::not_restarted)?;
+        let kept = private.kept(copy.number)?;
+        let blocks = if reset == Reset::Clone { Blocks::SharedIfPossible } else { Blocks::Own };
+        private.bring_back(&self.endpoint, &kept, blocks)
+    }
+
+    /// As [`System::drop_all`](families::system::System::drop_all), where the server keeps copies.
+    pub(super) fn remove_copies(&self, copies: &S::Copies) -> Result<(), Failure> {
+        self.control.close();
+        lock(&self.loaded.kept).clear();
+        copies.remove()
     }
 }
 

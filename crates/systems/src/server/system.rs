@@ -9,11 +9,12 @@ use host::reactor::{Choice, Reactor};
 use model::{Facts, Nature, Reset, SystemPlan};
 
 use super::control::Control;
+use super::copies::Copies;
 use super::counted::{Counted, CountsQuery};
 use super::dialogue::{AskError, Client, NativeLane, OpenedConnection, WireProtocol};
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
-use super::reset::Loaded;
+use super::reset::{self, Loaded};
 use super::steps::Steps;
 use super::url::{Address, process_environment};
 use families::backup::backups::Backups;
@@ -105,6 +106,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     type Session: Settings<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
     type Claim: Claim<Protocol = Self::Protocol, Endpoint = Self::Endpoint>;
     type Recipe: Recipe<Endpoint = Self::Endpoint>;
+    type Copies: Copies<Endpoint = Self::Endpoint, Session = Self::Session>;
 
     const DIALECT: &'static dyn Dialect;
     const PAGES: &'static dyn PagesDialect;
@@ -211,8 +213,8 @@ pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> String {
         return "a private server in a temporary folder".to_owned();
     }
     match AddressOf::<S>::parse(&system.url, &process_environment) {
-        Ok(address) => format!("{} at {}", S::ROOM, address.shown()),
-        Err(_) => S::ROOM.to_owned(),
+        Ok(address) => format!("{} at {}", room::<S>(system), address.shown()),
+        Err(_) => room::<S>(system).to_owned(),
     }
 }
 
@@ -221,10 +223,15 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();
     }
+    let it = if reset::keeps_copies::<S>(system) { "them" } else { "it" };
     match AddressOf::<S>::parse(&system.url, &process_environment) {
-        Ok(address) => format!("{} at {}, if étalon made it", S::ROOM, address.shown()),
+        Ok(address) => format!("{} at {}, if étalon made {it}", room::<S>(system), address.shown()),
         Err(failure) => failure.to_string(),
     }
+}
+
+fn room<S: Server>(system: &SystemPlan) -> &'static str {
+    if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
 }
 
 /// Of an existing server, if the plan names one.
@@ -250,12 +257,14 @@ pub(crate) struct ServerSystem<S: Server> {
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) progress: Arc<LoadProgress>,
+    /// `None`: it keeps none, or étalon does so itself.
+    pub(super) copies: Option<S::Copies>,
 }
 
 impl<S: Server> ServerSystem<S> {
     pub(crate) fn new(
         endpoint: S::Endpoint,
-        session: S::Session,
+        mut session: S::Session,
         private: Option<Private<S::Recipe>>,
         request: &OpenRequest<'_>,
     ) -> Result<ServerSystem<S>, Failure> {
@@ -265,6 +274,10 @@ impl<S: Server> ServerSystem<S> {
             Failure::new(FailureKind::Unsupported, "set up the reactor", error)
                 .hint("`--reactor auto` takes what there is")
         })?;
+        let copies = match private {
+            Some(_) => None,
+            None => S::Copies::open(&endpoint, &mut session, request)?,
+        };
         // Étalon's questions are about the load's tables.
         let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part);
         let makes = tables == Tables::Own && part == Part::Whole;
@@ -286,6 +299,7 @@ impl<S: Server> ServerSystem<S> {
             loaded,
             interrupt,
             progress,
+            copies,
         })
     }
 
@@ -475,8 +489,10 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn revive(&self) -> Result<(), Failure> {
-        if self.private.is_none() {
-            return self.counters().map(|_| ());
+        match &self.copies {
+            Some(copies) => return copies.ask_for_life(),
+            None if self.private.is_none() => return self.counters().map(|_| ()),
+            None => {}
         }
         let start = || self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint));
         private::revive(start, || self.counters())
@@ -490,7 +506,10 @@ impl<S: Server> System for ServerSystem<S> {
             }
             // Nothing was made.
             None if self.tables == Tables::None => Ok(()),
-            None => self.ask(|client| S::remove(self, client)),
+            None => match &self.copies {
+                Some(copies) => self.remove_copies(copies),
+                None => self.ask(|client| S::remove(self, client)),
+            },
         };
         self.control.close();
         dropped

@@ -26,6 +26,7 @@ mod watch;
 use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, Reset, SystemPlan};
 
+use crate::server::copies::NoCopies;
 use crate::server::counted::CountsQuery;
 use crate::server::private::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
@@ -88,7 +89,7 @@ impl Engine for SqlServer {
     }
 
     fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        server::reset::of_plan(system, size_bytes)
+        server::reset::of_plan::<SqlServer>(system, size_bytes)
     }
 
     fn would_make(&self, system: &SystemPlan) -> String {
@@ -108,6 +109,7 @@ impl Server for SqlServer {
     type Session = Session;
     type Claim = Claim;
     type Recipe = NoRecipe<Endpoint>;
+    type Copies = NoCopies<Endpoint, Session>;
 
     const DIALECT: &'static dyn Dialect = &dialect::TSql;
     const PAGES: &'static dyn PagesDialect = &pages::Pages;

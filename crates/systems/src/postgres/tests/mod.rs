@@ -1,5 +1,6 @@
 //! Real servers, started by the tests.
 
+mod databases;
 mod fakes;
 mod hostile;
 mod lane;

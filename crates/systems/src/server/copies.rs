@@ -1,0 +1,96 @@
+//! Copies of loaded tables that a server keeps itself, where étalon did not start it.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use model::Reset;
+
+use families::system::OpenRequest;
+use load::error::Failure;
+
+/// A copy that is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptCopy {
+    pub(crate) number: usize,
+    pub(crate) bytes: u64,
+}
+
+/// Of one system.
+pub(crate) trait Copies: Sized + Send + Sync + 'static {
+    type Endpoint;
+    type Session;
+
+    /// Ways to bring tables back, beside those of every server.
+    const OFFERS: &'static [Reset];
+    /// What étalon makes for them and drops.
+    const ROOM: &'static str;
+
+    /// Claims the place for étalon's tables, empties it of what a killed étalon left, and leads `session` there. `None`:
+    /// the plan asks for no copies, or others make the tables.
+    ///
+    /// # Errors
+    /// Another étalon is there, somebody else's things are in the way, or the login may not make the place.
+    fn open(
+        endpoint: &Self::Endpoint,
+        session: &mut Self::Session,
+        request: &OpenRequest<'_>,
+    ) -> Result<Option<Self>, Failure>;
+
+    /// What a reader must know of a way to bring tables back.
+    fn words(&self, reset: Reset) -> String;
+
+    /// Before a load: nothing is left of other tables.
+    fn clear(&self) -> Result<(), Failure>;
+
+    /// Keeps the tables that are there; they are gone until [`Copies::bring_back`].
+    fn keep(&self) -> Result<KeptCopy, Failure>;
+
+    /// # Errors
+    /// [`FailureKind::Missing`](load::error::FailureKind::Missing): somebody has removed the copy.
+    fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure>;
+
+    /// Whether the server answers, even in the midst of a copy that failed.
+    fn ask_for_life(&self) -> Result<(), Failure>;
+
+    /// Removes all that was made, and gives up the claim.
+    fn remove(&self) -> Result<(), Failure>;
+}
+
+/// Of an engine that keeps none.
+pub(crate) struct NoCopies<E, S>(Infallible, PhantomData<fn() -> (E, S)>);
+
+impl<E: 'static, S: 'static> Copies for NoCopies<E, S> {
+    type Endpoint = E;
+    type Session = S;
+
+    const OFFERS: &'static [Reset] = &[];
+    const ROOM: &'static str = "";
+
+    fn open(_endpoint: &E, _session: &mut S, _request: &OpenRequest<'_>) -> Result<Option<Self>, Failure> {
+        Ok(None)
+    }
+
+    fn words(&self, _reset: Reset) -> String {
+        match self.0 {}
+    }
+
+    fn clear(&self) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn keep(&self) -> Result<KeptCopy, Failure> {
+        match self.0 {}
+    }
+
+    fn bring_back(&self, _copy: KeptCopy, _reset: Reset) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn ask_for_life(&self) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn remove(&self) -> Result<(), Failure> {
+        match self.0 {}
+    }
+}
