@@ -89,6 +89,23 @@ fn tables_come_back_in_every_way_that_is_offered(subject: &Subject) {
             }
             Err(failure) => assert!(is_refusal(&failure), "{word}: {:?}: {failure}", failure.kind),
         }
+        by_url_as_well(subject, reset);
+    }
+}
+
+/// Copies of the same server's tables, as if somebody else had started it.
+fn by_url_as_well(subject: &Subject, reset: Reset) {
+    let facts = subject.system.facts().unwrap();
+    let Some(url) = facts.get("path.address").filter(|_| subject.plan.server.is_some() && reset.keeps_copy()) else {
+        return;
+    };
+    let plan = SystemPlan { url: url.to_owned(), server: None, reset: Some(reset), ..subject.plan.clone() };
+    match subject.engine.reset(&plan, 0) {
+        Ok(offered) => {
+            assert_eq!(offered, Some(reset));
+            comes_back(&*subject.open_another(&plan).unwrap(), reset);
+        }
+        Err(failure) => assert!(is_refusal(&failure), "{reset} by URL: {:?}: {failure}", failure.kind),
     }
 }
 

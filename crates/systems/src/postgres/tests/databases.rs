@@ -3,6 +3,7 @@
 use host::process::StopSignal;
 use model::Reset;
 
+use super::server::SmallDisk;
 use super::*;
 use crate::owner::MARKER;
 use crate::server::system::{Purpose, Settings as _};
@@ -221,6 +222,32 @@ fn a_server_that_dies_is_no_end(server: &PostgresSystem, system: &PostgresSystem
     system.revive().unwrap();
     system.prepare(&small()).unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM small").unwrap(), 10);
+}
+
+#[test]
+fn a_full_device_is_told_and_the_next_copy_goes_on() {
+    let Some(disk) = SmallDisk::mount("160m") else { return };
+    let (private, endpoint) = started::<PostgresServer>(Connect::Tcp, &[], Some(disk.0.path())).unwrap();
+    let server: PostgresSystem = made(endpoint, Some(private));
+    let (system, data) = (opened(&server.own_url(), Reset::Restore).unwrap(), pgbench_tables(1));
+    system.prepare(&data).unwrap();
+    system.run("DELETE FROM pgbench_accounts WHERE aid < 1000");
+    // Or its space would do for the copy.
+    server.run("DROP DATABASE etalon WITH (FORCE)");
+    let filler = disk.0.path().join("fill");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write_all(&mut file, &[0; 1 << 16]).is_ok() {}
+    file.set_len(file.metadata().unwrap().len() - (8 << 20)).unwrap();
+    let failure = system.prepare(&data).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("rebuild")), "{failure:?}");
+    assert!(System::revive(&system).is_ok());
+    std::fs::remove_file(&filler).unwrap();
+    drop(file);
+    system.prepare(&data).unwrap();
+    assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
+    system.drop_all().unwrap();
+    server.drop_all().unwrap();
 }
 
 #[test]

@@ -233,11 +233,11 @@ fn sessions_behind_a_proxy_are_not_counted() {
 }
 
 /// A tmpfs, unmounted on drop.
-struct SmallDisk(tempfile::TempDir);
+pub(super) struct SmallDisk(pub(super) tempfile::TempDir);
 
 impl SmallDisk {
     /// `None`, with the reason printed, where it cannot be mounted.
-    fn mount(size: &str) -> Option<SmallDisk> {
+    pub(super) fn mount(size: &str) -> Option<SmallDisk> {
         let folder = tempfile::tempdir().unwrap();
         let options = format!("size={size},mode=0755");
         let mut mount = Command::new("mount");
