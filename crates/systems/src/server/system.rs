@@ -281,7 +281,13 @@ impl<S: Server> ServerSystem<S> {
         // Étalon's questions are about the load's tables.
         let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part);
         let makes = tables == Tables::Own && part == Part::Whole;
-        let server = control.ask(|client| S::look(client, &endpoint, consent, makes))?;
+        let looked = control.ask(|client| S::look(client, &endpoint, consent, makes));
+        if let (Err(_), Some(copies)) = (&looked, &copies) {
+            control.close();
+            // The failure is the first one's; what stays is removed when the next étalon opens it.
+            let _ = copies.remove();
+        }
+        let server = looked?;
         let (private, permits) = (private.map(Mutex::new), request.permits.clone());
         let (reset, loaded) = (request.system.reset, Loaded::default());
         let (interrupt, progress) = (Arc::clone(&request.interrupt), Arc::clone(&request.progress));

@@ -1,5 +1,7 @@
 //! Étalon's tables in databases of their own, on a server that somebody else has started.
 
+use std::time::{Duration, Instant};
+
 use host::process::StopSignal;
 use model::Reset;
 
@@ -208,6 +210,27 @@ fn what_is_in_the_way_of_a_copy_is_told_and_a_lost_copy_is_made_anew() {
     assert_eq!(system.scalar("SELECT count(*) FROM small").unwrap(), 10);
     a_server_that_dies_is_no_end(&server, &system);
     system.drop_all().unwrap();
+    assert_eq!(server.text(DATABASES), "");
+    server.drop_all().unwrap();
+}
+
+#[test]
+fn a_server_that_lets_nobody_into_the_new_database_is_told() {
+    let (server, url) = server_and_url();
+    let hba = server.text("SHOW hba_file");
+    let before = std::fs::read_to_string(&hba).unwrap();
+    std::fs::write(&hba, format!("host etalon bench 127.0.0.1/32 reject\n{before}")).unwrap();
+    server.run("SELECT pg_reload_conf()");
+    let patience = Instant::now();
+    let failure = loop {
+        match opened(&url, Reset::Restore) {
+            Err(failure) => break failure,
+            Ok(system) => system.drop_all().unwrap(),
+        }
+        assert!(patience.elapsed() < Duration::from_secs(10), "it does not read its configuration");
+    };
+    assert_eq!(failure.kind, FailureKind::Login, "{failure}");
+    assert!(failure.hint.as_ref().unwrap().contains("host  etalon  bench"), "{failure:?}");
     assert_eq!(server.text(DATABASES), "");
     server.drop_all().unwrap();
 }
