@@ -215,6 +215,36 @@ fn what_is_in_the_way_of_a_copy_is_told_and_a_lost_copy_is_made_anew() {
 }
 
 #[test]
+fn letters_and_their_order_are_those_of_the_url_s_database() {
+    let (server, _) = server_and_url();
+    let kinds = [
+        "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'",
+        "ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C'",
+        "ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'",
+        "ENCODING 'UTF8' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'",
+    ];
+    let mut tried = 0;
+    for kind in kinds {
+        let made = server.client().unwrap().execute(&format!("CREATE DATABASE shop TEMPLATE template0 {kind}"));
+        if let Err(error) = made {
+            println!("not of this release and build: {kind}: {error}");
+            continue;
+        }
+        tried += 1;
+        let system = opened(&server.url("bench", "x", "shop"), Reset::Restore).unwrap();
+        let of = |name: &str| {
+            let columns = "- 'oid' - 'datname' - 'datdba' - 'datconnlimit' - 'datfrozenxid' - 'datminmxid'";
+            server.text(&format!("SELECT to_jsonb(d) {columns} FROM pg_database d WHERE datname = '{name}'"))
+        };
+        assert_eq!(of("etalon"), of("shop"));
+        system.drop_all().unwrap();
+        server.run("DROP DATABASE shop");
+    }
+    assert!(tried >= 2);
+    server.drop_all().unwrap();
+}
+
+#[test]
 fn a_server_that_lets_nobody_into_the_new_database_is_told() {
     let (server, url) = server_and_url();
     let hba = server.text("SHOW hba_file");
