@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::dataset::{ColumnKind, Dataset, Dialect, Table};
-use crate::session::SessionKind;
+use crate::session::Session;
 use crate::system::System;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
@@ -164,8 +164,7 @@ impl Contents {
         let mut places: Vec<(usize, &Table)> = data.tables.iter().enumerate().collect();
         places.sort_by_key(|(_, table)| Reverse(table.rows));
         let next = AtomicUsize::new(0);
-        let work = || -> Result<Vec<(usize, Tally)>, Failure> {
-            let mut session = system.session(SessionKind::Plain)?;
+        let work = |mut session: Box<dyn Session>| -> Result<Vec<(usize, Tally)>, Failure> {
             let mut found = Vec::new();
             while let Some((place, table)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let ask = |sql: &str| -> Result<_, Failure> {
@@ -176,9 +175,14 @@ impl Contents {
             Ok(found)
         };
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(data.tables.len());
+        let first = system.reader()?;
         let of_threads: Result<Vec<_>, Failure> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            // The account may have fewer connections; the first does the work then.
+            let more = || system.reader().map_or_else(|_| Ok(Vec::new()), work);
+            let threads: Vec<_> = (1..count).map(|_| scope.spawn(more)).collect();
+            let own = work(first);
+            let others = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            [own].into_iter().chain(others).collect()
         });
         let mut found: Vec<(usize, Tally)> = of_threads?.into_iter().flatten().collect();
         found.sort_unstable_by_key(|(place, _)| *place);

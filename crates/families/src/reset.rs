@@ -1,5 +1,7 @@
 //! How tables come back to their first state: what a plan asks for, or what is best.
 
+use std::path::Path;
+
 use model::Reset;
 
 use load::error::{Failure, FailureKind};
@@ -25,6 +27,17 @@ pub fn chosen(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why: &str)
 /// [`FailureKind::Unsupported`]: the plan asks for a way.
 pub fn nothing_to_reset(asked: Option<Reset>) -> Result<(), Failure> {
     asked.map_or(Ok(()), |reset| Err(refused(reset, "it has no tables that étalon would bring back", &[])))
+}
+
+/// The way and, after a colon, what a reader must know of it, where files in that folder are copied.
+pub fn of_files(reset: Reset, folder: &Path) -> String {
+    match reset {
+        Reset::Clone if host::copy::can_share(folder) => {
+            format!("{reset}: a run pays for each block that it is the first to write")
+        }
+        Reset::Clone => format!("{reset}: copied whole, since the filesystem shares no blocks"),
+        _ => reset.to_string(),
+    }
 }
 
 fn refused(reset: Reset, why: &str, can: &[Reset]) -> Failure {

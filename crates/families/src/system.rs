@@ -282,6 +282,11 @@ pub trait System: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, "open a session", cause))
     }
 
+    /// As [`System::session`], for what takes as long as it takes: without the plan's time-outs.
+    fn reader(&self) -> Result<Box<dyn Session>, Failure> {
+        self.session(SessionKind::Plain)
+    }
+
     /// Additional facts, such as an extension's version.
     fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())

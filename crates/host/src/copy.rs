@@ -8,6 +8,9 @@ use crate::error::HostError;
 
 const PIECE_BYTES: usize = 1 << 20;
 
+/// Says that a copy is to be broken off.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
+
 /// Whose blocks a copy has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
@@ -31,8 +34,8 @@ pub struct Copied {
 ///
 /// # Errors
 /// One of the two cannot be read, made or written.
-pub fn file(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
-    let (copied, file) = copy(from, to, blocks)?;
+pub fn file(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
+    let (copied, file) = copy(from, to, blocks, stop)?;
     file.sync_all().map_err(HostError::at("write to the device", to))?;
     Ok(copied)
 }
@@ -42,10 +45,28 @@ pub fn file(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError>
 ///
 /// # Errors
 /// `to` is there, something in `from` is neither file nor folder, or one of them cannot be read, made or written.
-pub fn tree(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
-    let copied = folder(from, to, blocks)?;
+pub fn tree(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
+    let copied = folder(from, to, blocks, stop)?;
     sync(to)?;
     Ok(copied)
+}
+
+/// Reads all files of a folder, so that the operating system holds as much of them as fits.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn read_through(folder: &Path, stop: Stop<'_>) -> Result<(), HostError> {
+    let mut piece = vec![0; PIECE_BYTES];
+    for entry in fs::read_dir(folder).map_err(HostError::at("read the folder", folder))? {
+        let path = entry.map_err(HostError::at("read the folder", folder))?.path();
+        if path.is_dir() {
+            read_through(&path, stop)?;
+            continue;
+        }
+        let mut file = File::open(&path).map_err(HostError::at("open", &path))?;
+        while !stop() && file.read(&mut piece).map_err(HostError::at("read", &path))? > 0 {}
+    }
+    Ok(())
 }
 
 /// Whether copies within a folder can share blocks: tried with a small file.
@@ -76,7 +97,7 @@ pub fn bytes_of(folder: &Path) -> Result<u64, HostError> {
     Ok(bytes)
 }
 
-fn folder(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
+fn folder(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
     fs::create_dir(to).map_err(HostError::at("make the folder", to))?;
     let mut all = Copied::default();
     for entry in fs::read_dir(from).map_err(HostError::at("read the folder", from))? {
@@ -84,8 +105,8 @@ fn folder(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type().map_err(HostError::at("look at", &from))?;
         let copied = match (kind.is_dir(), kind.is_file()) {
-            (true, _) => folder(&from, &to, blocks)?,
-            (_, true) => copy(&from, &to, blocks)?.0,
+            (true, _) => folder(&from, &to, blocks, stop)?,
+            (_, true) => copy(&from, &to, blocks, stop)?.0,
             _ => {
                 let reason = "it is neither a file nor a folder";
                 return Err(HostError::unavailable(format!("copy {}", from.display()), reason));
@@ -99,7 +120,7 @@ fn folder(from: &Path, to: &Path, blocks: Blocks) -> Result<Copied, HostError> {
     Ok(all)
 }
 
-fn copy(from: &Path, to: &Path, blocks: Blocks) -> Result<(Copied, File), HostError> {
+fn copy(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<(Copied, File), HostError> {
     let metadata = fs::metadata(from).map_err(HostError::at("look at", from))?;
     let shared = match blocks {
         Blocks::Own => None,
@@ -108,17 +129,24 @@ fn copy(from: &Path, to: &Path, blocks: Blocks) -> Result<(Copied, File), HostEr
     let copied = Copied { bytes: metadata.len(), shares_blocks: shared.is_some() && metadata.len() > 0 };
     let file = match shared {
         Some(file) => file,
-        None => copy_bytes(from, to)?,
+        None => copy_bytes(from, to, stop)?,
     };
     imp::give_as(to, &metadata).map_err(HostError::at("change the owner of", to))?;
     Ok((copied, file))
 }
 
-fn copy_bytes(from: &Path, to: &Path) -> Result<File, HostError> {
+fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError> {
     let mut source = File::open(from).map_err(HostError::at("open", from))?;
     let mut target = File::create(to).map_err(HostError::at("make", to))?;
     let mut piece = vec![0; PIECE_BYTES];
     loop {
+        if stop() {
+            return Err(HostError::refused(
+                io::ErrorKind::Interrupted,
+                format!("copy {}", from.display()),
+                "it was interrupted",
+            ));
+        }
         let bytes = source.read(&mut piece).map_err(HostError::at("read", from))?;
         if bytes == 0 {
             return Ok(target);
@@ -206,12 +234,12 @@ mod tests {
         fs::write(from.join("one"), vec![1; 3 * PIECE_BYTES + 5]).unwrap();
         fs::write(from.join("sub/none"), "").unwrap();
         for blocks in [Blocks::Own, Blocks::SharedIfPossible] {
-            let copied = tree(&from, &to, blocks).unwrap();
+            let copied = tree(&from, &to, blocks, &|| false).unwrap();
             assert_eq!(copied.bytes, 3 * PIECE_BYTES as u64 + 5);
             assert_eq!(copied.shares_blocks, blocks == Blocks::SharedIfPossible && can_share(folder.path()));
             assert_eq!(fs::read(from.join("one")).unwrap(), fs::read(to.join("one")).unwrap());
             assert!(to.join("sub/empty").is_dir() && to.join("sub/none").is_file());
-            assert!(tree(&from, &to, blocks).is_err(), "it is there already");
+            assert!(tree(&from, &to, blocks, &|| false).is_err(), "it is there already");
             fs::remove_dir_all(&to).unwrap();
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "what was tried stayed behind");
@@ -223,7 +251,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("from")).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("from/link")).unwrap();
-        let failed = tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own);
+        let failed = tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own, &|| false);
         assert!(failed.unwrap_err().to_string().ends_with("neither a file nor a folder"));
     }
 
@@ -241,7 +269,7 @@ mod tests {
             account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
         };
         let before = counts.then(written);
-        file(&from, &to, Blocks::Own).unwrap();
+        file(&from, &to, Blocks::Own, &|| false).unwrap();
         assert!(before.is_none_or(|before| written() - before >= 6));
         assert_eq!(fs::read(&to).unwrap(), bytes);
     }

@@ -4,7 +4,8 @@
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host::claim::Claim;
 use host::copy::Blocks;
@@ -56,6 +57,8 @@ pub struct EmbeddedFile {
     /// The data set that was built last: in the pristine copy, where one is kept.
     prepared: Mutex<Option<String>>,
     reset: Reset,
+    /// Breaks a copy off.
+    interrupt: Arc<AtomicBool>,
     /// Keeps other étalons away from the database, until it is removed.
     claim: Mutex<Option<Claim>>,
 }
@@ -84,6 +87,7 @@ impl EmbeddedFile {
             path,
             prepared: Mutex::new(None),
             reset: request.system.reset.unwrap_or(USUAL),
+            interrupt: Arc::clone(&request.interrupt),
             claim: Mutex::new(None),
         };
         match request.tables {
@@ -142,7 +146,8 @@ impl EmbeddedFile {
         };
         self.remove(&self.path)?;
         // It must be on the device before the run, or its write-back would be part of what is measured.
-        host::copy::file(&self.pristine, &self.path, blocks).map(drop).map_err(|error| match error.kind() {
+        let stop = || self.interrupt.load(Ordering::Relaxed);
+        host::copy::file(&self.pristine, &self.path, blocks, &stop).map(drop).map_err(|error| match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Failure::new(FailureKind::DiskFull, "copy the loaded database for the run", error)
                     .hint("free space beside it, or write `reset = \"rebuild\"`, which keeps no copy")
@@ -153,14 +158,7 @@ impl EmbeddedFile {
 
     /// How [`EmbeddedFile::prepare`] brings tables back, with what a reader must know of it: for `System::reset`.
     pub fn reset_words(&self) -> String {
-        let reset = self.reset;
-        match reset {
-            Reset::Clone if host::copy::can_share(folder_of(&self.path)) => {
-                format!("{reset}: a run pays for each block that it is the first to write")
-            }
-            Reset::Clone => format!("{reset}: copied whole, since the filesystem shares no blocks"),
-            _ => reset.to_string(),
-        }
+        families::reset::of_files(self.reset, folder_of(&self.path))
     }
 
     /// For `System::kept_bytes`.

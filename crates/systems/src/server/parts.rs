@@ -141,7 +141,8 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
 /// may have other rules.
 fn identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
     const SAMPLE: u64 = 50;
-    let mut text = format!("{:?} {:?} {:?} {parts:?}", data.name, data.indexes, system.session);
+    let version = env!("CARGO_PKG_VERSION");
+    let mut text = format!("{version} {:?} {:?} {:?} {parts:?}", data.name, data.indexes, system.session);
     let mut row = Vec::new();
     for table in &data.tables {
         text.push_str(&S::DIALECT.create_table(table));
@@ -260,16 +261,17 @@ impl<S: LoadsParts> Load<'_, S> {
     ) -> Result<(), Failure> {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         let connections = processors.min(MOST_CONNECTIONS).min(queue.len());
+        if connections == 0 {
+            return Ok(());
+        }
+        let first = self.open().map_err(|failure| self.system.explain(failure))?;
         thread::scope(|scope| {
-            for number in 0..connections {
-                let work = &work;
-                scope.spawn(move || match self.open() {
-                    Ok(client) => self.work_off(client, queue, work),
-                    Err(failure) if number == 0 => self.fail(failure),
-                    // The account may have fewer; the first does the work then.
-                    Err(_) => {}
-                });
+            let work = &work;
+            for _ in 1..connections {
+                // The account may have fewer; the first does the work then.
+                scope.spawn(move || self.open().map(|client| self.work_off(client, queue, work)));
             }
+            self.work_off(first, queue, work);
         });
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(failure) => Err(self.system.explain(failure)),
@@ -324,19 +326,19 @@ impl<S: LoadsParts> Load<'_, S> {
     }
 }
 
-/// Work in lanes, of which those come first that fewest connections work in: rows of a table should lie as they would if one
-/// connection had loaded them, and its pages are not waited for.
+/// Work in lanes, one connection in each at a time: rows of a table lie as if one connection had loaded them all, and so
+/// alike in every load; a copy that is kept must not be one of chance. The longest lane comes first.
 struct Queue<J>(Mutex<Vec<Lane<J>>>);
 
 struct Lane<J> {
     left: VecDeque<J>,
-    /// Connections.
-    working: usize,
+    /// By a connection.
+    is_taken: bool,
 }
 
 impl<J> Queue<J> {
     fn new(lanes: Vec<VecDeque<J>>) -> Queue<J> {
-        Queue(Mutex::new(lanes.into_iter().map(|left| Lane { left, working: 0 }).collect()))
+        Queue(Mutex::new(lanes.into_iter().map(|left| Lane { left, is_taken: false }).collect()))
     }
 
     fn lanes(&self) -> MutexGuard<'_, Vec<Lane<J>>> {
@@ -350,15 +352,15 @@ impl<J> Queue<J> {
     /// The next, and its lane.
     fn take(&self) -> Option<(usize, J)> {
         let mut lanes = self.lanes();
-        let open = lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.left.is_empty());
-        let (place, lane) = open.min_by_key(|(_, lane)| (lane.working, Reverse(lane.left.len())))?;
-        lane.working += 1;
+        let open = lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.is_taken && !lane.left.is_empty());
+        let (place, lane) = open.max_by_key(|(_, lane)| lane.left.len())?;
+        lane.is_taken = true;
         lane.left.pop_front().map(|job| (place, job))
     }
 
     fn done(&self, lane: usize) {
         if let Some(lane) = self.lanes().get_mut(lane) {
-            lane.working -= 1;
+            lane.is_taken = false;
         }
     }
 }
@@ -371,9 +373,12 @@ mod tests {
     fn connections_part_over_the_tables() {
         let queue = Queue::new(vec![VecDeque::from([1]), VecDeque::from([2, 3, 4]), VecDeque::from([5, 6])]);
         let take = || queue.take().unwrap();
-        assert_eq!([take(), take(), take(), take()], [(1, 2), (2, 5), (0, 1), (1, 3)]);
+        assert_eq!([take(), take(), take()], [(1, 2), (2, 5), (0, 1)]);
+        assert_eq!(queue.take(), None, "one connection in each");
         queue.done(2);
-        assert_eq!((queue.take(), queue.take(), queue.take()), (Some((2, 6)), Some((1, 4)), None));
-        assert_eq!(queue.len(), 0);
+        assert_eq!((queue.take(), queue.take()), (Some((2, 6)), None));
+        queue.done(1);
+        queue.done(2);
+        assert_eq!((queue.take(), queue.len()), (Some((1, 3)), 1));
     }
 }

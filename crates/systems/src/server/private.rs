@@ -7,12 +7,14 @@ use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use host::HostError;
 use host::copy::Blocks;
-use host::process::{Bounds, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
+use host::process::{Bounds, Ended, Held, Limit, ServerProcess, ServerSpec, StopSignal, User};
 use host::scratch::Scratch;
 use model::plan::PrivateServer;
 use model::{Facts, SystemPlan};
@@ -27,6 +29,8 @@ const AGAIN_POLL: Duration = Duration::from_millis(200);
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// For a clean shutdown, which writes dirty pages.
 const RESTART_PATIENCE: Duration = Duration::from_secs(60);
+/// For one whose data are kept: it may have gigabytes to write.
+const KEEP_PATIENCE: Duration = Duration::from_secs(600);
 /// From refusing connections to the end.
 const ENDING_PATIENCE: Duration = Duration::from_secs(5);
 const ENDING_POLL: Duration = Duration::from_millis(20);
@@ -245,6 +249,12 @@ pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<()
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ServerEnd {
+    InOrder,
+    Killed,
+}
+
 /// A private server's process and folders. Dropping it stops the server and removes the folders.
 pub(crate) struct Running {
     // Dropped before its folders.
@@ -339,8 +349,13 @@ impl Running {
     }
 
     pub(crate) fn stop(&mut self, signal: StopSignal, patience: Duration) -> Result<(), Failure> {
-        let Some(mut process) = self.process.take() else { return Ok(()) };
-        process.stop(signal, patience).map(|_| ()).map_err(|error| failed("stop the private server", error))
+        self.end(signal, patience).map(drop)
+    }
+
+    fn end(&mut self, signal: StopSignal, patience: Duration) -> Result<ServerEnd, Failure> {
+        let Some(mut process) = self.process.take() else { return Ok(ServerEnd::InOrder) };
+        let ended = process.stop(signal, patience).map_err(|error| failed("stop the private server", error))?;
+        Ok(if matches!(ended, Ended::Killed(_)) { ServerEnd::Killed } else { ServerEnd::InOrder })
     }
 
     /// Without a shutdown checkpoint, since the data is thrown away.
@@ -419,13 +434,21 @@ pub(crate) struct Private<R> {
     pub(crate) recipe: R,
     /// What the data folder is to be made of before the next start.
     wanted: Option<(PathBuf, Blocks)>,
+    /// Breaks a copy off.
+    pub(super) interrupt: Arc<AtomicBool>,
 }
 
 impl<R: Recipe> Private<R> {
     /// Not started yet.
     pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
         let spec = ServerSpec::new(program, folders.log());
-        Private { running: Running::new(folders, user, recipe.habits().words), spec, recipe, wanted: None }
+        Private {
+            running: Running::new(folders, user, recipe.habits().words),
+            spec,
+            recipe,
+            wanted: None,
+            interrupt: Arc::default(),
+        }
     }
 
     /// Owner of the data folder; `None`: étalon's own user.
@@ -482,9 +505,12 @@ impl<R: Recipe> Private<R> {
 
     /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
     pub(crate) fn keep(&mut self, kept: &Path) -> Result<(), Failure> {
-        let data = self.data()?;
-        self.running.stop(self.recipe.habits().stop, RESTART_PATIENCE)?;
-        fs::rename(&data, kept).map_err(|error| failed("keep the loaded data", error))
+        let (data, tried) = (self.data()?, "keep the loaded data");
+        if self.running.end(self.recipe.habits().stop, KEEP_PATIENCE)? == ServerEnd::Killed {
+            let cause = format!("the server did not end within {} s, and was killed", KEEP_PATIENCE.as_secs());
+            return Err(failed(tried, cause));
+        }
+        fs::rename(&data, kept).map_err(|error| failed(tried, error))
     }
 
     /// Starts the server on a copy of what was kept, in place of the data that it has.
@@ -506,12 +532,23 @@ impl<R: Recipe> Private<R> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::io(tried, &error)),
             _ => {}
         }
-        host::copy::tree(&kept, &data, blocks).map_err(|error| match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                Failure::new(FailureKind::DiskFull, tried, error)
-                    .hint(format!("{FULL_HINT}, or write `reset = \"rebuild\"`, which keeps no copy"))
+        let stop = || self.interrupt.load(Ordering::Relaxed);
+        let copied = host::copy::tree(&kept, &data, blocks, &stop);
+        // What shares its blocks is in no cache yet, while a copy is as far as it fits.
+        let copied = copied.and_then(|copied| match copied.shares_blocks {
+            true => host::copy::read_through(&data, &stop),
+            false => Ok(()),
+        });
+        copied.map_err(|error| {
+            // Others may need the space; the next start tries again.
+            let _ = fs::remove_dir_all(&data);
+            match error.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Failure::new(FailureKind::DiskFull, tried, error)
+                        .hint(format!("{FULL_HINT}, or write `reset = \"rebuild\"`, which keeps no copy"))
+                }
+                _ => failed(tried, error),
             }
-            _ => failed(tried, error),
         })?;
         self.wanted = None;
         Ok(())

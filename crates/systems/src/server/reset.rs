@@ -50,12 +50,9 @@ impl<S: Server> ServerSystem<S> {
         if let Some(copies) = &self.copies {
             return copies.words(reset);
         }
-        let shares =
-            || self.private().and_then(|private| private.data().ok()).is_some_and(|data| host::copy::can_share(&data));
-        match reset {
-            Reset::Clone if shares() => format!("{reset}: a run pays for each block that it is the first to write"),
-            Reset::Clone => format!("{reset}: copied whole, since the filesystem shares no blocks"),
-            _ => reset.to_string(),
+        match self.private().and_then(|private| private.data().ok()) {
+            Some(data) => families::reset::of_files(reset, &data),
+            None => reset.to_string(),
         }
     }
 

@@ -195,7 +195,8 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
     let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
             let scratch_base = private::folder_of(server, request)?;
-            let (private, endpoint) = S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            let (mut private, endpoint) = S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            private.interrupt = Arc::clone(&request.interrupt);
             ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
         }
         None => {
@@ -438,6 +439,13 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         S::steps(self, kind)
+    }
+
+    fn reader(&self) -> Result<Box<dyn Session>, Failure> {
+        let opened = self.session.open(&self.endpoint, Purpose::Control);
+        let mut client = opened.map_err(|failure| self.explain(failure))?;
+        S::Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+        Ok(Box::new(Steps::new(client)))
     }
 
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {

@@ -23,11 +23,8 @@ const DATABASES: &str = "SELECT coalesce(string_agg(datname, ' ' ORDER BY datnam
 fn small() -> Dataset {
     Dataset {
         name: "small".to_owned(),
-        tables: Vec::new(),
-        indexes: Vec::new(),
         afterwards: vec!["CREATE TABLE small AS SELECT generate_series(1, 10) AS id".to_owned()],
-        size_bytes: 0,
-        files: Vec::new(),
+        ..Dataset::default()
     }
 }
 
