@@ -60,7 +60,7 @@ fn what_a_system_cannot_do_is_refused_before_anything_is_made() {
             ran.says(ran.code, texts);
         }
     };
-    let there = "url = \"postgres://me@127.0.0.1:9/x\"\nreset = \"clone\"";
+    let there = "url = \"mysql://me@127.0.0.1:9/x\"\nreset = \"clone\"";
     refused(
         there,
         SELECT_UPDATE,
