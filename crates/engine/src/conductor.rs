@@ -235,7 +235,10 @@ impl<'a> Conductor<'a> {
             let task = task.and_then(|task| check(&task, case, &self.plan.schedule).map(|()| task));
             let task = task.and_then(|task| {
                 let system = self.plan.system(&case.system);
-                let able = system.map_or(Ok(()), |system| self.registry.refuse_without_procedures(system, &task));
+                let able = system.map_or(Ok(()), |system| {
+                    self.registry.refuse_without_procedures(system, &task)?;
+                    self.registry.refuse_warm(system, &task, &self.plan.schedule)
+                });
                 able.map(|()| task)
             });
             let benchmark = case.benchmark.clone();

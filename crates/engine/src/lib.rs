@@ -12,6 +12,7 @@ pub mod promised;
 pub mod registry;
 mod seed;
 pub mod site;
+mod tables;
 
 pub use conductor::{Conductor, ExperimentEnd, ExperimentError};
 pub use registry::Registry;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use model::backup::BackupMethod;
-use model::{Catalog, KeyKind, KeySpec, Reset, SystemPlan, WorkloadSpec};
+use model::{Caches, Catalog, KeyKind, KeySpec, Reset, Schedule, SystemPlan, WorkloadSpec};
 
+use families::dataset::Tables;
 use families::system::{Engine, OpenRequest, System};
 use families::workload::{Task, Workload};
 use load::error::{Failure, FailureKind};
@@ -101,6 +102,24 @@ impl Registry {
         let (engine, system) = self.resolve(request.system)?;
         engine.reset(&system, 0)?;
         engine.open(&OpenRequest { system: &system, ..request.clone() })
+    }
+
+    /// Whether runs of a task can begin with the caches that the plan asks for, as far as is known without connecting.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`]: nobody empties them there.
+    pub fn refuse_warm(&self, system: &SystemPlan, task: &Task, schedule: &Schedule) -> Result<(), Failure> {
+        if schedule.caches == Caches::Warmed || task.tables() == Tables::None || task.dataset.tables.is_empty() {
+            return Ok(());
+        }
+        // Whoever opens the system says why it cannot be resolved.
+        let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
+        if engine.empties_caches(&system) {
+            return Ok(());
+        }
+        let tried = format!("use `caches = \"cold\"` with the system `{}`", system.name);
+        let cause = "étalon can empty the caches only of a server that it has started itself, and of SQLite";
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `caches` out, or the system"))
     }
 
     /// Whether the system's engine has the procedures that a task calls, as known without connecting.

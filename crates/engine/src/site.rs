@@ -1,16 +1,16 @@
 //! Where a system is used: in this process, or by an agent on another host.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use host::watch::{Measured, Watch};
 use model::{Caches, Case, Direction, Facts, Measurement, Reset, Role, RunRecord, RunState, Schedule, SystemPlan};
 
-use families::contents::Contents;
+use crate::tables::{KnownTables, UntilInterrupted};
 use families::dataset::{Dataset, Tables};
 use families::session::SessionKind;
 use families::step::{self, StepContext};
@@ -20,8 +20,7 @@ use families::work::LoadKind;
 use families::work::StreamTask;
 use families::work::SystemCounters;
 use families::workload::{Action, Task};
-use load::counters::{Counters, Placement};
-use load::error::{Failure, FailureKind};
+use load::error::Failure;
 use load::generator::{LoadGenerator, LoadSpec, Local};
 use load::observer::{Observer, TablesProgress};
 use load::run::{LoadRun, ServerCounters};
@@ -124,8 +123,7 @@ pub trait Places: Send + Sync {
 pub struct Here {
     system: Arc<dyn System>,
     plan: SystemPlan,
-    /// What the tables of a data set held when they were first made, and how often that was looked at.
-    first: Mutex<BTreeMap<String, (u32, Contents)>>,
+    known: KnownTables,
     /// An agent's name.
     host: Option<String>,
     progress: Arc<LoadProgress>,
@@ -133,7 +131,7 @@ pub struct Here {
 
 impl Here {
     pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
-        Here { system, plan: plan.clone(), first: Mutex::default(), host: None, progress: Arc::default() }
+        Here { system, plan: plan.clone(), known: KnownTables::default(), host: None, progress: Arc::default() }
     }
 
     /// Tells of the progress that the system's threads make.
@@ -173,56 +171,53 @@ impl Here {
         }
     }
 
-    /// Reads every table through, so that all runs begin with the same caches, and holds what is there against the first load.
-    /// What is to be cold is read twice: as it was loaded, and as it came back first.
-    fn read_through(&self, job: &SiteJob<'_>) -> Result<(), Failure> {
-        let data = &job.task.dataset;
-        if data.tables.is_empty() || self.plan.reset == Some(Reset::None) || self.system.reset(data).is_none() {
+    /// Before a run: all begin with the same caches.
+    ///
+    /// # Errors
+    /// The tables are not those of the first load.
+    pub fn read_through(&self, task: &Task, caches: Caches) -> Result<(), Failure> {
+        if task.tables() == Tables::None || self.stays_as_it_is() {
             return Ok(());
         }
-        let mut all = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let times_read = all.get(&data.name).map_or(0, |(times, _)| *times);
-        if job.schedule.caches == Caches::Cold && times_read >= 2 {
-            return Ok(());
+        self.known.read_through(&*self.system, &task.dataset, caches)
+    }
+
+    /// Runs find the tables as those before them left them.
+    fn stays_as_it_is(&self) -> bool {
+        self.plan.reset == Some(Reset::None)
+    }
+
+    fn load_stream(
+        &self,
+        job: &SiteJob<'_>,
+        stream: &StreamTask,
+        generator: Option<&dyn LoadGenerator>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, Failure> {
+        let system = &*self.system;
+        let here = stream.work.on(system);
+        let own = Local::new(&here);
+        let generator = generator.unwrap_or(&own);
+        let as_they_are = SystemCounters(system);
+        let as_if_loaded = match self.stays_as_it_is() && job.task.tables() == Tables::Own {
+            true => Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.questions())?),
+            false => None,
+        };
+        let server: &dyn ServerCounters = match &as_if_loaded {
+            Some(counters) => counters,
+            None => &as_they_are,
+        };
+        let record = LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
+        if record.state == RunState::Measured {
+            self.inspect(job, Moment::Ended)?;
         }
-        let found = Contents::read(data, &*self.system)?;
-        let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
-        *times += 1;
-        first.hold(data, &found)
+        Ok(record)
     }
 
     /// On an agent's machine.
     #[must_use]
     pub fn on(self, agent: &str) -> Here {
         Here { host: Some(agent.to_owned()), ..self }
-    }
-}
-
-/// Queries over whole tables take minutes each where these are large: none begins once the user wants to stop.
-struct UntilInterrupted<'a>(SystemCounters<'a>, &'a AtomicBool);
-
-impl ServerCounters for UntilInterrupted<'_> {
-    fn counters(&self) -> Result<Counters, Failure> {
-        self.0.counters()
-    }
-
-    fn server_cpu_s(&self) -> Result<f64, String> {
-        self.0.server_cpu_s()
-    }
-
-    fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        if self.1.load(Ordering::Relaxed) {
-            return Err(Failure::new(
-                FailureKind::Other,
-                "hold the tables against the conditions",
-                "it was interrupted",
-            ));
-        }
-        self.0.scalar(sql)
-    }
-
-    fn placement(&self) -> Placement {
-        self.0.placement()
     }
 }
 
@@ -294,11 +289,10 @@ impl Site for Here {
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
         let begun = Instant::now();
-        if job.task.tables() == Tables::Own {
-            self.read_through(job)?;
-        }
+        self.read_through(job.task, job.schedule.caches)?;
         let reading_s = begun.elapsed().as_secs_f64();
-        if job.task.tables() == Tables::Own {
+        let are_fresh = !self.stays_as_it_is() || self.known.are_fresh(&job.task.dataset);
+        if job.task.tables() == Tables::Own && are_fresh {
             self.inspect(job, Moment::Loaded)?;
         }
         let watch = watch(system, job.mates);
@@ -307,18 +301,7 @@ impl Site for Here {
             system.empty_caches()?;
         }
         let mut record = match &job.task.action {
-            Action::Stream(stream) => {
-                let here = stream.work.on(system);
-                let own = Local::new(&here);
-                let generator = generator.unwrap_or(&own);
-                let server = &SystemCounters(system);
-                let record =
-                    LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
-                if record.state == RunState::Measured {
-                    self.inspect(job, Moment::Ended)?;
-                }
-                record
-            }
+            Action::Stream(stream) => self.load_stream(job, stream, generator, observer)?,
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);
                 let mut context = StepContext { system, schedule, seed, interrupt: job.interrupt, observer };

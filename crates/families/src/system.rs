@@ -169,6 +169,11 @@ pub trait Engine: Sync {
         None
     }
 
+    /// Whether [`System::empty_caches`] may be had, as far as is known without connecting.
+    fn empties_caches(&self, _system: &SystemPlan) -> bool {
+        false
+    }
+
     /// The program that a way to take a backup lacks on this machine.
     fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
         None

@@ -75,6 +75,14 @@ impl StreamWork {
 }
 
 impl StreamWork {
+    /// The queries by which its runs are checked.
+    pub fn questions(&self) -> Vec<String> {
+        match self {
+            StreamWork::Statements(program) => program.questions(),
+            StreamWork::Blocks(_) => Vec::new(),
+        }
+    }
+
     /// Holds everything that the load knows of its tables against them.
     ///
     /// # Errors

@@ -117,9 +117,10 @@ pub enum Ask {
         system: String,
         case: SentCase,
     },
-    /// Let background work finish.
+    /// Read the tables of a case through, and let background work finish.
     Settle {
         system: String,
+        case: SentCase,
     },
     BeginRound {
         system: String,

@@ -167,7 +167,7 @@ impl Site for Remote {
     ) -> Result<RunRecord, Failure> {
         match (generator, &job.task.action) {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
-                self.simply(&Ask::Settle { system: self.name() })?;
+                self.simply(&Ask::Settle { system: self.name(), case: self.sent(job.case)? })?;
                 let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
                 let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) };
                 self.simply(&Ask::Watch { system: self.name() })?;

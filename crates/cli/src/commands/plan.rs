@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::Registry;
 use engine::promised::most_loads;
-use families::dataset::Tables;
+use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
 use model::{Case, Length, Order, Plan, Reset, SystemPlan};
@@ -51,6 +51,7 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
+#[derive(Default)]
 pub(super) struct Work {
     pub(super) disk_bytes: u64,
     loading: Duration,
@@ -58,16 +59,26 @@ pub(super) struct Work {
     pub(super) streams: Vec<Case>,
     /// How each system's tables come back before a run.
     resets: BTreeMap<String, BTreeSet<Reset>>,
+    /// Systems and data sets of which a copy is kept.
+    kept: BTreeSet<(String, String)>,
+    kept_bytes: u64,
 }
 
 impl Work {
     /// Of tables that étalon makes.
-    fn add_tables(&mut self, case: &Case, size_bytes: u64, reset: Reset, plan: &Plan) {
+    fn add_tables(&mut self, case: &Case, data: &Dataset, reset: Reset, plan: &Plan) {
+        let size_bytes = data.size_bytes;
         self.resets.entry(case.system.clone()).or_default().insert(reset);
-        // The tables, a write-ahead log of about that size, and the copy.
-        let times = if reset.keeps_copy() { 3 } else { 2 };
-        self.disk_bytes = self.disk_bytes.max(size_bytes * times * plan.systems.len() as u64);
-        let load = Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
+        // The tables, and a write-ahead log of about that size.
+        self.disk_bytes = self.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
+        let is_first = self.kept.insert((case.system.clone(), data.name.clone()));
+        if is_first && reset.keeps_copy() {
+            self.kept_bytes += size_bytes;
+        }
+        let load = match is_first || reset == Reset::Rebuild {
+            true => Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S),
+            false => Duration::ZERO,
+        };
         let copy = Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
         let runs = plan.schedule.rounds * most_loads(case);
         self.loading += match reset {
@@ -80,7 +91,7 @@ impl Work {
 }
 
 fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
-    let mut work = Work { disk_bytes: 0, loading: Duration::ZERO, streams: Vec::new(), resets: BTreeMap::new() };
+    let mut work = Work::default();
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     let mut files = BTreeSet::new();
@@ -96,6 +107,7 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
         };
         if let Some(system) = plan.system(&case.system) {
             let able = registry.refuse_without_procedures(system, task);
+            let able = able.and_then(|()| registry.refuse_warm(system, task, &plan.schedule));
             able.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
         }
         if matches!(task.action, Action::Stream(_)) {
@@ -112,9 +124,10 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             continue;
         }
         if let (Some(reset), Tables::Own) = (reset, task.tables()) {
-            work.add_tables(&case, size_bytes, reset, plan);
+            work.add_tables(&case, &task.dataset, reset, plan);
         }
     }
+    work.disk_bytes += work.kept_bytes;
     Ok(work)
 }
 

@@ -76,6 +76,52 @@ fn what_a_system_cannot_do_is_refused_before_anything_is_made() {
     assert!(!scene.path().join("nowhere").exists());
 }
 
+#[test]
+fn ways_that_cannot_hold_are_refused_before_anything_is_made() {
+    let scene = Scene::new();
+    let refused = |systems: &str, schedule: &str, texts: &[&str]| {
+        scene.write("p.toml", &plan(systems, SELECT_UPDATE, &format!("{SHORT}\n{schedule}")));
+        let ran = scene.etalon(&["plan", "p.toml"]);
+        assert!(ran.code == 2 || ran.code == 3, "{systems}: {}", ran.stderr);
+        ran.says(ran.code, texts);
+    };
+    let one = "url = \"sqlite:x.db\"\nreset = \"none\"";
+    let two = "[systems.a]\nurl = \"sqlite:x.db\"\nreset = \"none\"\n[systems.b]\nurl = \"sqlite:x.db\"";
+    refused(two, "", &["`reset = \"none\"` of system `a`", "each would work on what the other left"]);
+    let there = "[systems.a]\nurl = \"postgres://me@127.0.0.1:9/x\"";
+    refused(there, "caches = \"cold\"", &["use `caches = \"cold\"` with the system `a`", "leave `caches` out"]);
+    let scattered = "[systems.a]\nserver = { engine = \"mariadb\" }\nreset = \"restore\"\n\
+                     settings = { innodb_log_group_home_dir = \"/var/tmp\" }";
+    refused(scattered, "", &["data outside of the folder that would be copied", "reset = \"rebuild\""]);
+    scene.write("p.toml", &plan(&format!("[systems.a]\n{one}"), SELECT_UPDATE, SHORT));
+    scene.etalon(&["plan", "p.toml"]).says(0, &[]);
+}
+
+/// What runs before a run left is no fault of it.
+#[test]
+fn tables_that_stay_are_held_against_what_each_run_adds() {
+    let scene = Scene::new();
+    let systems = "[systems.pg]\nserver = { engine = \"postgres\" }\nreset = \"none\"\n\
+                   [systems.lite]\nurl = \"sqlite:x.db\"\nreset = \"none\"";
+    for workload in ["workload = \"transactions\"\nscript = \"tpcb-like\"\nclients = [1, 2]", SELECT_UPDATE] {
+        let text = plan(systems, workload, &SHORT.replace("= 2", "= 3"));
+        scene.write("p.toml", &text).etalon(&["run", "p.toml"]).says(0, &[]);
+    }
+}
+
+#[test]
+fn caches_are_emptied_where_the_plan_says_so() {
+    let scene = Scene::new();
+    let systems = "[systems.pg]\nserver = { engine = \"postgres\" }\nreset = \"restore\"\n\
+                   [systems.lite]\nurl = \"sqlite:x.db\"";
+    let text = plan(systems, SELECT_UPDATE, &format!("{}\ncaches = \"cold\"", SHORT.replace("= 2", "= 3")));
+    let ran = scene.write("p.toml", &text).etalon(&["run", "p.toml"]);
+    ran.says(0, &[]);
+    assert!(ran.stdout.contains("then the caches were emptied"), "{}", ran.stdout);
+    // As they were loaded, and as they came back first.
+    assert_eq!(values(&scene.store(), "read_through_time").len(), 4);
+}
+
 /// A metric of every run.
 fn values(store: &Path, id: &str) -> Vec<f64> {
     let all = Store::open_read_only(store).unwrap().measurements().unwrap();

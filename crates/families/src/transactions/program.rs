@@ -454,8 +454,13 @@ impl Program {
 
     /// Whether a run of it is checked by this query.
     pub fn asks(&self, sql: &str) -> bool {
-        let of_native = || self.native.iter().flat_map(|native| native.questions()).any(|question| question == sql);
-        self.check.is_some_and(|check| check.sql == sql) || of_native()
+        self.questions().iter().any(|question| question == sql)
+    }
+
+    /// The queries by which a run of it is checked.
+    pub fn questions(&self) -> Vec<String> {
+        let of_script = self.check.iter().map(|check| check.sql.to_owned());
+        of_script.chain(self.native.iter().flat_map(|native| native.questions())).collect()
     }
 
     pub fn writes(&self) -> bool {

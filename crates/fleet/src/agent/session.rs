@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use engine::site::Here;
 use families::system::{Part, System};
 use host::watch::Watch;
 use load::error::{Failure, FailureKind};
@@ -25,6 +26,7 @@ const LEASE_LIMITS: (Duration, Duration) = (Duration::from_millis(500), Duration
 pub(super) struct Opened {
     pub(super) system: Arc<dyn System>,
     pub(super) plan: SystemPlan,
+    pub(super) here: Here,
     pub(super) part: Part,
     /// While other hosts load it.
     pub(super) watch: Mutex<Option<Watch>>,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use engine::site::{Here, Inspection, Site as _, SiteJob, watch};
 use families::dataset::Tables;
-use families::system::{Consent, OpenRequest, Part};
+use families::system::{Consent, OpenRequest, Part, System};
 use families::texts::Texts;
 use families::work::{StreamTask, StreamWork as Load};
 use families::workload::{Action, Grants, Task};
@@ -14,7 +14,7 @@ use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator as _, LoadSpec, Loaded, Local};
 use load::surroundings::Surroundings;
 use load::worker::TaskLog;
-use model::{Facts, RunState, Schedule, SystemPlan};
+use model::{Caches, Facts, RunState, Schedule, SystemPlan};
 
 use super::Shared;
 use super::job::{Job, Watching};
@@ -82,7 +82,11 @@ impl Work {
                     Tables::None => Ok(Answer::Nothing),
                 }
             }
-            Ask::Settle { system } => self.whole(system)?.system.settle().map(nothing),
+            Ask::Settle { system, case } => {
+                let opened = self.whole(system)?;
+                opened.here.read_through(&self.task_of(case)?, Caches::Warmed)?;
+                opened.system.settle().map(nothing)
+            }
             Ask::BeginRound { system } => self.whole(system)?.system.begin_round().map(nothing),
             Ask::Revive { system } => self.whole(system)?.system.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
@@ -136,8 +140,9 @@ impl Work {
             permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
-        let (opened, watch) = (Arc::from(registry.open(&request)?), Mutex::default());
-        let opened = Opened { system: opened, plan: system.clone(), part, watch };
+        let (opened, watch): (Arc<dyn System>, _) = (Arc::from(registry.open(&request)?), Mutex::default());
+        let here = Here::new(Arc::clone(&opened), system).on(&options.name);
+        let opened = Opened { system: opened, plan: system.clone(), here, part, watch };
         let carries = opened.system.carries();
         lock(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
@@ -153,7 +158,7 @@ impl Work {
         let opened = self.whole(system)?;
         let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
-        let mut facts = Here::new(Arc::clone(&opened.system), &opened.plan).facts(&pairs)?;
+        let mut facts = opened.here.facts(&pairs)?;
         facts.absorb("host", host::facts::client_facts(&[]));
         facts.identity("host.agent", self.shared.options.name.clone());
         Ok(facts)
@@ -185,9 +190,8 @@ impl Work {
         let (interrupt, mates) = (&self.job.stopped, &self.mates());
         let inspection = Inspection::Quick;
         let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, mates, inspection };
-        let here = Here::new(Arc::clone(&opened.system), &opened.plan).on(&self.shared.options.name);
         let began_unix_ms = host::clock::unix_ms();
-        let mut record = here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
+        let mut record = opened.here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == RunState::Aborted {
             return Ok(self.stopped(self.job.tasks()));
         }

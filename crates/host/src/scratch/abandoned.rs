@@ -38,13 +38,18 @@ pub struct Abandoned {
 /// In the usual places, and where those that are there say.
 pub fn find_abandoned() -> Vec<Abandoned> {
     let usual: Vec<Abandoned> = Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect();
-    let noted = |found: &Abandoned| text::read(found.path.join(ELSEWHERE)).unwrap_or_default();
-    let mut places: Vec<PathBuf> =
-        usual.iter().flat_map(|found| noted(found).lines().map(PathBuf::from).collect::<Vec<_>>()).collect();
+    let mut places: Vec<PathBuf> = usual.iter().flat_map(places_of).collect();
     places.sort_unstable();
     places.dedup();
-    // What says where they are goes last.
-    places.iter().flat_map(|place| find_abandoned_in(place)).chain(usual).collect()
+    // What says where they are goes last, and only if that place can be looked at: it may not be mounted yet.
+    let elsewhere = places.iter().flat_map(|place| find_abandoned_in(place));
+    let reachable = usual.iter().filter(|found| places_of(found).iter().all(|place| place.is_dir()));
+    elsewhere.chain(reachable.cloned()).collect()
+}
+
+/// Where its étalon has folders, too.
+fn places_of(found: &Abandoned) -> Vec<PathBuf> {
+    text::read(found.path.join(ELSEWHERE)).unwrap_or_default().lines().map(PathBuf::from).collect()
 }
 
 /// Leaves out other users' folders, those of other hosts that share the place, and those of containers whose processes
@@ -68,6 +73,10 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
         let tried = format!("remove {}", abandoned.path.display());
         return Err(HostError::unavailable(tried, "it is gone, or it is not an abandoned folder of this user"));
     };
+    if let Some(place) = places_of(&now).iter().find(|place| !find_abandoned_in(place).is_empty()) {
+        let tried = format!("remove {}", now.path.display());
+        return Err(HostError::unavailable(tried, format!("it says what is left in {}", place.display())));
+    }
     for server in servers_in(&now.path) {
         stop(server)?;
     }

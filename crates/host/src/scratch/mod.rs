@@ -59,14 +59,13 @@ impl Scratch {
     pub fn new(kind: &str, base: Option<&Path>) -> Result<Scratch, HostError> {
         if let Some(base) = base {
             std::fs::create_dir_all(base).map_err(HostError::at("create the folder", base))?;
+            let place = dunce::canonicalize(base).map_err(HostError::at("find", base))?;
+            let is_usual =
+                Scratch::bases().iter().any(|usual| dunce::canonicalize(usual).is_ok_and(|usual| usual == place));
+            // Before the folder, lest a kill leave one that nobody finds.
+            let anchor = if is_usual { None } else { Scratch::anchor(&place) };
             let mut scratch = Scratch::make(kind, base)?;
-            if !Scratch::bases().iter().any(|usual| scratch.path.parent() == dunce::canonicalize(usual).ok().as_deref())
-            {
-                let anchor = Scratch::new("elsewhere", None)?;
-                let parent = scratch.path.parent().unwrap_or(base);
-                anchor.note(ELSEWHERE, &parent.display().to_string())?;
-                scratch.anchor = Some(Box::new(anchor));
-            }
+            scratch.anchor = anchor.map(Box::new);
             return Ok(scratch);
         }
         let is_in_memory = |base: &PathBuf| disk::is_memory_backed(base).unwrap_or(false);
@@ -81,6 +80,13 @@ impl Scratch {
         Err(failed.unwrap_or_else(|| {
             HostError::unavailable("make a private folder", "there is no folder for temporary files")
         }))
+    }
+
+    /// None where the usual place is full or cannot be written: then a killed étalon's folder is found by nobody but its user.
+    fn anchor(place: &Path) -> Option<Scratch> {
+        let anchor = Scratch::new("elsewhere", None).ok()?;
+        anchor.note(ELSEWHERE, &place.display().to_string()).ok()?;
+        Some(anchor)
     }
 
     /// Best first: `/var/tmp` on Unix, which is on disk and survives a reboot (`/tmp` is often in memory), then the

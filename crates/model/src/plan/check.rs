@@ -15,7 +15,8 @@ use crate::catalog::{Catalog, EngineSpec, Visibility};
 use crate::near::nearest;
 use crate::price::Price;
 use crate::promise::Promise;
-use crate::schedule::{Length, OnError, Order, Schedule, Stop, UntilSure};
+use crate::reset::Reset;
+use crate::schedule::{Caches, Length, OnError, Order, Schedule, Stop, UntilSure};
 
 impl Plan {
     /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
@@ -72,7 +73,35 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
     };
     let plan = Plan { name, systems, benchmarks, schedule, comparison, fleet };
     refuse_prices(&plan, problems);
+    refuse_resets(&plan, problems);
     plan
+}
+
+/// Ways to begin a run that cannot hold in this plan.
+fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
+    let stays = |system: &&SystemPlan| system.reset == Some(Reset::None);
+    let shares = |system: &SystemPlan| {
+        let same =
+            |other: &&SystemPlan| other.name != system.name && other.alias_of.is_none() && other.url == system.url;
+        !system.url.is_empty() && plan.systems.iter().find(same).is_some()
+    };
+    if let Some(system) = plan.systems.iter().filter(stays).find(|system| shares(system)) {
+        let message =
+            format!("`reset = \"none\"` of system `{}`, whose database another system has, too", quote(&system.name));
+        let hint = "each would work on what the other left; write `reset = \"rebuild\"`".to_owned();
+        problems.add(&Origin::Whole, message, Some(hint));
+    }
+    let hosts = plan.fleet.iter().flat_map(|fleet| fleet.hosts.keys());
+    for name in hosts {
+        let is_cold = plan.schedule.caches == Caches::Cold;
+        let key = match plan.system(name) {
+            Some(system) if stays(&system) => "reset = \"none\"",
+            _ if is_cold => "caches = \"cold\"",
+            _ => continue,
+        };
+        let message = format!("`{key}` with system `{}`, which an agent has", quote(name));
+        problems.add(&Origin::Whole, message, Some("that can be had on the conductor's host only".to_owned()));
+    }
 }
 
 fn size_is_fit(cases: u64, rounds: u32, problems: &mut Problems<'_>) -> bool {

@@ -110,6 +110,10 @@ impl Engine for Product {
         server::reset::of_plan::<MySqlServer>(system, size_bytes)
     }
 
+    fn empties_caches(&self, system: &SystemPlan) -> bool {
+        system.server.is_some()
+    }
+
     fn would_make(&self, system: &SystemPlan) -> String {
         system::would_make::<MySqlServer>(system)
     }

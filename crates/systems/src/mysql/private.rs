@@ -106,6 +106,16 @@ pub(super) type Private = private::Private<MySqlRecipe>;
 impl Recipe for MySqlRecipe {
     type Endpoint = Endpoint;
 
+    const ELSEWHERE: &'static [&'static str] = &[
+        "innodb_data_file_path",
+        "innodb_data_home_dir",
+        "innodb_directories",
+        "innodb_log_group_home_dir",
+        "innodb_undo_directory",
+        "log_bin",
+        "log_bin_basename",
+    ];
+
     fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;

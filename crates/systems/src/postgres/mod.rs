@@ -95,6 +95,10 @@ impl Engine for Postgres {
         server::reset::of_plan::<PostgresServer>(system, size_bytes)
     }
 
+    fn empties_caches(&self, system: &SystemPlan) -> bool {
+        system.server.is_some()
+    }
+
     fn would_make(&self, system: &SystemPlan) -> String {
         system::would_make::<PostgresServer>(system)
     }

@@ -395,6 +395,9 @@ impl Running {
 pub(crate) trait Recipe: Sized + Send + 'static {
     type Endpoint;
 
+    /// Settings by whose paths it has data outside of its data folder.
+    const ELSEWHERE: &'static [&'static str] = &[];
+
     /// Returns the endpoint once it answers.
     ///
     /// # Errors

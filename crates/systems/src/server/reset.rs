@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use host::copy::Blocks;
-use model::{Reset, SystemPlan};
+use model::{Reset, SystemPlan, Value};
 
 use super::copies::{Copies as _, KeptCopy};
+use super::private::Recipe as _;
 use super::system::{Server, ServerSystem};
 use families::dataset::Dataset;
 use families::reset::{COPIED_FROM_BYTES, chosen};
@@ -23,7 +24,29 @@ pub(crate) struct Loaded {
 
 /// For [`Engine::reset`](families::system::Engine::reset).
 pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-    of::<S>(system.reset, system.server.is_some(), size_bytes).map(Some)
+    of::<S>(system.reset, whose::<S>(system), size_bytes).map(Some)
+}
+
+/// A server, as far as its data can be copied.
+#[derive(Clone, Copy)]
+pub(crate) enum Whose {
+    Others,
+    /// Étalon's, with all data in one folder.
+    Own,
+    /// Étalon's, with data elsewhere, too.
+    Scattered,
+}
+
+pub(crate) fn whose<S: Server>(system: &SystemPlan) -> Whose {
+    let is_elsewhere = |(name, value): (&String, &Value)| {
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        S::Recipe::ELSEWHERE.contains(&name.as_str()) && value.to_string().contains(['/', '\\', ':'])
+    };
+    match (&system.server, system.settings.iter().any(is_elsewhere)) {
+        (None, _) => Whose::Others,
+        (Some(_), false) => Whose::Own,
+        (Some(_), true) => Whose::Scattered,
+    }
 }
 
 /// Whether a server that étalon did not start is to keep copies.
@@ -32,16 +55,21 @@ pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
         && system.reset.is_some_and(|reset| reset.keeps_copy() && S::Copies::OFFERS.contains(&reset))
 }
 
-fn of<S: Server>(asked: Option<Reset>, is_own: bool, size_bytes: u64) -> Result<Reset, Failure> {
-    let offers: &[Reset] = if is_own { &[Reset::Clone, Reset::Restore] } else { S::Copies::OFFERS };
+fn of<S: Server>(asked: Option<Reset>, whose: Whose, size_bytes: u64) -> Result<Reset, Failure> {
+    let (offers, else_why): (&[Reset], _) = match whose {
+        Whose::Own => (&[Reset::Clone, Reset::Restore], ""),
+        Whose::Others => (S::Copies::OFFERS, "étalon copies the data only of a server that it has started itself"),
+        Whose::Scattered => (&[], "by its `settings` the server has data outside of the folder that would be copied"),
+    };
     let can = [&[Reset::Rebuild], offers, &[Reset::None]].concat();
-    let usual = if is_own && size_bytes >= COPIED_FROM_BYTES { Reset::Restore } else { Reset::Rebuild };
-    chosen(asked, &can, usual, "étalon copies the data only of a server that it has started itself")
+    let is_copied = matches!(whose, Whose::Own) && size_bytes >= COPIED_FROM_BYTES;
+    let usual = if is_copied { Reset::Restore } else { Reset::Rebuild };
+    chosen(asked, &can, usual, else_why)
 }
 
 impl<S: Server> ServerSystem<S> {
     pub(super) fn reset_of(&self, data: &Dataset) -> Reset {
-        of::<S>(self.reset, self.private().is_some(), data.size_bytes).unwrap_or(Reset::Rebuild)
+        of::<S>(self.reset, self.whose, data.size_bytes).unwrap_or(Reset::Rebuild)
     }
 
     /// What a reader must know of a way to bring tables back.

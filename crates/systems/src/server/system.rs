@@ -14,7 +14,7 @@ use super::counted::{Counted, CountsQuery};
 use super::dialogue::{AskError, Client, NativeLane, OpenedConnection, WireProtocol};
 use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
-use super::reset::{self, Loaded};
+use super::reset::{self, Loaded, Whose};
 use super::steps::Steps;
 use super::url::{Address, process_environment};
 use families::backup::backups::Backups;
@@ -254,6 +254,7 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(crate) tables: Tables,
     /// As the plan asks.
     pub(super) reset: Option<Reset>,
+    pub(super) whose: Whose,
     pub(super) loaded: Loaded,
     /// Ends a long load.
     pub(crate) interrupt: Arc<AtomicBool>,
@@ -303,6 +304,7 @@ impl<S: Server> ServerSystem<S> {
             reactor,
             tables,
             reset,
+            whose: reset::whose::<S>(request.system),
             loaded,
             interrupt,
             progress,

@@ -107,6 +107,10 @@ impl Engine for Sqlite {
         embedded::reset(system)
     }
 
+    fn empties_caches(&self, _system: &SystemPlan) -> bool {
+        true
+    }
+
     fn would_make(&self, system: &SystemPlan) -> String {
         embedded::would_make(system)
     }

@@ -92,6 +92,10 @@ impl Engine for SqlServer {
         server::reset::of_plan::<SqlServer>(system, size_bytes)
     }
 
+    fn empties_caches(&self, system: &SystemPlan) -> bool {
+        system.server.is_some()
+    }
+
     fn would_make(&self, system: &SystemPlan) -> String {
         system::would_make::<SqlServer>(system)
     }
