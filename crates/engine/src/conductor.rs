@@ -10,10 +10,7 @@ use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
 use model::facts::TEXTS;
-use model::{
-    Case, Direction, Facts, Length, Measurement, OnError, Plan, PlannedRun, Promise, Role, RunRecord, RunState, Stop,
-    SystemPlan,
-};
+use model::{Case, Facts, Length, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan};
 use store::{Rest, Store};
 
 use crate::files::files_allow;
@@ -23,7 +20,7 @@ use crate::patience::within;
 use crate::promised::{check, for_money, most_loads, seek};
 use crate::registry::Registry;
 use crate::seed;
-use crate::site::{Here, Inspection, Places, Site, SiteJob};
+use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
 use families::dataset::Tables;
 use families::system::{Consent, OpenRequest};
 use families::texts::Texts;
@@ -661,12 +658,16 @@ impl<'a> Conductor<'a> {
         load * most_loads(case)
     }
 
+    fn places(&self) -> Option<&dyn Places> {
+        self.options.places.as_deref()
+    }
+
     fn prepare_and_run(&self, run: PlannedRun, case: &Case, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let site = &**self
             .site(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error))?;
         let Some(promise) = Promise::of(&case.point) else {
-            return self.load_once(site, &self.job(run, case), observer);
+            return run_once(self.places(), site, &self.job(run, case), observer);
         };
         let workload = self.registry.workload(&case.workload)?;
         let seed = self.plan.schedule.seed;
@@ -681,27 +682,12 @@ impl<'a> Conductor<'a> {
             let task = workload.task(&case.point, &self.grants)?;
             let job = self.job(run, case);
             let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
-            self.load_once(site, &SiteJob { case, task: &task, seed, ..job }, observer)
+            run_once(self.places(), site, &SiteJob { case, task: &task, seed, ..job }, observer)
         };
         let mut record =
             seek((case, promise, length), (phase, between), workload.spec().rate_unit, &mut short_run, observer)?;
         let price = self.plan.system(&case.system).and_then(|system| system.price.as_ref());
         record.measurements.extend(price.and_then(|price| for_money(&record, price)));
-        Ok(record)
-    }
-
-    fn load_once(&self, site: &dyn Site, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let places = self.options.places.as_ref();
-        let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
-        let started = Instant::now();
-        site.prepare(job, observer)?;
-        let prepared_s = started.elapsed().as_secs_f64();
-        let mut record = site.run(job, generator.as_deref(), observer)?;
-        if record.state == RunState::Measured {
-            // Making tables: in full where the engine makes them anew, else by a copy of the first.
-            let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
-            record.measurements.push(took);
-        }
         Ok(record)
     }
 }

@@ -120,6 +120,29 @@ pub trait Places: Send + Sync {
     fn mates(&self) -> Vec<u32>;
 }
 
+/// Makes the tables and the run, by the load generators of the plan's hosts if it names some.
+///
+/// # Errors
+/// One of the hosts, or the system, fails.
+pub fn run_once(
+    places: Option<&dyn Places>,
+    site: &dyn Site,
+    job: &SiteJob<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunRecord, Failure> {
+    let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
+    let started = Instant::now();
+    site.prepare(job, observer)?;
+    let prepared_s = started.elapsed().as_secs_f64();
+    let mut record = site.run(job, generator.as_deref(), observer)?;
+    if record.state == RunState::Measured {
+        // In full where the engine makes tables anew, else by a copy of the first.
+        let took = Measurement::value("prepare_time", "s", Direction::Lower, Role::Diagnostic, prepared_s);
+        record.measurements.push(took);
+    }
+    Ok(record)
+}
+
 pub struct Here {
     system: Arc<dyn System>,
     plan: SystemPlan,
