@@ -194,13 +194,13 @@ impl Here {
         }
     }
 
-    /// Before a run: all begin with the same caches.
+    /// Before a run: all begin with the same caches. `false`: there was nothing to read.
     ///
     /// # Errors
     /// The tables are not those of the first load.
-    pub fn read_through(&self, task: &Task, caches: Caches) -> Result<(), Failure> {
+    pub fn read_through(&self, task: &Task, caches: Caches) -> Result<bool, Failure> {
         if task.tables() == Tables::None || self.stays_as_it_is() {
-            return Ok(());
+            return Ok(false);
         }
         self.known.read_through(&*self.system, &task.dataset, caches)
     }
@@ -312,8 +312,8 @@ impl Site for Here {
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
         let begun = Instant::now();
-        self.read_through(job.task, job.schedule.caches)?;
-        let reading_s = begun.elapsed().as_secs_f64();
+        let is_read = self.read_through(job.task, job.schedule.caches)?;
+        let reading_s = if is_read { begun.elapsed().as_secs_f64() } else { 0.0 };
         let are_fresh = !self.stays_as_it_is() || self.known.are_fresh(&job.task.dataset);
         if job.task.tables() == Tables::Own && are_fresh {
             self.inspect(job, Moment::Loaded)?;

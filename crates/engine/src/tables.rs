@@ -25,24 +25,24 @@ pub struct KnownTables {
 
 impl KnownTables {
     /// Reads every table through, so that all runs begin with the same caches, and holds what is there against the first load.
-    /// What is to be cold is read twice: as it was loaded, and as it came back first.
+    /// What is to be cold is read twice: as it was loaded, and as it came back first. `false`: nothing was read.
     ///
     /// # Errors
     /// The system does not answer; or [`FailureKind::Verification`].
-    pub fn read_through(&self, system: &dyn System, data: &Dataset, caches: Caches) -> Result<(), Failure> {
+    pub fn read_through(&self, system: &dyn System, data: &Dataset, caches: Caches) -> Result<bool, Failure> {
         if data.tables.is_empty() || system.reset(data).is_none() {
-            return Ok(());
+            return Ok(false);
         }
         let mut all = lock(&self.first);
         let times_read = all.get(&data.name).map_or(0, |(times, _)| *times);
         if caches == Caches::Cold && times_read >= 2 {
-            return Ok(());
+            return Ok(false);
         }
         let found = Contents::read(data, system)?;
         let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
         *times += 1;
         let tried = || "bring the tables back as they were loaded first".to_owned();
-        first.hold(data, &found).map_err(|failure| Failure { tried: tried(), ..failure })
+        first.hold(data, &found).map(|()| true).map_err(|failure| Failure { tried: tried(), ..failure })
     }
 
     /// What a run that finds the tables as others left them is held against: its questions as if they had come back.

@@ -185,7 +185,7 @@ fn a_killed_etalon_s_server_is_found_wherever_it_is() {
 #[test]
 fn a_disk_that_fills_in_the_copy_is_told_with_what_helps() {
     let scene = Scene::new();
-    let Some(disk) = SmallDisk::mount(scene.path(), "size=220m,mode=0755") else {
+    let Some(disk) = SmallDisk::mount(scene.path(), "size=180m,mode=0755") else {
         return eprintln!("skipped: mounting takes root");
     };
     host_opens(scene.path());
@@ -197,7 +197,7 @@ fn a_disk_that_fills_in_the_copy_is_told_with_what_helps() {
             "p.toml",
             &plan(
                 &format!("{system}reset = \"{reset}\""),
-                &format!("{SELECT_UPDATE}\nscale = 6"),
+                &format!("{SELECT_UPDATE}\nscale = 4"),
                 &SHORT.replace("= 2", "= 1"),
             ),
         );
