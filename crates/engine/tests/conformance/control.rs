@@ -114,7 +114,7 @@ fn comes_back(system: &dyn System, reset: Reset) {
         system.reset(&rows(10)).is_some_and(|told| told.starts_with(&reset.to_string())),
         "{reset}: it is not told"
     );
-    for round in 0..3 {
+    for round in 0..2 {
         for (data, held) in [(rows(10), 10), (rows(7), 7)] {
             system.prepare(&data).unwrap_or_else(|failure| panic!("{reset}: {failure}"));
             let count = || system.scalar("SELECT count(*) FROM conformance_rows").unwrap();
