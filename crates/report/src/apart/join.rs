@@ -191,6 +191,27 @@ struct Matching<'a> {
     /// By source, where a place stands in `cases`.
     index: Vec<BTreeMap<Place, usize>>,
     confounded: BTreeMap<String, Vec<String>>,
+    /// Each source has a single benchmark, under a name of its own: they are taken for one.
+    single: Option<Asked>,
+}
+
+/// A benchmark and its workload.
+type Asked = (String, String);
+
+/// Étalon's own, where each source has a single one and another tool's results are among them: these have names of their own.
+fn single(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Asked> {
+    let of = |(source, own): (&Source, &Vec<(u32, usize, Point)>)| {
+        let asked = own.iter().map(|(index, ..)| &source.evidence.cases[*index as usize]);
+        let all: BTreeSet<Asked> = asked.map(|case| (case.benchmark.clone(), case.workload.clone())).collect();
+        (all.len() == 1).then(|| all.into_iter().next()).flatten()
+    };
+    let all: Vec<Asked> = sources.iter().zip(cases).map(of).collect::<Option<_>>()?;
+    let is_own = |source: &&Source| source.evidence.header.build != IMPORTED;
+    let own = sources.iter().position(|source| is_own(&source))?;
+    let workloads: BTreeSet<&str> = all.iter().map(|(_, workload)| workload.as_str()).collect();
+    // Of one workload two names are two questions.
+    let are_apart = workloads.len() == all.len() && !sources.iter().all(|source| is_own(&source));
+    are_apart.then(|| all.into_iter().nth(own)).flatten()
 }
 
 impl<'a> Matching<'a> {
@@ -200,8 +221,14 @@ impl<'a> Matching<'a> {
             let all = (0_u32..).zip(&source.evidence.cases);
             all.filter_map(|(index, case)| Some((index, track(case)?, case.point.clone()))).collect()
         };
-        let cases = sources.iter().enumerate().map(of).collect();
-        Matching { sources, tracks, cases, index: Vec::new(), confounded: BTreeMap::new() }
+        let cases: Vec<Vec<(u32, usize, Point)>> = sources.iter().enumerate().map(of).collect();
+        let single = single(sources, &cases);
+        Matching { sources, tracks, cases, index: Vec::new(), confounded: BTreeMap::new(), single }
+    }
+
+    /// What a case is matched by.
+    fn asked(&self, case: &Case) -> Asked {
+        self.single.clone().unwrap_or_else(|| (case.benchmark.clone(), case.workload.clone()))
     }
 
     fn case(&self, place: usize, index: u32) -> &Case {
@@ -209,11 +236,11 @@ impl<'a> Matching<'a> {
     }
 
     /// The values of a key in a benchmark of a source.
-    fn values(&self, place: usize, benchmark: (&str, &str), key: &str) -> Vec<Option<&Value>> {
+    fn values(&self, place: usize, asked: &Asked, key: &str) -> Vec<Option<&Value>> {
         let mut values = Vec::new();
         for (index, _, point) in &self.cases[place] {
             let case = self.case(place, *index);
-            if (case.benchmark.as_str(), case.workload.as_str()) == benchmark && !values.contains(&point.get(key)) {
+            if self.asked(case) == *asked && !values.contains(&point.get(key)) {
                 values.push(point.get(key));
             }
         }
@@ -224,15 +251,15 @@ impl<'a> Matching<'a> {
     /// that a store of an older étalon does not know yet is no other case.
     fn align(&mut self) -> Vec<ApartDifference> {
         let all = || self.cases.iter().enumerate().flat_map(|(place, own)| own.iter().map(move |one| (place, one)));
-        let keys: BTreeSet<(String, String, String)> = all()
+        let keys: BTreeSet<(Asked, String)> = all()
             .flat_map(|(place, (index, _, point))| {
-                let case = self.case(place, *index);
-                point.keys().map(|key| (case.benchmark.clone(), case.workload.clone(), key.clone()))
+                let asked = self.asked(self.case(place, *index));
+                point.keys().map(move |key| (asked.clone(), key.clone()))
             })
             .collect();
         let mut found = Vec::new();
-        for (benchmark, workload, key) in keys {
-            let of = |place| self.values(place, (&benchmark, &workload), &key);
+        for (asked, key) in keys {
+            let of = |place| self.values(place, &asked, &key);
             let values: Vec<Vec<Option<&Value>>> = (0..self.sources.len()).map(of).collect();
             // Who does not have the benchmark tells nothing of its keys.
             let told = || values.iter().filter(|own| !own.is_empty());
@@ -241,16 +268,17 @@ impl<'a> Matching<'a> {
             }
             let text = |own: &Vec<Option<&Value>>| own.first().and_then(|value| value.map(ToString::to_string));
             let values: Vec<Option<String>> = values.iter().map(text).collect();
-            found.push((benchmark, workload, key, values));
+            found.push((asked, key, values));
         }
-        for (benchmark, workload, key, values) in &found {
+        for (asked, key, values) in &found {
             if values.iter().flatten().any(|value| values.iter().flatten().next() != Some(value)) {
-                self.confounded.entry(benchmark.clone()).or_default().push(key.clone());
+                self.confounded.entry(asked.0.clone()).or_default().push(key.clone());
             }
+            let is_single = self.single.is_some();
             for (source, own) in self.sources.iter().zip(&mut self.cases) {
                 for (index, _, point) in own {
                     let case = &source.evidence.cases[*index as usize];
-                    if (&case.benchmark, &case.workload) == (benchmark, workload) {
+                    if is_single || (&case.benchmark, &case.workload) == (&asked.0, &asked.1) {
                         point.remove(key);
                     }
                 }
@@ -260,12 +288,21 @@ impl<'a> Matching<'a> {
             own.iter().enumerate().map(|(at, case)| (self.place(place, case), at)).collect::<BTreeMap<Place, usize>>()
         };
         self.index = self.cases.iter().enumerate().map(index).collect();
-        let told = |(benchmark, _, key, values)| ApartDifference {
+        let told = |((benchmark, _), key, values): (Asked, String, _)| ApartDifference {
             about: "plan".to_owned(),
             name: format!("{key} of {benchmark}"),
             values,
         };
-        found.into_iter().map(told).collect()
+        self.asked_for().into_iter().chain(found.into_iter().map(told)).collect()
+    }
+
+    /// What the sources call their single benchmarks.
+    fn asked_for(&self) -> Option<ApartDifference> {
+        self.single.as_ref()?;
+        let name = |source: &Source| Some(source.evidence.cases.first()?.benchmark.clone());
+        let (about, values): (_, Vec<_>) = ("plan".to_owned(), self.sources.iter().map(name).collect());
+        let differ = values.iter().any(|name| *name != values[0]);
+        differ.then(|| ApartDifference { about, name: "benchmark".to_owned(), values })
     }
 
     /// A script whose text has changed under its name is another one.
@@ -291,10 +328,10 @@ impl<'a> Matching<'a> {
     }
 
     fn place(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
-        let case = self.case(source, *index);
+        let (benchmark, workload) = self.asked(self.case(source, *index));
         Place {
-            benchmark: case.benchmark.clone(),
-            workload: case.workload.clone(),
+            benchmark,
+            workload,
             track: *track,
             point: point.iter().map(|(key, value)| (key.clone(), format!("{value:?}"))).collect(),
         }
@@ -373,7 +410,8 @@ impl Joined {
                 own.insert(*index, cases.len() as u32);
                 let case = matching.case(source, *index);
                 let system = called(source, &case.system);
-                cases.push(Case { system, point: point.clone(), ..case.clone() });
+                let (benchmark, workload) = (place.benchmark.clone(), place.workload.clone());
+                cases.push(Case { system, point: point.clone(), benchmark, workload });
             }
         }
         let header = header(sources, &cases, matching.tracks, called);

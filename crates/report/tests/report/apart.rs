@@ -303,6 +303,32 @@ fn what_cannot_be_joined_is_said() {
     assert!(refused(&swept).contains("no case in common"), "{}", refused(&swept));
 }
 
+/// Another tool calls its only benchmark by a name of its own, and its keys, too.
+#[test]
+fn another_tool_s_only_benchmark_is_compared_with_étalon_s_only_one() {
+    let (mut first, _) = day(1, &[("pg", SLOW)], &[8]);
+    first.evidence.header.build = report::evidence::IMPORTED.to_owned();
+    for case in &mut first.evidence.cases {
+        "TPROC-C".clone_into(&mut case.benchmark);
+        "imported".clone_into(&mut case.workload);
+        let clients = case.point.remove("clients").unwrap();
+        case.point.insert("virtual_users".to_owned(), clients);
+    }
+    let (second, _) = day(2, &[("pg", SLOW)], &[8]);
+    let joined = join(&[first.clone(), second.clone()]).unwrap();
+    assert!(joined.cases.iter().all(|case| case.benchmark == second.evidence.cases[0].benchmark), "{:?}", joined.cases);
+    let differences = &joined.apart.as_ref().unwrap().differences;
+    for name in ["benchmark", "clients of", "virtual_users of"] {
+        assert!(differences.iter().any(|one| one.name.starts_with(name)), "{name}: {differences:?}");
+    }
+    let (several, _) = day(3, &[("pg", SLOW)], &[8]);
+    let mut several = several;
+    let mut more = several.evidence.cases[0].clone();
+    "another".clone_into(&mut more.benchmark);
+    several.evidence.cases.push(more);
+    assert!(join(&[first, several]).unwrap_err().to_string().contains("no case in common"));
+}
+
 /// A store of an import beside one that étalon measured: what an import does not tell is not known.
 #[test]
 fn an_import_is_compared_and_nothing_is_made_up_of_it() {
