@@ -98,7 +98,7 @@ fn transcript(server: &Server) -> String {
                 };
                 format!("{name} ({} parameters): {}", call.parameters.len(), call.sql)
             }
-            Asked::Rows(rows) => format!("{rows} rows"),
+            Asked::Rows((rows, _)) => format!("{rows} rows"),
             Asked::Attention => "attention".to_owned(),
         };
         match lines.iter_mut().find(|(known, _)| *known == line) {

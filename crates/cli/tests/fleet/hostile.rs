@@ -128,6 +128,7 @@ impl Conductor {
         );
         let case = SentCase { case: Case { system: system.name.clone(), ..plan.cases()[0].clone() }, texts };
         let (system, schedule) = (system.name.clone(), plan.schedule.clone());
+        self.ask(Ask::Tables { system: system.clone(), case: case.clone() })?;
         self.ask(Ask::Whole { system, case, schedule, seed: 1 }).map(|_| ())
     }
 }

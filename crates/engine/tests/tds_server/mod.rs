@@ -35,7 +35,7 @@ pub enum Encryption {
 pub enum Asked {
     Batch(String),
     Call(Call),
-    Rows(u64),
+    Rows((u64, i64)),
     Attention,
 }
 
@@ -50,6 +50,8 @@ pub struct Database {
     pub history: i64,
     pub balance: i64,
     pub copied: BTreeMap<String, u64>,
+    /// Of the rows that were copied.
+    pub sums: BTreeMap<String, i64>,
     /// Everything asked, in order of arrival.
     pub log: Vec<Asked>,
     /// User, database and program of each login.

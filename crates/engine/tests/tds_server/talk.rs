@@ -182,7 +182,7 @@ impl Talk<'_> {
                 1 => Asked::Batch(utf16(&payload[22..])),
                 3 => Asked::Call(self.parse_call(&payload)?),
                 6 => Asked::Attention,
-                7 => Asked::Rows(count_rows(&payload)),
+                7 => Asked::Rows(tally_of(&payload)),
                 _ => return Err(invalid("a message of another kind")),
             };
             self.shared.database().log.push(asked.clone());
@@ -237,10 +237,13 @@ impl Talk<'_> {
         Reply::Tokens(match asked {
             Asked::Attention => tokens::done(0xfd, 0x20, 0),
             Asked::Rows(rows) => {
+                let (rows, sum) = *rows;
                 if let Some(table) = self.copying.take() {
-                    *self.shared.database().copied.entry(table).or_default() += rows;
+                    let mut database = self.shared.database();
+                    *database.copied.entry(table.clone()).or_default() += rows;
+                    *database.sums.entry(table).or_default() += sum;
                 }
-                tokens::touched(*rows)
+                tokens::touched(rows)
             }
             Asked::Batch(sql) => self.batch(sql),
             Asked::Call(call) => {
@@ -318,6 +321,12 @@ impl Talk<'_> {
             self.copying = table.split(' ').next().map(|name| name.trim_matches(['[', ']']).to_owned());
         } else if sql.starts_with("SELECT TOP (0) * FROM") {
             return columns(sql);
+        } else if let Some(counted) = sql.strip_prefix("SELECT COUNT(*), ") {
+            let table = counted.rsplit(' ').next().unwrap_or_default().trim_matches(['[', ']']);
+            let rows = database.copied.get(table).copied().unwrap_or_default().to_string();
+            let is_summed = counted.starts_with("SUM(");
+            let sum = database.sums.get(table).copied().filter(|_| is_summed).unwrap_or_default().to_string();
+            return tokens::result(&["#", "#"], &[&[Some(&rows), Some(&sum)]]);
         } else if sql.contains("sum(abalance)") {
             return number(database.balance);
         } else if sql.contains("count(*) FROM pgbench_history") {
@@ -483,7 +492,8 @@ fn parameter(rest: &mut &[u8]) -> io::Result<Parameter> {
     })
 }
 
-fn count_rows(payload: &[u8]) -> u64 {
+/// How many rows, and the sum of their whole numbers' remainders, each times its column's number.
+fn tally_of(payload: &[u8]) -> (u64, i64) {
     let mut kinds = Vec::new();
     let number = |at: usize| usize::from(u16::from_le_bytes([payload[at], payload[at + 1]]));
     let mut at = 3;
@@ -497,19 +507,32 @@ fn count_rows(payload: &[u8]) -> u64 {
         at += 1 + 2 * usize::from(payload[at]);
         kinds.push(kind);
     }
-    let mut rows = 0;
+    let (mut rows, mut sum) = (0, 0);
+    let whole = |bytes: &[u8]| match bytes.len() {
+        0 => -1,
+        4 => i64::from(i32::from_le_bytes(bytes.try_into().unwrap())) % 1_000_003,
+        8 => i64::from_le_bytes(bytes.try_into().unwrap()) % 1_000_003,
+        other => panic!("a whole number of {other} bytes"),
+    };
     while payload[at] == 0xd1 {
         at += 1;
         rows += 1;
-        for kind in &kinds {
+        for (kind, weight) in kinds.iter().zip(1..) {
             at += match kind {
-                0x38 => 4,
-                0x26 => 1 + usize::from(payload[at]),
+                0x38 => {
+                    sum += weight * whole(&payload[at..at + 4]);
+                    4
+                }
+                0x26 => {
+                    let bytes = usize::from(payload[at]);
+                    sum += weight * whole(&payload[at + 1..at + 1 + bytes]);
+                    1 + bytes
+                }
                 _ if payload[at..at + 2] == [0xff, 0xff] => 2,
                 _ => 2 + number(at),
             };
         }
     }
     assert_eq!((payload[at], payload.len() - at), (0xfd, 13), "the rows end with DONE");
-    rows
+    (rows, sum)
 }
