@@ -224,9 +224,12 @@ fn missed_of(faults: &'static [Fault]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let system = sqlite(&folder);
     let missed = faults.iter().filter_map(|Fault { what, workload, said }| {
-        let (_, reason) = ran(workload, &system, "warehouses = 2\nclients = 1\nconditions = \"all\"", "2s");
-        let is_found = reason.as_ref().is_some_and(|reason| reason.contains(said));
-        (!is_found).then(|| format!("{what}: {reason:?}"))
+        let reason_within =
+            |duration| ran(workload, &system, "warehouses = 2\nclients = 1\nconditions = \"all\"", duration).1;
+        let is_found = |reason: &Option<String>| reason.as_ref().is_some_and(|reason| reason.contains(said));
+        // Shares of rare draws take a few thousand orders to be told apart, which a busy machine does not make in the short run.
+        let reason = Some(reason_within("2s")).filter(is_found).unwrap_or_else(|| reason_within("12s"));
+        (!is_found(&reason)).then(|| format!("{what}: {reason:?}"))
     });
     missed.collect()
 }
