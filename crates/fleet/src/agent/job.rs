@@ -25,6 +25,8 @@ struct State {
     start_ns: Option<u64>,
     /// Only for loads that consist of tasks.
     tasks: Vec<TaskLog>,
+    /// Of the system that it works on.
+    interrupt: Option<Arc<AtomicBool>>,
 }
 
 impl State {
@@ -54,8 +56,20 @@ impl Job {
         self.changed.notify_all();
     }
 
+    /// Once it is stopped, what it does on a system ends by the system's own `interrupt`.
+    pub(super) fn works_on(&self, interrupt: &Arc<AtomicBool>) {
+        let mut state = self.lock();
+        interrupt.store(self.stopped.load(Ordering::Relaxed), Ordering::Relaxed);
+        state.interrupt = Some(Arc::clone(interrupt));
+    }
+
     pub(super) fn stop(&self) {
+        let state = self.lock();
         self.stopped.store(true, Ordering::Relaxed);
+        if let Some(interrupt) = &state.interrupt {
+            interrupt.store(true, Ordering::Relaxed);
+        }
+        drop(state);
         self.changed.notify_all();
     }
 
@@ -124,5 +138,25 @@ impl Observer for Watching {
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
         self.0.lock().tasks.extend_from_slice(logs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_reaches_what_the_job_does_on_a_system() {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let is_told = || interrupt.load(Ordering::Relaxed);
+        let (first, second) = (Job::default(), Job::default());
+        first.works_on(&interrupt);
+        assert!(!is_told());
+        first.stop();
+        assert!(is_told());
+        second.works_on(&interrupt);
+        assert!(!is_told(), "the next job's work goes on");
+        first.works_on(&interrupt);
+        assert!(is_told(), "a stop may come before the work");
     }
 }

@@ -1,6 +1,7 @@
 //! One conductor's hold on the agent: its lease, the systems that it opened, its jobs.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ pub(super) struct Opened {
     pub(super) plan: SystemPlan,
     pub(super) here: Here,
     pub(super) part: Part,
+    /// Ends its long works, of whichever job.
+    pub(super) interrupt: Arc<AtomicBool>,
     /// While other hosts load it.
     pub(super) watch: Mutex<Option<Watch>>,
 }

@@ -78,17 +78,17 @@ impl Work {
             Ask::Tables { system, case } => {
                 let task = self.task_of(case)?;
                 match task.tables() {
-                    Tables::Own => self.whole(system)?.system.prepare(&task.dataset).map(nothing),
+                    Tables::Own => self.at_work(system)?.system.prepare(&task.dataset).map(nothing),
                     Tables::None => Ok(Answer::Nothing),
                 }
             }
             Ask::Settle { system, case } => {
-                let opened = self.whole(system)?;
+                let opened = self.at_work(system)?;
                 opened.here.read_through(&self.task_of(case)?, Caches::Warmed)?;
                 opened.system.settle().map(nothing)
             }
-            Ask::BeginRound { system } => self.whole(system)?.system.begin_round().map(nothing),
-            Ask::Revive { system } => self.whole(system)?.system.revive().map(nothing),
+            Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(nothing),
+            Ask::Revive { system } => self.at_work(system)?.system.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
             Ask::Whole { system, case, schedule, seed } => self.run_whole(system, case, schedule, *seed),
             Ask::HostLoad { system, case, schedule, seed, segment } => {
@@ -119,6 +119,13 @@ impl Work {
         self.opened(system, Part::Whole)
     }
 
+    /// For what takes long there, which ends when this job is stopped.
+    fn at_work(&self, system: &str) -> Result<Arc<Opened>, Failure> {
+        let opened = self.whole(system)?;
+        self.job.works_on(&opened.interrupt);
+        Ok(opened)
+    }
+
     fn open(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
         if let Ok(opened) = self.opened(&system.name, part) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
@@ -128,13 +135,15 @@ impl Work {
             // A restarted private server listens elsewhere.
             lock(&self.systems).remove(&(system.name.clone(), part == Part::Whole));
         }
+        let interrupt = Arc::default();
+        self.job.works_on(&interrupt);
         let registry = &self.shared.registry;
         let options = &self.shared.options;
         let request = OpenRequest {
             scratch_base: options.scratch_base.clone(),
             reactor: options.reactor,
             tables,
-            interrupt: Arc::clone(&self.job.stopped),
+            interrupt: Arc::clone(&interrupt),
             part,
             listen: options.listen.clone(),
             permits: self.shared.permits.clone(),
@@ -142,7 +151,7 @@ impl Work {
         };
         let (opened, watch): (Arc<dyn System>, _) = (Arc::from(registry.open(&request)?), Mutex::default());
         let here = Here::new(Arc::clone(&opened), system).on(&options.name);
-        let opened = Opened { system: opened, plan: system.clone(), here, part, watch };
+        let opened = Opened { system: opened, plan: system.clone(), here, part, interrupt, watch };
         let carries = opened.system.carries();
         lock(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
@@ -185,7 +194,7 @@ impl Work {
     }
 
     fn run_whole(&self, system: &str, case: &SentCase, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
-        let opened = self.whole(system)?;
+        let opened = self.at_work(system)?;
         let task = self.task_of(case)?;
         let (interrupt, mates) = (&self.job.stopped, &self.mates());
         let inspection = Inspection::Quick;
