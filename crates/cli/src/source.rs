@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use engine::Registry;
-use model::Plan;
+use load::error::Failure;
 use model::plan::{Changes, Form};
+use model::{Plan, SystemPlan};
 
 use crate::args::PlanSource;
 use crate::ask::words::{self, ScriptKind, Word};
@@ -117,9 +118,10 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
         systems: ask::named_systems(&systems, registry)?,
         set: set.collect::<Result<_, _>>()?,
     };
-    let (plan, told) =
+    let (mut plan, told) =
         Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     notes.extend(told);
+    notes.extend(leave_out(&mut plan, registry)?);
     if origin == PlanOrigin::Question {
         ask::refuse_missing(&plan, registry)?;
     }
@@ -132,6 +134,27 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
         Some(system) => both_sides(&plan, system)?,
     };
     Ok(Loaded { plan, text, name, path, called, notes })
+}
+
+/// Takes optional systems whose programs are not here out of the plan, and says so.
+fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliError> {
+    let lacks = |system: &SystemPlan| {
+        let server = system.server.as_ref().filter(|server| server.optional)?;
+        let failure = registry.engine(&system.engine).ok()?.lacks_programs(server)?;
+        Some((system.name.clone(), failure))
+    };
+    let is_here =
+        |system: &&SystemPlan| plan.fleet.as_ref().is_none_or(|fleet| !fleet.hosts.contains_key(&system.name));
+    let missing: Vec<(String, Failure)> = plan.systems.iter().filter(is_here).filter_map(lacks).collect();
+    if let (Some((_, failure)), true) = (missing.first(), missing.len() == plan.systems.len()) {
+        return Err(CliError::from(failure));
+    }
+    let left_out = missing.into_iter().map(|(name, failure)| {
+        plan.without(&name);
+        let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        format!("system `{name}` is optional and left out: {failure}{hint}")
+    });
+    Ok(left_out.collect())
 }
 
 /// Moves the plan's disk systems, files and volume images, to `target`.

@@ -380,10 +380,8 @@ mod tests {
         let permits = permits(|named| named.allow_server("toy", Some(folder.path())).unwrap());
         let server = |engine: &str, bin_dir: Option<&str>| PrivateServer {
             engine: engine.to_owned(),
-            version: None,
             bin_dir: bin_dir.map(str::to_owned),
-            folder: None,
-            connect: model::plan::Connect::Socket,
+            ..PrivateServer::default()
         };
         let none = BTreeMap::new();
         let taken = permits.private_server(&server("toy", None), &["toy"], &none, &[]).unwrap();

@@ -118,3 +118,36 @@ fn a_missing_program_of_a_backup_is_known() {
         .any(|folder| std::path::Path::new(folder).join("mariadb-backup").exists());
     assert!(is_here || said.contains("mariadb-backup"), "{said}");
 }
+
+#[test]
+fn an_optional_server_that_is_not_installed_is_left_out() {
+    let scene = Scene::new();
+    let plan = |of_a: &str, of_b: &str| {
+        let system = |rest: &str| format!("server = {{ engine = \"postgres\", {rest} }}");
+        format!(
+            "baseline = \"a\"\n[systems.a]\n{}\n[systems.b]\n{}\n[systems.c]\nurl = \"sqlite:c.db\"\n[[benchmarks]]\n\
+             workload = \"transactions\"\nscript = \"tpcb-like\"\n[schedule]\n{SCHEDULE}\n",
+            system(of_a),
+            system(of_b)
+        )
+    };
+    let missing = "version = \"999\", optional = true";
+    scene.write("p.toml", &plan(missing, "optional = true"));
+    let ran = scene.etalon(&["plan", "p.toml", "--json"]);
+    ran.says(
+        0,
+        &["system `a` is optional and left out: cannot find the server programs of PostgreSQL 999", "postgresql-999"],
+    );
+    let told: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let names: Vec<&str> =
+        told["systems"].as_array().unwrap().iter().map(|system| system["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["b", "c"]);
+    let ran = scene.etalon(&["run", "p.toml", "--quick"]);
+    ran.says(0, &["system `a` is optional and left out"]);
+    assert!(ran.stdout.contains("A = b, B = c"), "the first that is left is the baseline: {}", ran.stdout);
+    // Where none is left, there is nothing to run; and what is not optional is missed.
+    scene.write("p.toml", &plan(missing, missing).replace("[systems.c]\nurl = \"sqlite:c.db\"\n", ""));
+    scene.etalon(&["plan", "p.toml"]).says(3, &["cannot find the server programs of PostgreSQL 999", "postgresql-999"]);
+    scene.write("p.toml", &plan("version = \"999\"", "optional = true"));
+    scene.etalon(&["run", "p.toml"]).says(3, &["cannot find the server programs of PostgreSQL 999"]);
+}

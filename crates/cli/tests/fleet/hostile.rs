@@ -150,13 +150,7 @@ fn at(engine: &str, url: &str) -> SystemPlan {
 }
 
 fn private(engine: &str, settings: &[(&str, &str)]) -> SystemPlan {
-    let server = PrivateServer {
-        engine: engine.to_owned(),
-        version: None,
-        bin_dir: None,
-        folder: None,
-        connect: Connect::Socket,
-    };
+    let server = PrivateServer { engine: engine.to_owned(), ..PrivateServer::default() };
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned())));
     SystemPlan { server: Some(server), settings: settings.collect(), ..at(engine, "") }
 }

@@ -121,8 +121,7 @@ impl Subject {
             plan.url = url;
         } else if let Some(server) = spec.private_servers.first() {
             let (engine, bin_dir) = ((*server).to_owned(), programs.clone());
-            plan.server =
-                Some(PrivateServer { engine, version: None, bin_dir, folder: None, connect: Connect::Socket });
+            plan.server = Some(PrivateServer { engine, bin_dir, ..PrivateServer::default() });
         } else {
             plan.url = format!("{}:{}/db", spec.schemes[0], folder.path().display());
         }

@@ -39,8 +39,7 @@ pub fn system(engine: &str, url: String, settings: &[(&str, &str)]) -> SystemPla
 pub fn private(name: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -> SystemPlan {
     let catalog = Registry::built_in().catalog();
     let engine = catalog.engine_of_server(name).unwrap_or_else(|| panic!("{name} cannot be started")).name;
-    let server =
-        PrivateServer { engine: name.to_owned(), version: None, bin_dir, folder: None, connect: Connect::Socket };
+    let server = PrivateServer { engine: name.to_owned(), bin_dir, ..PrivateServer::default() };
     SystemPlan { server: Some(server), ..system(engine, String::new(), settings) }
 }
 

@@ -123,13 +123,7 @@ fn has(name: &str) -> bool {
     let system = model::SystemPlan {
         name: "here".to_owned(),
         engine: catalog.engine_of_server(name).map(|engine| engine.name.to_owned()).unwrap_or_default(),
-        server: Some(model::PrivateServer {
-            engine: name.to_owned(),
-            version: None,
-            bin_dir: None,
-            folder: None,
-            connect: model::plan::Connect::Socket,
-        }),
+        server: Some(model::PrivateServer { engine: name.to_owned(), ..model::PrivateServer::default() }),
         ..model::SystemPlan::default()
     };
     match Registry::built_in().open(&OpenRequest::new(&system, Consent::OwnOnly)) {

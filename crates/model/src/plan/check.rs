@@ -306,8 +306,9 @@ fn private_server(
     let names: Vec<&str> = public(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
     if catalog.engine_of_server(&name).is_some() {
         let connect = file.connect.unwrap_or_default();
-        let ServerFile { version, bin_dir, folder, .. } = file;
-        return Some(PrivateServer { engine: name, version, bin_dir, folder, connect });
+        let ServerFile { version, bin_dir, folder, optional, .. } = file;
+        let optional = optional.unwrap_or_default();
+        return Some(PrivateServer { engine: name, version, bin_dir, folder, connect, optional });
     }
     match catalog.engine(&name) {
         Some(_) => {

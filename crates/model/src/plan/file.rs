@@ -29,7 +29,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     "fleet",
 ];
 pub(super) const SYSTEM_KEYS: [&str; 7] = ["url", "server", "volume", "settings", "host", "price", "reset"];
-pub(super) const SERVER_KEYS: [&str; 5] = ["engine", "version", "bin_dir", "folder", "connect"];
+pub(super) const SERVER_KEYS: [&str; 6] = ["engine", "version", "bin_dir", "folder", "connect", "optional"];
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 10] =
     ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error", "caches"];
@@ -70,6 +70,7 @@ pub(super) struct ServerFile {
     pub(super) bin_dir: Option<String>,
     pub(super) folder: Option<String>,
     pub(super) connect: Option<Connect>,
+    pub(super) optional: Option<bool>,
 }
 
 /// `[[benchmarks]]`: the keys beside these are the workload's.
@@ -256,6 +257,7 @@ fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Opt
         bin_dir: section.text("bin_dir", problems).map(|text| text.value),
         folder: section.text("folder", problems).map(|text| text.value),
         connect: section.choice("connect", &CONNECTS, problems),
+        optional: section.flag("optional", problems),
     })
 }
 

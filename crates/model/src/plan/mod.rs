@@ -112,6 +112,9 @@ pub struct PrivateServer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     pub connect: Connect,
+    /// The system is left out where the server's programs are not installed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -199,6 +202,14 @@ impl Plan {
             fleet.hosts = [(a.name.clone(), host.clone()), (b.name.clone(), host)].into();
         }
         Some(Plan { systems: vec![a, b], comparison, fleet, ..self.clone() })
+    }
+
+    /// This plan without a system that it can do without. If that is the baseline, the first of the others becomes it.
+    pub fn without(&mut self, system: &str) {
+        self.systems.retain(|other| other.name != system);
+        if let Some(first) = self.systems.first().filter(|_| self.comparison.baseline == system) {
+            self.comparison.baseline.clone_from(&first.name);
+        }
     }
 
     pub fn system(&self, name: &str) -> Option<&SystemPlan> {

@@ -136,6 +136,11 @@ fn system(catalog: &Catalog) -> Json {
                         "type": "string",
                     },
                     "connect": words("The path from client to server.", &CONNECTS, "socket"),
+                    "optional": {
+                        "description": "Whether the system is left out where the server's programs are not installed.",
+                        "type": "boolean",
+                        "default": false,
+                    },
                 },
             },
             "volume": volume(),

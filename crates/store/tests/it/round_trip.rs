@@ -34,13 +34,14 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn system() -> impl Strategy<Value = SystemPlan> {
     let connect = select(vec![Connect::Socket, Connect::Tcp]);
-    let server = (text(), option::of(text()), option::of(text()), connect);
-    let server = server.prop_map(|(engine, version, bin_dir, connect)| PrivateServer {
+    let server = (text(), option::of(text()), option::of(text()), option::of(text()), connect, any::<bool>());
+    let server = server.prop_map(|(engine, version, bin_dir, folder, connect, optional)| PrivateServer {
         engine,
         version,
         bin_dir,
-        folder: None,
+        folder,
         connect,
+        optional,
     });
     (text(), text(), text(), btree_map(text(), value(), 0..4), option::of(server), option::of(text())).prop_map(
         |(name, engine, url, settings, server, alias_of)| SystemPlan {

@@ -56,7 +56,7 @@ use of_both_products;
 impl Tested for MySqlServer {
     fn private_server(connect: Connect) -> PrivateServer {
         let (engine, bin_dir) = SERVERS.with_borrow(|(engine, folder)| ((*engine).to_owned(), folder.clone()));
-        PrivateServer { engine, version: None, bin_dir, folder: None, connect }
+        PrivateServer { engine, bin_dir, connect, ..PrivateServer::default() }
     }
 
     fn prepared(sql: &[&str]) -> Vec<String> {

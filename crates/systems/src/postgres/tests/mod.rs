@@ -27,7 +27,7 @@ impl Tested for PostgresServer {
     /// `ETALON_TEST_POSTGRES_BIN` selects other programs.
     fn private_server(connect: Connect) -> PrivateServer {
         let bin_dir = std::env::var("ETALON_TEST_POSTGRES_BIN").ok();
-        PrivateServer { engine: "postgres".to_owned(), version: None, bin_dir, folder: None, connect }
+        PrivateServer { engine: "postgres".to_owned(), bin_dir, connect, ..PrivateServer::default() }
     }
 
     fn prepared(sql: &[&str]) -> Statements {
