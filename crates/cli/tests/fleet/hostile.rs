@@ -15,7 +15,7 @@ use fleet::bus::{Bus, INBOX, Results};
 use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, prefix};
 use fleet::{Server, TextId, TextPiece};
 use load::error::{Failure, FailureKind};
-use model::plan::{Changes, Connect, PrivateServer};
+use model::plan::{Changes, PrivateServer};
 use model::{Case, Plan, SystemPlan, Value, VolumePlan};
 use sha2::{Digest as _, Sha256};
 
