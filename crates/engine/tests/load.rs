@@ -23,7 +23,7 @@ use families::workload::{Action, Task};
 use load::error::{Failure, FailureKind};
 use load::observer::{Observer, Silent};
 use load::worker::TaskLog;
-use model::plan::{Connect, PrivateServer};
+use model::plan::PrivateServer;
 use model::{Length, MarkKind, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 struct Server {

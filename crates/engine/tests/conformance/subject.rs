@@ -20,7 +20,7 @@ use load::generator::{LoadShape, ThreadLimit};
 use load::observer::Silent;
 use load::traffic::NetworkTraffic;
 use load::worker::Pace;
-use model::plan::{Connect, PrivateServer};
+use model::plan::PrivateServer;
 use model::{Length, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 /// Servers that étalon cannot start, and the variables that name one.

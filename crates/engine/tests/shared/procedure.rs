@@ -9,7 +9,7 @@ use families::system::{Consent, OpenRequest, System};
 use families::workload::{Action, Grants};
 use load::error::Failure;
 use load::observer::Silent;
-use model::plan::{Connect, PrivateServer};
+use model::plan::PrivateServer;
 use model::{Length, Measurement, OnError, Order, Point, Reading, RunRecord, Schedule, SystemPlan, Value};
 
 const SCHEDULE: Schedule = Schedule {
