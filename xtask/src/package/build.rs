@@ -11,8 +11,7 @@ use super::toolchain;
 
 /// Cargo's profile, which is also the folder's name.
 const PROFILE: &str = "dist";
-/// A package is to be fetched in seconds: a program beyond this has grown by something that nobody meant to ship. It has 21.2 MB,
-/// and is to come below 20.
+/// A package is to be fetched in seconds: a program beyond this has grown by something that nobody meant to ship.
 const MOST_BYTES: u64 = 22_000_000;
 
 /// Compiles étalon, if need be, and gives the program.

@@ -101,3 +101,42 @@ fn a_store_that_is_none_is_an_error_that_the_summary_tells() {
     assert!(read(&scene, "summary.md").contains("none.etalon"), "{}", read(&scene, "summary.md"));
     assert!(!scene.path().join("broken").exists() && !scene.path().join("etalon-gate.xml").exists());
 }
+
+/// Runs `comment.sh` with a stand-in for `gh`: it notes what it is asked, and answers a listing with `ids`, or refuses.
+fn commented(text: &str, ids: Option<&str>) -> (Output, String, String) {
+    let scene = Scene::new();
+    let answer = ids.map_or("exit 1".to_owned(), |ids| format!("echo '{ids}'"));
+    let gh = format!("#!/bin/sh\necho \"$*\" >>asked\ncase \"$*\" in *--paginate*) {answer} ;; esac\n");
+    scene.write("gh", &gh);
+    scene.write("comment.md", text);
+    let mut mode = std::fs::metadata(scene.path().join("gh")).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(scene.path().join("gh"), mode).unwrap();
+    let path = format!("{}:{}", scene.path().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("sh");
+    command.arg(Action::read().folder.join("comment.sh")).current_dir(scene.path()).env("PATH", path);
+    let ran = command.env("COMMENT", "comment.md").env("REPOSITORY", "a/b").env("NUMBER", "7").output().unwrap();
+    (ran, read(&scene, "asked"), read(&scene, "comment.md"))
+}
+
+#[test]
+fn the_comment_is_written_once_and_written_over_after_that() {
+    let (ran, asked, _) = commented("<!-- etalon gate -->\nfine", Some(""));
+    assert!(ran.status.success() && asked.contains("--method POST repos/a/b/issues/7/comments"), "{asked}");
+    let (ran, asked, _) = commented("<!-- etalon gate -->\nfine", Some("41\n42"));
+    assert!(ran.status.success() && asked.contains("--method PATCH repos/a/b/issues/comments/41"), "{asked}");
+    assert!(!asked.contains("POST"), "{asked}");
+}
+
+#[test]
+fn comments_that_cannot_be_read_are_a_warning_and_lead_to_no_second_one() {
+    let (ran, asked, _) = commented("fine", None);
+    assert!(ran.status.success() && String::from_utf8_lossy(&ran.stdout).contains("::warning::"), "{ran:?}");
+    assert!(!asked.contains("--method"), "{asked}");
+}
+
+#[test]
+fn a_comment_that_is_too_long_ends_with_a_whole_letter() {
+    let (_, _, left) = commented(&"·é".repeat(20_000).replacen('·', "x", 1), Some(""));
+    assert!((59_990..=60_000).contains(&left.len()), "{} bytes", left.len());
+}
