@@ -90,10 +90,21 @@ fn the_answer_of_a_built_in_plan_can_be_read_aloud() {
         "backup-engines",
         "spatial-engines",
     ] {
-        let scene = Scene::new();
-        scene.etalon(&["run", plan, "--quick", "--quiet", "--yes"]).says(0, &[]);
-        check(&scene, scene.store().to_str().unwrap(), plan);
+        check_quick(plan);
     }
+}
+
+#[test]
+fn so_can_that_of_orders_and_of_a_promise() {
+    for plan in ["order-entry", "order-entry-engines", "capacity"] {
+        check_quick(plan);
+    }
+}
+
+fn check_quick(plan: &str) {
+    let scene = Scene::new();
+    scene.etalon(&["run", plan, "--quick", "--quiet", "--yes"]).says(0, &[]);
+    check(&scene, scene.store().to_str().unwrap(), plan);
 }
 
 #[test]
