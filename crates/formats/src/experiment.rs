@@ -8,7 +8,7 @@ use model::facts::ENDED;
 use model::plan::{MAX_CASES, MAX_ROUNDS};
 use model::{
     Benchmark, ComparisonRules, Facts, Length, Mark, MarkKind, Measurement, OnError, Order, Plan, PlannedRun, Point,
-    Reading, RunRecord, RunState, Schedule, SystemPlan, Value,
+    Reading, RunRecord, RunState, Schedule, Stop, SystemPlan, UntilSure, Value,
 };
 
 use crate::dimension::{Clash, Dimensions, Ratio};
@@ -312,7 +312,7 @@ impl Shape {
                 order: order.unwrap_or(Order::Sequential),
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
-                until_sure: None,
+                until_sure: looks(all_rules).filter(|_| order == Some(Order::Interleaved)),
                 caches: model::Caches::Warmed,
             },
             fleet: None,
@@ -363,6 +363,12 @@ impl Shape {
             _ => BTreeMap::new(),
         }
     }
+}
+
+/// By which interval the rounds were judged: an experiment that one look may have ended is no other once it is a table.
+fn looks(all_rules: &[&ExportedRules]) -> Option<UntilSure> {
+    let told = all_rules.iter().find(|rules| rules.first_look.is_some())?;
+    Some(UntilSure { first: told.first_look?, stop: Stop::default(), max_time: None, begun: told.begun })
 }
 
 /// A text that is the same for equal points only.
@@ -541,6 +547,8 @@ mod tests {
             allow_sequential_order: false,
             experiment: None,
             ended: None,
+            first_look: None,
+            begun: None,
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         };

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use model::Order;
+use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
+use model::{Begun, Order, Stop};
 use serde_json::Value;
 
 /// Begins the remark with the rules.
@@ -15,6 +16,9 @@ const ALIAS_SIGN: &str = "etalon-alias:";
 /// Names of plan keys.
 const UNEQUAL: &str = "allow_unequal_durability";
 const SEQUENTIAL: &str = "allow_sequential_order";
+/// Of an experiment that was judged after each round.
+const FIRST_LOOK: &str = "first_look";
+const BEGUN: &str = "begun";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repetitions {
@@ -41,6 +45,10 @@ pub struct ExportedRules {
     pub experiment: Option<String>,
     /// How many rounds had ended, or in sequential order runs, of how many, if not all had.
     pub ended: Option<(usize, usize)>,
+    /// The fewest rounds that were judged, if each was from then on; an interval for one look is none of theirs.
+    pub first_look: Option<u32>,
+    /// Of such an experiment that was extended.
+    pub begun: Option<Begun>,
     pub benchmarks: Vec<ExportedBenchmark>,
     /// Alias to system.
     pub aliases: BTreeMap<String, String>,
@@ -68,6 +76,20 @@ impl ExportedBenchmark {
         let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
         Some(ExportedBenchmark { name: text("name")?, workload: text("workload")?, stands_for: text("stands_for") })
     }
+}
+
+/// `6` for a fixed number of rounds, `6..` for a range.
+fn begun_text(begun: Begun) -> String {
+    format!("{}{}", begun.rounds, if begun.stop.is_some() { ".." } else { "" })
+}
+
+/// Which rounds a range spared is not told.
+fn read_begun(text: &str) -> Option<Begun> {
+    let (rounds, stop) = match text.strip_suffix("..") {
+        Some(rounds) => (rounds, Some(Stop::default())),
+        None => (text, None),
+    };
+    Some(Begun { rounds: rounds.parse().ok()?, stop })
 }
 
 fn object(remark: &str, sign: &str) -> Option<Value> {
@@ -109,9 +131,11 @@ impl ExportedRules {
         let allowed: String = allows.iter().filter(|(is, _)| *is).map(|(_, name)| format!(" {name}")).collect();
         let experiment = self.experiment.as_ref().map(|id| format!(" experiment={id}")).unwrap_or_default();
         let ended = self.ended.map(|(ended, of)| format!(" ended={ended}/{of}")).unwrap_or_default();
+        let first_look = self.first_look.map(|first| format!(" {FIRST_LOOK}={first}")).unwrap_or_default();
+        let begun = self.begun.map(|begun| format!(" {BEGUN}={}", begun_text(begun))).unwrap_or_default();
         // A system's name may hold blanks, so it comes last.
         format!(
-            "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{experiment}{allowed}{ended} baseline={}",
+            "{SIGN} repetitions={repetitions} order={order} margin={} level={} seed={}{experiment}{allowed}{ended}{first_look}{begun} baseline={}",
             self.margin, self.level, self.seed, self.baseline
         )
     }
@@ -150,6 +174,14 @@ impl ExportedRules {
             ended: of("ended")
                 .and_then(|told| told.split_once('/'))
                 .and_then(|(ended, all)| Some((ended.parse().ok()?, all.parse().ok()?))),
+            // What cannot be read must not be taken for one look.
+            first_look: match of(FIRST_LOOK) {
+                None => None,
+                Some(told) => {
+                    Some(told.parse().ok().filter(|first| (FEWEST_TO_JUDGE..=MAX_ROUNDS as u32).contains(first))?)
+                }
+            },
+            begun: of(BEGUN).and_then(read_begun),
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         })
@@ -181,6 +213,8 @@ mod tests {
                 allow_sequential_order: !allow_unequal_durability,
                 experiment: allow_unequal_durability.then(|| "3f9ac2b4-19a0".to_owned()),
                 ended: allow_unequal_durability.then_some((4, 6)),
+                first_look: allow_unequal_durability.then_some(8),
+                begun: allow_unequal_durability.then_some(Begun { rounds: 9, stop: Some(Stop::default()) }),
                 benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
                 aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),
             };
@@ -197,6 +231,7 @@ mod tests {
             "etalon-benchmark: {}",
             "etalon-alias: no JSON",
             "etalon: repetitions=x order=y margin=1 level=2 seed=3 baseline=a",
+            "etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed=3 first_look=1 baseline=a",
         ] {
             assert!(!is_told(other), "{other}");
         }

@@ -42,6 +42,22 @@ fn what_is_clear_ends_with_its_reason_and_an_interval_for_every_look() {
     assert!(words.contains("Lai's confidence sequence over the rounds"), "{words}");
     let resumed = scene.etalon(&["resume", store.to_str().unwrap()]);
     resumed.says(0, &["nothing is pending"]);
+    let compared = |store: &str| {
+        let shown: Value = serde_json::from_str(&scene.etalon(&["compare", store, "--json"]).stdout).unwrap();
+        let rows = shown["comparisons"].as_array().unwrap().clone();
+        let judged =
+            rows.iter().map(|row| ["metric", "ratio", "interval", "p_t", "verdict"].map(|key| row[key].clone()));
+        (shown["experiment"]["rules"].clone(), judged.collect::<Vec<_>>())
+    };
+    // A table of it was looked at as often.
+    scene.etalon(&["export", store.to_str().unwrap(), "-o", "t.csv"]).says(0, &[]);
+    scene.etalon(&["import", "tidy", "t.csv", "-o", "again"]).says(0, &[]);
+    assert_eq!(compared("again.etalon"), compared(store.to_str().unwrap()));
+    // One of an older étalon tells nothing of looks, and is read.
+    let table = std::fs::read_to_string(scene.path().join("t.csv")).unwrap();
+    scene.write("old.csv", &table.replace(" first_look=6", ""));
+    scene.etalon(&["import", "tidy", "old.csv", "-o", "old"]).says(0, &[]);
+    assert_eq!(compared("old.etalon").0["interval"], "paired-t");
 }
 
 /// One client decides early, four never: they stay in each round, and what is decided leaves.

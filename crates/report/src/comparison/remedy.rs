@@ -362,6 +362,8 @@ impl Context<'_> {
         let command = match remedy {
             Remedy::Resume if is_imported => None,
             Remedy::Resume => Some(format!("etalon resume {store}")),
+            // An import has no systems to run.
+            Remedy::MoreRounds(_) if self.rules.sequence.is_some() && is_imported => None,
             Remedy::MoreRounds(_) if self.rules.sequence.is_some() => Some(format!("etalon extend {store}")),
             Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
             Remedy::Interleave if again.command.is_none() => {

@@ -181,6 +181,8 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         allow_sequential_order: plan.comparison.allow_sequential_order,
         experiment: experiment(evidence).filter(|_| !all_numbered && plan.schedule.order == Order::Interleaved),
         ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
+        first_look: plan.schedule.until_sure.map(|until| until.first),
+        begun: plan.schedule.until_sure.and_then(|until| until.begun),
         benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(benchmark).collect(),
         aliases: aliases.collect(),
     }
