@@ -289,7 +289,7 @@ fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStat
         // Failed shares have a much smaller limit.
         Scale::Points => 1.0 + SHARE_MARGIN,
     };
-    let certain = estimate.adjusted.is_some_and(|p| p <= 1.0 - estimate.level);
+    let certain = estimate.is_difference();
     if certain && ratio > limit {
         RowStatus::Regressed
     } else if certain && ratio < 1.0 {

@@ -66,7 +66,7 @@ pub struct Judgement {
 /// 1. fewer than `min_rounds` pairs ([`MIN_ROUNDS`] is the default): no verdict, the missing rounds;
 /// 2. interval wholly inside the margin: equivalent, *even if it also excludes 1*. A difference that is certain and
 ///    too small to matter is reported as too small to matter: relevance beats significance;
-/// 3. `adjusted_p` <= 1 - level: faster or slower by `direction`; no verdict for [`Direction::Neither`];
+/// 3. [`is_difference`]: faster or slower by `direction`; no verdict for [`Direction::Neither`];
 /// 4. otherwise inconclusive, with the number of rounds to add.
 pub fn judge(ratio: &PairedRatio, adjusted_p: f64, direction: Direction, margin: f64, min_rounds: u32) -> Judgement {
     let missing = min_rounds.saturating_sub(ratio.pairs);
@@ -76,12 +76,16 @@ pub fn judge(ratio: &PairedRatio, adjusted_p: f64, direction: Direction, margin:
     if within_margin(ratio, margin) {
         return Judgement { verdict: Some(Verdict::Equivalent), rounds_needed: None };
     }
-    // Of a sequence, whose p is the least of all looks, a late turn of the estimate takes the side back.
-    let excludes_one = ratio.lo > 1.0 || ratio.hi < 1.0;
-    if excludes_one && adjusted_p <= 1.0 - ratio.level {
+    if is_difference((ratio.lo, ratio.hi), adjusted_p, ratio.level) {
         return Judgement { verdict: better_or_worse(ratio, direction), rounds_needed: None };
     }
     Judgement { verdict: Some(Verdict::Inconclusive), rounds_needed: rounds_to_settle(ratio, adjusted_p, margin) }
+}
+
+/// Whether an interval and its adjusted p show a difference: both must. Of a sequence, whose p is the least of all looks, a
+/// late turn of the estimate takes the side back.
+pub fn is_difference((lo, hi): (f64, f64), adjusted_p: f64, level: f64) -> bool {
+    (lo > 1.0 || hi < 1.0) && adjusted_p <= 1.0 - level
 }
 
 fn better_or_worse(ratio: &PairedRatio, direction: Direction) -> Option<Verdict> {

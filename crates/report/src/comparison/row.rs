@@ -114,6 +114,13 @@ pub struct Estimate {
     pub skewed: Option<stats::Skewed>,
 }
 
+impl Estimate {
+    /// By the rule of the verdict. Too small to matter it may still be.
+    pub fn is_difference(&self) -> bool {
+        self.adjusted.is_some_and(|p| stats::is_difference((self.lo, self.hi), p, self.level))
+    }
+}
+
 /// What the figures under A and B give.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {

@@ -49,6 +49,11 @@ impl Default for Builder {
     }
 }
 
+/// Judged after each round from the sixth on.
+pub fn from_the_sixth() -> model::UntilSure {
+    model::UntilSure { first: 6, stop: model::Stop::default(), max_time: None, begun: None }
+}
+
 /// Box-Muller.
 pub fn normal(rng: &mut Rng) -> f64 {
     let (u, v) = (1.0 - rng.next_f64(), rng.next_f64());

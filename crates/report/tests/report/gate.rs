@@ -26,6 +26,25 @@ fn it_fails_on_a_sure_and_large_regression_only() {
     assert_eq!(judged(&built(|_| 800.0, 0.004, 8), &loose).status, GateStatus::Passed);
 }
 
+/// The p of a sequence is the least of all looks.
+#[test]
+fn what_a_late_turn_took_back_is_neither_regressed_nor_improved() {
+    for (early, late) in [(0.1_f64, -0.9_f64), (-0.1, 0.9)] {
+        let mut made = built(|_| 1_000.0, 0.0, 7);
+        made.evidence.header.plan.schedule.until_sure = Some(crate::evidence::from_the_sixth());
+        let log = |round: u32| if round < 6 { early * (1.0 + 0.02 * f64::from(round % 3)) } else { late };
+        let level = |round: u32| 1_000.0 + 70.0 * f64::from(round % 4);
+        made.change("old", "throughput", |round, _| level(round));
+        made.change("new <&\"|", "throughput", |round, _| level(round) * log(round).exp());
+        let set = compare(&made.evidence, &Options::default()).unwrap();
+        let row = set.rows().find(|row| row.metric.id == "throughput").unwrap();
+        assert_eq!(row.verdict(), Some(stats::Verdict::Inconclusive), "{row:?}");
+        assert!(row.estimate.unwrap().adjusted.unwrap() < 0.05, "{row:?}");
+        let outcome = gate(&set, &GateRules::default());
+        assert_eq!(outcome.lines[0].status, RowStatus::Open, "{:?}", outcome.lines[0]);
+    }
+}
+
 #[test]
 fn noise_is_open_not_green_when_asked() {
     let noisy = built(|_| 990.0, 0.3, 6);
