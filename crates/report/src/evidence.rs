@@ -157,6 +157,12 @@ impl Evidence {
         schedule.until_sure.map_or(schedule.rounds, |_| of_runs())
     }
 
+    /// Unless a comparison pairs no rounds.
+    pub fn is_judged_after_each_round(&self) -> bool {
+        let schedule = &self.header.plan.schedule;
+        schedule.until_sure.is_some() && schedule.order == Order::Interleaved && self.apart.is_none()
+    }
+
     /// As it was before a round began.
     #[must_use]
     pub fn before(mut self, round: u32) -> Evidence {

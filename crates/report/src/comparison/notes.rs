@@ -49,7 +49,7 @@ pub fn notes(
         add(NoteKind::Incomplete, text);
     }
     if let Some(found) = rules.unfinished {
-        add(NoteKind::Unfinished, words::unfinished(&found));
+        add(NoteKind::Unfinished, words::unfinished(&found, rules.unjudged().is_none()));
     }
     for disturbance in disturbances {
         add(NoteKind::Disturbed, format!("beside the runs: {}", disturbance.text()));

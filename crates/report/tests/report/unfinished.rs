@@ -76,6 +76,21 @@ fn every_output_says_how_far_it_is_and_what_runs_the_rest() {
 }
 
 #[test]
+fn what_is_judged_after_each_round_is_not_said_to_be_without_verdicts() {
+    let mut made = finished();
+    made.evidence.header.plan.schedule.until_sure = Some(crate::evidence::from_the_sixth());
+    (16..20).for_each(|position| made.end(position, RunState::Planned));
+    let set = compare(&made.evidence, &Options::default()).unwrap();
+    assert!(set.rows().all(|row| row.verdict().is_some() && row.estimate.is_some()), "{:?}", set.tables);
+    let note = set.notes.iter().find(|note| note.kind == NoteKind::Unfinished).unwrap();
+    let footnote = report::barrel::footnote(&made.evidence);
+    for said in [&note.text, &footnote] {
+        assert!(said.contains("8 of 10 rounds have run, which are judged as after every round"), "{said}");
+        assert!(said.contains("etalon resume STORE") && !said.contains("no verdicts"), "{said}");
+    }
+}
+
+#[test]
 fn the_gate_does_not_pass_before_the_end() {
     let mut made = finished();
     made.end(19, RunState::Planned);
