@@ -126,6 +126,8 @@ pub struct Rules {
     pub interval: String,
     /// The fewest rounds of a `lai-sequence`; else null.
     pub first_look: Option<u32>,
+    /// How many looks a `lai-sequence` had so far; else null.
+    pub looks: Option<u32>,
     /// The rows that were judged together, those that are not printed among them.
     pub families: Vec<JudgedFamily>,
 }
@@ -477,6 +479,7 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             min_rounds: set.rules.min_rounds,
             interval: set.rules.interval().to_owned(),
             first_look: set.rules.sequence.map(|sequence| sequence.first()),
+            looks: set.rules.looks,
             families: families(set),
         },
         differences: differences(&set.tables),

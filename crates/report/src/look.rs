@@ -37,7 +37,7 @@ pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
 }
 
 /// What was repeated counts for less the more rounds there are; what else stands in the way of a verdict stays there.
-fn standing(row: &Comparison) -> Standing {
+pub(crate) fn standing(row: &Comparison) -> Standing {
     match row.outcome {
         Outcome::Verdict(Verdict::Inconclusive)
         | Outcome::None(

@@ -6,7 +6,8 @@ use crate::number::{RowUnit, Script, half, percent};
 use crate::text::{clean, rows_of_remedy};
 use crate::views;
 use crate::words::{
-    RowNotes, absent_of, arrow, change, exploring, metric_name, primary_family, reason_of_all, row_unit, table_title,
+    RowNotes, absent_of, arrow, change, exploring, interval_words, metric_name, primary_family, reason_of_all,
+    row_unit, table_title,
 };
 
 /// The comparisons, and what families tell beside them.
@@ -48,6 +49,9 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet) -> String {
         if !listed.is_empty() {
             out.push_str(&format!("{listed}\n"));
         }
+    }
+    if !set.tables.is_empty() {
+        out.push_str(&format!("B vs A: {}.\n\n", escape(&interval_words(&set.rules))));
     }
     for line in &set.remedies {
         let rows = rows_of_remedy(&line.rows, set);

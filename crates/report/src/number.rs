@@ -294,6 +294,18 @@ pub fn failed_share(share: f64) -> String {
     }
 }
 
+/// `6th`, `22nd`.
+pub fn ordinal(number: u32) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
 /// `±1 %`; in words where it is more than the figure itself.
 pub fn half(share: f64, script: Script) -> String {
     if share > 1.0 { "varies widely".to_owned() } else { format!("±{}", percent(share, script)) }
@@ -373,6 +385,8 @@ mod tests {
         let unit = RowUnit::new("tx/s", [5_413.0]);
         let print = |half| unit.print_to(5_413.0, half, Script::Plain);
         assert_eq!([Some(0.08), Some(0.004), Some(0.0001), None].map(print), ["5 410", "5 410", "5 413", "5 410"]);
+        let ordinals = [1, 2, 3, 6, 11, 12, 13, 21, 22, 103, 111].map(ordinal);
+        assert_eq!(ordinals.join(" "), "1st 2nd 3rd 6th 11th 12th 13th 21st 22nd 103rd 111th");
         assert_eq!([half(0.012, Script::Plain), half(1.2, Script::Plain)], ["±1 %", "varies widely"]);
     }
 

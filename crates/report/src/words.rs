@@ -11,7 +11,7 @@ use crate::comparison::{
     SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
-use crate::number::{Change, RowUnit, Script, count, percent};
+use crate::number::{Change, RowUnit, Script, count, ordinal, percent};
 use crate::text::wrapped;
 
 /// `response p99`.
@@ -317,13 +317,13 @@ pub fn interval_words(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
         (Pairing::Paired, Some(sequence)) => {
-            let first = sequence.first();
+            let (first, looks) = (ordinal(sequence.first()), count(rules.looks.unwrap_or_default() as usize, "look"));
             let extended = rules.begun.map(|begun| match begun.stop {
                 None => format!(" (begun with {}, and extended)", count(begun.rounds as usize, "round")),
                 Some(_) => " (and extended)".to_owned(),
             });
             format!(
-                "interval by Lai's confidence sequence over the rounds, judged after each from the {first}th on{}",
+                "interval by Lai's confidence sequence over the rounds, judged after each from the {first} on, in {looks}{}",
                 extended.unwrap_or_default()
             )
         }

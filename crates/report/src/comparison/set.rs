@@ -42,6 +42,8 @@ pub struct Rules {
     pub min_rounds: u32,
     /// Of an experiment that is judged after each round: what its intervals hold at.
     pub sequence: Option<stats::Sequence>,
+    /// How often it has looked: after each whole round from the first look on.
+    pub looks: Option<u32>,
     /// What the plan was begun with, where rounds were added later.
     pub begun: Option<Begun>,
     /// No interval and no verdict is given before the end.
@@ -84,6 +86,8 @@ impl Rules {
             Order::Sequential => Pairing::Unpaired,
         };
         let looks = plan.schedule.until_sure.filter(|_| pairing == Pairing::Paired);
+        let unfinished = evidence.unfinished();
+        let whole = unfinished.map_or(evidence.rounds(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
         Rules {
             margin: options.margin.unwrap_or(plan.comparison.margin),
             level,
@@ -92,8 +96,9 @@ impl Rules {
             order: TimeOrder::of(evidence, options.pairing, sequential_order),
             min_rounds: options.min_rounds,
             sequence: looks.and_then(|until| stats::Sequence::new(level, until.first).ok()),
+            looks: looks.map(|until| (whole + 1).saturating_sub(until.first)),
             begun: looks.and_then(|until| until.begun),
-            unfinished: evidence.unfinished(),
+            unfinished,
             unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
             sequential_order,
         }

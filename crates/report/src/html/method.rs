@@ -1,9 +1,10 @@
 use maud::{Markup, html};
-use model::Length;
+use model::{Length, Standing};
 
 use crate::comparison::{ComparisonSet, Pairing, TimeOrder};
 use crate::evidence::{Evidence, IMPORTED};
-use crate::number::{Script, count, percent, whole};
+use crate::look;
+use crate::number::{Script, count, ordinal, percent, whole};
 use crate::words::{created, estimator_words};
 
 pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
@@ -12,7 +13,7 @@ pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             li { (run(evidence, set)) }
             li { (unit(set)) }
             @if !set.tables.is_empty() {
-                li { (ratio(set)) }
+                li { (ratio(evidence, set)) }
                 li { (if set.apart.is_some() { findings(set) } else { verdicts(set) }) }
             }
             li { (limits(set)) }
@@ -68,7 +69,24 @@ fn unit(set: &ComparisonSet) -> Markup {
     }
 }
 
-fn ratio(set: &ComparisonSet) -> Markup {
+/// How an experiment ended that is judged after each round, as far as its runs and rows tell it.
+fn ended(evidence: &Evidence, set: &ComparisonSet) -> String {
+    let schedule = &evidence.header.plan.schedule;
+    let rounds = || count(set.rounds as usize, "round");
+    let extended = if set.rules.begun.is_some() { ", was extended" } else { "" };
+    if let Some(found) = set.rules.unfinished {
+        return format!("{extended}, and is not at its end: {}", found.text());
+    }
+    let open = set.rows().filter(|row| look::standing(row) == Standing::Open).count();
+    // What an import was planned with is not known.
+    if evidence.header.build != IMPORTED && set.rounds >= schedule.rounds {
+        return format!("{extended}, and ran all its {}", rounds());
+    }
+    let open = if open == 0 { "no row".to_owned() } else { count(open, "row") };
+    format!("{extended}, and ended after {} with {open} open", rounds())
+}
+
+fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let level = percent(set.rules.level, Script::Typographic);
     html! {
         @match (set.rules.pairing, set.rules.sequence) {
@@ -81,10 +99,10 @@ fn ratio(set: &ComparisonSet) -> Markup {
                          after a look at it"
                     }
                     _ => {
-                        "The experiment was judged after each round from the " (sequence.first()) "th on, and ended when it was sure"
+                        "The experiment was judged after each round from the " (ordinal(sequence.first())) " on" (ended(evidence, set))
                     }
                 }
-                ", so an interval for one look would find differences that are none. The " (level) " interval is Lai's \
+                ", in " (count(set.rules.looks.unwrap_or_default() as usize, "look")) ", so an interval for one look would find differences that are none. The " (level) " interval is Lai's \
                  confidence sequence over the logarithms, which holds at all looks at once and is wider for that."
             }
             (Pairing::Paired, None) => {

@@ -18,6 +18,7 @@ mod hosts;
 mod html;
 mod json;
 mod large;
+mod looks;
 mod order_entry;
 mod pages;
 mod published;

@@ -1,0 +1,71 @@
+//! What is said of an experiment that is judged after each round.
+
+use model::{Begun, RunState, Stop};
+use report::comparison::ComparisonSet;
+use report::text::TextOptions;
+use report::{Options, compare};
+
+use crate::evidence::{Builder, Made, from_the_sixth};
+
+/// Of ten rounds at most.
+fn looked_at(rounds: u32, most: u32) -> Made {
+    let mut made = Builder { clients: vec![1], rounds, ..Builder::default() }.build();
+    made.evidence.header.plan.schedule.rounds = most;
+    made.evidence.header.plan.schedule.until_sure = Some(from_the_sixth());
+    made
+}
+
+fn set(made: &Made) -> ComparisonSet {
+    compare(&made.evidence, &Options::default()).unwrap()
+}
+
+fn page(made: &Made) -> String {
+    report::html::render(&made.evidence, &set(made), &made.series).unwrap()
+}
+
+#[test]
+fn how_it_ended_is_told_by_its_runs_and_rows() {
+    let begun = "judged after each round from the 6th on";
+    let sure = page(&looked_at(8, 60));
+    assert!(sure.contains(&format!("{begun}, and ended after 8 rounds with no row open, in 3 looks")), "{sure}");
+    let all = page(&looked_at(10, 10));
+    assert!(all.contains(&format!("{begun}, and ran all its 10 rounds, in 5 looks")), "{all}");
+    // As where `max_time` was over.
+    let mut open = looked_at(8, 60);
+    let noise = |round: u32, value: f64| value * if round.is_multiple_of(2) { 0.2 } else { 5.0 };
+    ["throughput", "response_p50", "response_p99"].iter().for_each(|metric| open.change("wal", metric, noise));
+    let open = page(&open);
+    assert!(open.contains(&format!("{begun}, and ended after 8 rounds with 3 rows open")), "{open}");
+    let mut stopped = looked_at(10, 10);
+    (16..20).for_each(|position| stopped.end(position, RunState::Planned));
+    let stopped = page(&stopped);
+    assert!(stopped.contains(&format!("{begun}, and is not at its end: 8 of 10 rounds have run, in 3 looks")));
+    let mut extended = looked_at(8, 60);
+    let until = extended.evidence.header.plan.schedule.until_sure.as_mut().unwrap();
+    until.begun = Some(Begun { rounds: 7, stop: Some(Stop::Never) });
+    let extended = page(&extended);
+    assert!(extended.contains(&format!("{begun}, was extended, and ended after 8 rounds")), "{extended}");
+    let mut imported = looked_at(8, 8);
+    imported.evidence.header.build = report::evidence::IMPORTED.to_owned();
+    assert!(!page(&imported).contains("all its"), "what it was planned with is not known");
+}
+
+#[test]
+fn every_form_names_the_interval_and_how_many_looks_it_had() {
+    let made = looked_at(8, 60);
+    let set = set(&made);
+    let said = "interval by Lai's confidence sequence over the rounds, judged after each from the 6th on, in 3 looks";
+    let text = report::text::render(&set, &TextOptions { width: 300, ..TextOptions::default() });
+    let markdown = report::markdown::render(&made.evidence, &set);
+    let html = page(&made);
+    for (form, output) in [("text", &text), ("markdown", &markdown), ("HTML", &html)] {
+        assert!(output.contains(said), "{form}: {output}");
+    }
+    let document = serde_json::to_value(report::json::document(&made.evidence, &set)).unwrap();
+    assert_eq!(document["experiment"]["rules"]["looks"], 3);
+    let once = Builder { clients: vec![1], ..Builder::default() }.build();
+    let set = compare(&once.evidence, &Options::default()).unwrap();
+    let document = serde_json::to_value(report::json::document(&once.evidence, &set)).unwrap();
+    assert!(document["experiment"]["rules"]["looks"].is_null());
+    assert!(report::markdown::render(&once.evidence, &set).contains("interval by the paired t test over the rounds"));
+}
