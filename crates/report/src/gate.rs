@@ -16,7 +16,7 @@ use crate::comparison::{
 };
 use crate::evidence::Unfinished;
 use crate::number::{Script, count};
-use crate::words::{change, metric_name};
+use crate::words::{change, interval_words, metric_name, promise_of};
 
 /// Handling of undecided rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +107,8 @@ pub struct GateOutcome {
     pub unfinished: Option<Unfinished>,
     /// To be said before the rows: that the sides were measured apart, and what is known to differ between them.
     pub apart: Vec<String>,
+    /// How the intervals are made; empty where there are none.
+    pub interval: String,
 }
 
 impl GateOutcome {
@@ -164,6 +166,7 @@ pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
         lines,
         unfinished: set.rules.unfinished,
         apart: apart(set),
+        interval: if set.tables.is_empty() { String::new() } else { interval_words(&set.rules) },
     };
     let open = outcome.count(RowStatus::Open) + outcome.count(RowStatus::NotCompared);
     outcome.status = if outcome.count(RowStatus::Regressed) + outcome.count(RowStatus::Failed) > 0 {
@@ -192,6 +195,7 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let parts = [row.benchmark.clone(), row.case_label(), metric_name(&row.metric.id)];
     let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
     // That the sides were measured apart stands above all rows.
+    let promised = promise_of(row, set).map(|promise| format!("at which {promise}"));
     let reason = row.no_verdict().filter(|_| row.apart().is_none()).map(NoVerdict::text);
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
     // The figures include later attempts, but not that they were needed.
@@ -206,7 +210,8 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
         let [a, b] = of.words();
         format!("A {a}, B {b} failed")
     });
-    let detail = [figures, failed, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
+    let detail =
+        [figures, promised, failed, reason].into_iter().flatten().chain(dropped).collect::<Vec<_>>().join(", ");
     GateLine {
         status,
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),

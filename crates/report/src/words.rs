@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use model::{Absence, Direction, Metric, Quantity};
+use model::metric::CAPACITY;
+use model::{Absence, Direction, Metric, Promise, Quantity};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, Outcome, Pairing, Rules,
-    SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
+    ApartFinding, Comparison, ComparisonSet, CurveGroup, CurvePoint, Family, NoVerdict, NoteKind, Outcome, Pairing,
+    Rules, SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count, ordinal, percent};
@@ -310,6 +311,22 @@ pub fn row_title(row: &Comparison, table: &Table, has_pairs: bool) -> String {
     let sides = has_pairs.then(|| format!("{} → {}", table.a, table.b));
     let parts = [Some(table_title(table)), Some(row.case_label()), Some(metric_name(&row.metric.id)), sides];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// What a load must keep whose rate, or price, a row is: no figure of it stands without. After "at which".
+pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
+    let of_capacity = row.metric.id.strip_prefix(CAPACITY)?;
+    if !of_capacity.is_empty() && !of_capacity.starts_with('_') {
+        return None;
+    }
+    // Sides of several promises have none in common.
+    let noted = || {
+        let head = format!("capacity of {}: the highest rate at which ", row.benchmark);
+        let of_notes = set.notes.iter().filter(|note| note.kind == NoteKind::Promise);
+        let told: Vec<&str> = of_notes.filter_map(|note| note.text.strip_prefix(&head)).collect();
+        (!told.is_empty()).then(|| told.join(", or "))
+    };
+    Promise::of(&row.case).map(|promise| promise.words()).or_else(noted)
 }
 
 /// How the intervals of a table are made.

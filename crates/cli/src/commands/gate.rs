@@ -88,6 +88,7 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         "rows_asked": outcome.rows_asked(),
         "measured_apart": !outcome.apart.is_empty(),
         "notes": outcome.apart,
+        "interval": outcome.interval,
         "rows": rows,
     })
 }

@@ -57,6 +57,9 @@ fn text(outcome: &GateOutcome) -> String {
     for line in &outcome.lines {
         let _ = writeln!(out, "{:<12}  {}", line.status.as_str(), described(line));
     }
+    if !outcome.interval.is_empty() {
+        let _ = writeln!(out, "{}", outcome.interval);
+    }
     let _ = writeln!(out, "{}", outcome.summary());
     out
 }
@@ -81,7 +84,9 @@ fn github(outcome: &GateOutcome) -> String {
         GateStatus::NotFailed => "warning",
         _ => "error",
     };
-    let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&outcome.summary()));
+    let told = [outcome.summary().as_str(), &outcome.interval].map(str::to_owned);
+    let told = told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    let _ = writeln!(out, "::{level} title=etalon gate::{}", github_data(&told));
     out
 }
 
@@ -122,8 +127,10 @@ fn junit(outcome: &GateOutcome) -> String {
         let _ =
             writeln!(out, "  <testcase classname=\"etalon\" name=\"gate\"><error message=\"{message}\"/></testcase>");
     }
-    if !outcome.apart.is_empty() {
-        let told = xml(&outcome.apart.join(". "));
+    let told: Vec<&str> = outcome.apart.iter().chain([&outcome.interval]).map(String::as_str).collect();
+    let told = told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
+    if !told.is_empty() {
+        let told = xml(&told);
         let _ = writeln!(out, "  <system-out>{told}</system-out>");
     }
     out.push_str("</testsuite>\n");
@@ -148,6 +155,9 @@ fn markdown(outcome: &GateOutcome) -> String {
             escape(&line.sides),
             escape(&line.detail)
         );
+    }
+    if !outcome.interval.is_empty() {
+        let _ = writeln!(out, "\nB vs A: {}.", escape(&outcome.interval));
     }
     out
 }

@@ -13,7 +13,8 @@ use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text
 use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
 use crate::number::{Script, count};
-use crate::words::{metric_name, table_title, verdict_words};
+use crate::text::wrapped;
+use crate::words::{metric_name, promise_of, table_title, verdict_words};
 
 /// How a picture is laid out.
 struct Layout {
@@ -38,6 +39,8 @@ const WHOLE: Layout = Layout { width: 980, left: 440, row: 27, label: 18, interv
 const MANY_ROWS: usize = 6;
 /// Height of a heading over the rows of one pair of sides.
 const HEAD: i32 = 28;
+/// Height of a line of a promise.
+const LINE: i32 = 18;
 /// Room above the rows.
 const TOP: i32 = 4;
 /// Letters of a label that find room beside the figures, and of a heading.
@@ -92,14 +95,17 @@ enum Item<'a> {
     /// The name of what follows.
     Head(String, i32),
     Row(Placed<'a>, i32),
+    /// A line of the promise that the rows below it keep.
+    Promise(String, i32),
 }
 
 /// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
-fn items<'a>(rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
+fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
     let headings = Headings::of(rows);
     let mut items = Vec::new();
     let mut offset = 0;
     let mut last: Option<String> = None;
+    let mut promised: Option<String> = None;
     for placed in rows {
         let head = headings.text(placed.0);
         if (headings.titles || headings.sides) && last.as_ref() != Some(&head) {
@@ -107,10 +113,20 @@ fn items<'a>(rows: &[Placed<'a>], layout: &Layout) -> (Vec<Item<'a>>, i32) {
             offset += HEAD;
         }
         last = Some(head);
+        let promise = promise_of(placed.1, set).map(|promise| format!("at which {promise}"));
+        for line in promise.iter().filter(|_| promise != promised).flat_map(|text| lines(text)) {
+            items.push(Item::Promise(line, offset));
+            offset += LINE;
+        }
+        promised = promise;
         items.push(Item::Row(*placed, offset));
         offset += layout.row;
     }
     (items, offset)
+}
+
+fn lines(text: &str) -> Vec<String> {
+    wrapped(text, LONGEST_HEAD, 0).lines().map(str::to_owned).collect()
 }
 
 /// What tells the tables of some rows apart.
@@ -149,7 +165,7 @@ fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize)
 }
 
 fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
-    let (items, tall) = items(rows, layout);
+    let (items, tall) = items(set, rows, layout);
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
     let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM, x.clone(), y.clone());
     (panel.left, panel.top, panel.grid) = (layout.left, TOP, GridLines::Vertical);
@@ -163,6 +179,9 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
             Item::Head(name, offset) => {
                 let place = (14.0, f64::from(TOP + offset + 20));
                 panel.extra.push_str(&text("row head", place, "start", &short(name, LONGEST_HEAD)));
+            }
+            Item::Promise(line, offset) => {
+                panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 14)), "start", line));
             }
             Item::Row((table, row), offset) => {
                 panel.extra.push_str(&label(set, table, row, f64::from(TOP + offset + layout.label), layout));

@@ -2,6 +2,7 @@
 
 use model::{Begun, RunState, Stop};
 use report::comparison::ComparisonSet;
+use report::gate::{Format, GateRules, gate, render};
 use report::text::TextOptions;
 use report::{Options, compare};
 
@@ -50,6 +51,35 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     assert!(!page(&imported).contains("all its"), "what it was planned with is not known");
 }
 
+/// As of systems with a price each, whose benchmark promises.
+#[test]
+fn no_capacity_and_no_price_stands_without_its_promise() {
+    let mut made = Builder { clients: vec![1], ..Builder::default() }.build();
+    let point = [("promise.response_p99".to_owned(), model::Value::Text("20ms".to_owned()))];
+    made.evidence.cases.iter_mut().for_each(|case| case.point.extend(point.clone()));
+    for stored in &mut made.evidence.measurements {
+        if stored.measurement.metric.id == "throughput" {
+            stored.measurement.metric.id = "capacity_per_EUR".to_owned();
+            stored.measurement.metric.unit = "tx/EUR".to_owned();
+        }
+    }
+    let set = set(&made);
+    let said = "at which 99 of 100 responses come within 20ms, and at most 0.1 % fail";
+    let outcome = gate(&set, &GateRules::default());
+    let lines: Vec<_> =
+        outcome.lines.iter().map(|line| (line.name.contains("capacity"), line.detail.contains(said))).collect();
+    assert_eq!(lines, [(true, true), (false, false), (false, false)], "{outcome:?}");
+    let page = page(&made);
+    let charts = report::svg::charts(&page);
+    let drawn = |of: &str| charts.iter().find(|chart| chart.svg.contains(of)).unwrap();
+    let (money, other) = (drawn("Change in capacity per EUR"), drawn("Change in response p99"));
+    // Each line has room.
+    for line in ["at which 99 of 100 responses come within 20ms, and at most", "0.1 % fail"] {
+        assert!(money.svg.contains(&format!(">{line}</text>")), "{}", money.svg);
+    }
+    assert!(!other.svg.contains("at which"), "{}", other.svg);
+}
+
 #[test]
 fn every_form_names_the_interval_and_how_many_looks_it_had() {
     let made = looked_at(8, 60);
@@ -58,6 +88,8 @@ fn every_form_names_the_interval_and_how_many_looks_it_had() {
     let text = report::text::render(&set, &TextOptions { width: 300, ..TextOptions::default() });
     let markdown = report::markdown::render(&made.evidence, &set);
     let html = page(&made);
+    let gates = Format::ALL.map(|format| (format.as_str(), render(&gate(&set, &GateRules::default()), format)));
+    assert!(gates.iter().all(|(_, output)| output.contains(said)), "{gates:?}");
     for (form, output) in [("text", &text), ("markdown", &markdown), ("HTML", &html)] {
         assert!(output.contains(said), "{form}: {output}");
     }
