@@ -348,6 +348,12 @@ pub fn interval_words(rules: &Rules) -> String {
     }
 }
 
+/// After the name of a side's own interval, which is that of the t test: of what is judged after each round it is not what
+/// the verdict rests on.
+pub fn of_one_look(rules: &Rules) -> &'static str {
+    if rules.sequence.is_some() { " for one look, on which nothing rests" } else { "" }
+}
+
 /// Rounds, order, lost runs.
 pub fn design(set: &ComparisonSet) -> String {
     let (unit, order) = match set.rules.order {

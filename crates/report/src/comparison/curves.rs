@@ -1,4 +1,4 @@
-//! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. Every point has its interval.
+//! A rate over a key that is swept: the throughput by clients, and a disk's rate by depth. A point has its interval where there was one look.
 
 use std::collections::BTreeMap;
 
@@ -39,6 +39,8 @@ pub struct CurvePoint {
     pub rate: Side,
     /// p99 and mean latency of disks: one value per run.
     pub latencies: [Option<(Metric, Side)>; 2],
+    /// Whether the interval of its mean holds: of what is judged after each round it is for one look alone.
+    pub has_interval: bool,
     /// Why it supports nothing.
     pub void: Option<NoVerdict>,
 }
@@ -58,9 +60,9 @@ impl CurvePoint {
         self.rate.estimate
     }
 
-    /// `None` without enough runs.
+    /// `None` without enough runs, and of what is judged after each round.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        let (mean, share) = (self.mean()?, self.rate.half_width?);
+        let (mean, share) = (self.mean()?, self.rate.half_width.filter(|_| self.has_interval)?);
         Some((mean / (1.0 + share), mean * (1.0 + share)))
     }
 }
@@ -180,6 +182,7 @@ pub(super) fn curves(
             at: case.point.get(key)?.as_int()?,
             rate: of(metric),
             latencies: latencies.map(further),
+            has_interval: rules.sequence.is_none(),
             void: voiding_mark(&index.lookup, &[*number]),
         })
     };

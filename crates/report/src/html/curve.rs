@@ -37,14 +37,17 @@ pub fn render(curve: &Curve) -> Markup {
     let mut panel = Panel::new(WIDTH, HEIGHT, axis(curve), y);
     panel.left = 64;
     panel.title = format!("{} by {}, {}", curve.unit, curve.key, curve.title);
+    let has_intervals = highs().next().is_some();
+    let interval = if has_intervals { " with its interval" } else { "" };
     panel.description =
-        format!("Per system the mean of the runs at each {} with its interval; a ring is around the knee.", curve.key);
+        format!("Per system the mean of the runs at each {}{interval}; a ring is around the knee.", curve.key);
     panel.x_caption = match curve.key {
         "depth" => "outstanding I/Os of a thread (logarithmic); ◯ knee".to_owned(),
         _ => "clients at the same time".to_owned(),
     };
     let cut = if highs().any(|hi| hi > edge) { " (cut at the edge)" } else { "" };
-    panel.y_caption = format!("{}: mean of the runs, and its interval{cut}", curve.unit);
+    let interval = if has_intervals { ", and its interval" } else { "" };
+    panel.y_caption = format!("{}: mean of the runs{interval}{cut}", curve.unit);
     for (number, line) in curve.lines.iter().enumerate() {
         // Intervals of several systems at one place stand beside each other.
         let middle = (curve.lines.len() as f64 - 1.0) / 2.0;

@@ -9,7 +9,7 @@ use crate::comparison::{Comparison, ComparisonSet, Pairing, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
     RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, interval_words, metric_name,
-    primary_family, reason_of_all, row_unit, table_title,
+    of_one_look, primary_family, reason_of_all, row_unit, table_title,
 };
 
 /// So many rows of a table are read in one go; the others are folded, as many at a time.
@@ -132,7 +132,7 @@ fn legend(set: &ComparisonSet) -> Markup {
     };
     html! {
         p.note {
-            "A and B: " (estimator_words(set)) ", ± half its " (level) " interval; B against A is what they give. ↑ higher is better, ↓ lower is better. "
+            "A and B: " (estimator_words(set)) ", ± half its " (level) " interval" (of_one_look(&set.rules)) "; B against A is what they give. ↑ higher is better, ↓ lower is better. "
             "Equivalent: the whole interval lies within ±" (margin) ". "
             @match test {
                 Some(test) => { "p: " (test) ", of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family. " }

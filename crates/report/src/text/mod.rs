@@ -17,7 +17,9 @@ use crate::comparison::{ComparisonSet, KNEE_SHARE, NoteKind, Table};
 use crate::number::{Script, count, percent};
 use crate::views::text::{bars as bars_of, render as render_views};
 use crate::views::{View, curves, hosts, overview};
-use crate::words::{estimator_words, exploring, interval_words, primary_family, reason_of_all, table_title};
+use crate::words::{
+    estimator_words, exploring, interval_words, of_one_look, primary_family, reason_of_all, table_title,
+};
 
 /// Whether single runs are listed under rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,8 +107,9 @@ fn disk(set: &ComparisonSet, width: usize) -> String {
     }
     let level = percent(set.rules.level, Script::Plain);
     let head = format!(
-        "\nWhat the best of a group hides: the mean of the runs at every depth, ± half its {level} interval. The knee is \
+        "\nWhat the best of a group hides: the mean of the runs at every depth, ± half its {level} interval{}. The knee is \
          the smallest depth with {} of the highest mean.",
+        of_one_look(&set.rules),
         percent(KNEE_SHARE, Script::Plain)
     );
     out.push_str(&wrapped(&head, width, 2));

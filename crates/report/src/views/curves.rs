@@ -7,7 +7,7 @@ use super::{Bar, BarGroup, Bars, Column, Entry, Form, Look, Table, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 use crate::number::{RowUnit, Script, percent};
 use crate::text::{Align, clipped};
-use crate::words::{latency_of, rate_words};
+use crate::words::{latency_of, of_one_look, rate_words};
 
 /// A rate over a key that is swept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -200,14 +200,19 @@ fn hidden(set: &ComparisonSet) -> Table {
     Table {
         family: DISK,
         title: "What the best of a group hides".to_owned(),
-        columns: words.into_iter().chain(best).chain(knee).chain(["unit", "latency"].map(|one| Column::words(one).hidden())).collect(),
+        columns: words
+            .into_iter()
+            .chain(best)
+            .chain(knee)
+            .chain(["unit", "latency"].map(|one| Column::words(one).hidden()))
+            .collect(),
         rows: set.disk.iter().flat_map(|group| group.curves.iter().map(move |curve| row(group, curve))).collect(),
-        notes: vec![
+        notes: vec![format!(
             "Latency there: the mean of the runs' 99th percentiles, or where no percentile is known their mean latency, of \
-             imported results by Little's law (threads · depth / rate). ± half the interval of the mean; none of a single \
-             run. ?: the means are not known well enough to tell where the knee is."
-                .to_owned(),
-        ],
+             imported results by Little's law (threads · depth / rate). ± half the interval of the mean{}; none of a single \
+             run. ?: the means are not known well enough to tell where the knee is.",
+            of_one_look(&set.rules)
+        )],
         look: Look::GroupedPage,
         ..Table::default()
     }
@@ -292,6 +297,10 @@ pub fn clients(set: &ComparisonSet) -> Vec<View> {
     charts.chain([View::Table(peaks(set))]).collect()
 }
 
+fn has_interval(curve: &SystemCurve, place: i64) -> bool {
+    curve.at(place).is_some_and(|point| point.interval().is_some())
+}
+
 fn client_bars(group: &CurveGroup, number: usize) -> View {
     let bar = |curve: &SystemCurve, clients: i64| {
         let entry = mean(curve.at(clients)?);
@@ -302,11 +311,13 @@ fn client_bars(group: &CurveGroup, number: usize) -> View {
         bars: group.curves.iter().filter_map(|curve| bar(curve, *clients)).collect(),
     };
     let at = group.bars_at();
+    let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| has_interval(curve, *place)));
+    let interval = if has_intervals { ", and its interval" } else { "" };
     let listed: Vec<String> = at.iter().map(ToString::to_string).collect();
     View::Bars(Bars {
         family: TRANSACTIONS,
         title: format!("{}: throughput at {} clients", group.label, listed.join(", ")),
-        unit: format!("{}: mean of the runs, and its interval", group.metric.unit),
+        unit: format!("{}: mean of the runs{interval}", group.metric.unit),
         groups: at.iter().map(of).collect(),
         id: format!("clients-bars-{number}"),
     })

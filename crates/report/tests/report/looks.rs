@@ -51,6 +51,32 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     assert!(!page(&imported).contains("all its"), "what it was planned with is not known");
 }
 
+/// Neither a band nor a line through a mean: they would be for one look.
+#[test]
+fn what_a_side_varies_by_is_said_to_be_for_one_look_and_not_drawn() {
+    let clients = vec![1, 4, 16];
+    let mut made = Builder { clients, rounds: 8, ..Builder::default() }.build();
+    let curves = |made: &Made| {
+        let document = serde_json::to_value(report::json::document(&made.evidence, &set(made))).unwrap();
+        let views = document["views"].as_array().unwrap().clone();
+        views.into_iter().find(|view| view["kind"] == "curve").unwrap()
+    };
+    let (with_band, with_interval) = ("class=\"rg ", "mean of the runs, and its interval");
+    let (before, page_before) = (curves(&made), page(&made));
+    assert!(before["lines"][0]["points"][0]["interval"].is_array(), "{before}");
+    assert!(page_before.contains(with_interval) && !page_before.contains("for one look"));
+    made.evidence.header.plan.schedule.until_sure = Some(from_the_sixth());
+    let (after, page) = (curves(&made), page(&made));
+    let of_lines = after["lines"].as_array().unwrap().iter().flat_map(|line| line["points"].as_array().unwrap());
+    assert!(of_lines.clone().all(|point| point["interval"].is_null() && point["value"].is_number()), "{after}");
+    assert!(page.contains("interval for one look, on which nothing rests") && !page.contains(with_interval));
+    let charts = |page: &str| {
+        report::svg::charts(page).into_iter().filter(|chart| chart.id.starts_with("clients")).collect::<Vec<_>>()
+    };
+    assert!(charts(&page_before).iter().any(|chart| chart.svg.contains(with_band)), "{:?}", charts(&page_before));
+    assert!(!charts(&page).is_empty() && charts(&page).iter().all(|chart| !chart.svg.contains(with_band)));
+}
+
 /// As of systems with a price each, whose benchmark promises.
 #[test]
 fn no_capacity_and_no_price_stands_without_its_promise() {
