@@ -13,6 +13,7 @@ use model::facts::TEXTS;
 use model::{Case, Facts, Length, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan};
 use store::{Rest, Store};
 
+pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
 use crate::lasting::LastingFailure;
 use crate::look::Judge;
@@ -93,44 +94,6 @@ impl ExperimentOptions {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExperimentEnd {
-    /// Every run was run.
-    Complete { failed: usize },
-    /// By the user; resumable.
-    Interrupted,
-    /// By the plan, after a failed run; resumable.
-    Stopped { reason: String, kind: FailureKind },
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ExperimentError {
-    #[error("system `{system}`: {failure}")]
-    System { system: String, failure: Failure },
-    #[error("benchmark `{benchmark}`: {failure}")]
-    Benchmark { benchmark: String, failure: Failure },
-    /// The plan's hosts are not available.
-    #[error("{0}")]
-    Fleet(Failure),
-    /// Since the experiment began.
-    #[error("`{subject}` has changed since the experiment began: {differences}")]
-    FactsChanged { subject: String, differences: String },
-    /// The journal could not be written.
-    #[error(transparent)]
-    Store(#[from] store::StoreError),
-}
-
-impl ExperimentError {
-    /// Of a system or benchmark.
-    pub fn failure(&self) -> Option<&Failure> {
-        match self {
-            ExperimentError::System { failure, .. } | ExperimentError::Benchmark { failure, .. } => Some(failure),
-            ExperimentError::Fleet(failure) => Some(failure),
-            ExperimentError::FactsChanged { .. } | ExperimentError::Store(_) => None,
-        }
-    }
-}
-
 enum RunEnd {
     Measured,
     Aborted,
@@ -191,12 +154,18 @@ impl<'a> Conductor<'a> {
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
         let ended = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| {
             self.take_facts(observer)?;
-            // What has ended is not run again because more follows.
-            match self.options.extends {
-                true => drop(self.store.extend(&self.plan.schedule)?),
-                false => self.plan_rest(observer)?,
-            }
-            self.run_pending(observer)
+            // What has ended, and be it by a failure, is not run again because more follows.
+            let pending = match self.options.extends {
+                true => {
+                    self.store.extend(&self.plan.schedule)?;
+                    self.store.unbegun()?
+                }
+                false => {
+                    self.plan_rest(observer)?;
+                    self.store.pending()?
+                }
+            };
+            self.run_pending(pending.into(), observer)
         });
         let ended = match ended {
             Err(ExperimentError::System { .. } | ExperimentError::Fleet(_))
@@ -435,9 +404,12 @@ impl<'a> Conductor<'a> {
         SiteJob { case, task, schedule, seed, interrupt, mates, inspection }
     }
 
-    fn run_pending(&mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
+    fn run_pending(
+        &mut self,
+        mut pending: VecDeque<PlannedRun>,
+        observer: &mut dyn Observer,
+    ) -> Result<ExperimentEnd, ExperimentError> {
         let begun = Instant::now();
-        let mut pending = VecDeque::from(self.store.pending()?);
         let mut done = self.store.places()? - pending.len();
         let mut failed = 0;
         let (mut round, mut looked, mut lasting) = (None, None, LastingFailure::default());
@@ -447,7 +419,9 @@ impl<'a> Conductor<'a> {
             }
             if looked.replace(run.round) != Some(run.round) && self.leave_out(run.round, begun.elapsed(), observer)? > 0
             {
-                pending = self.store.pending()?.into();
+                // Of what was still to be done: a run that failed in this sitting is not run again by it.
+                let still: BTreeSet<u32> = self.store.pending()?.iter().map(|run| run.position).collect();
+                pending.retain(|run| still.contains(&run.position));
                 continue;
             }
             pending.pop_front();
@@ -460,7 +434,7 @@ impl<'a> Conductor<'a> {
                 if round.is_some() {
                     self.begin_round()?;
                 }
-                (round, lasting) = (Some(run.round), LastingFailure::default());
+                (round, lasting) = (Some(run.round), LastingFailure::of_round(run.round, &self.store.runs()?));
                 observer.round_started(run.round, self.plan.schedule.rounds);
             }
             let left = pending.len() + 1;

@@ -1,7 +1,8 @@
 //! Failures that a further round would meet again.
 
 use load::error::Failure;
-use model::PlannedRun;
+use model::{PlannedRun, RunState};
+use store::StoredRun;
 
 /// Whether all runs of a round failed for one lasting reason: the next round would fail the same way.
 #[derive(Default)]
@@ -11,6 +12,12 @@ pub(crate) struct LastingFailure {
 }
 
 impl LastingFailure {
+    /// A round of which an earlier sitting measured anything does not fail whole, though all that is left of it fails.
+    pub(crate) fn of_round(round: u32, runs: &[StoredRun]) -> LastingFailure {
+        let is_measured = |run: &StoredRun| run.planned.round == round && run.state == RunState::Measured;
+        LastingFailure { first: None, is_refuted: runs.iter().any(is_measured) }
+    }
+
     /// A run was measured.
     pub(crate) fn clear(&mut self) {
         self.is_refuted = true;
@@ -26,5 +33,32 @@ impl LastingFailure {
 
     pub(crate) fn verdict(&self) -> Option<&(PlannedRun, Failure)> {
         self.first.as_ref().filter(|_| !self.is_refuted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::error::FailureKind;
+
+    #[test]
+    fn what_is_left_of_a_round_does_not_stand_for_it() {
+        let planned = PlannedRun { position: 0, round: 3, case: 0 };
+        let measured = StoredRun {
+            id: 1,
+            planned,
+            attempt: 1,
+            state: RunState::Measured,
+            reason: None,
+            started_unix_ms: None,
+            elapsed_s: 1.0,
+        };
+        let failure = || Failure::new(FailureKind::Unsupported, "do it", "it cannot");
+        assert!(failure().is_lasting());
+        for (round, stops) in [(3, false), (4, true)] {
+            let mut lasting = LastingFailure::of_round(round, std::slice::from_ref(&measured));
+            lasting.take(PlannedRun { round, ..planned }, failure());
+            assert_eq!(lasting.verdict().is_some(), stops, "round {round}");
+        }
     }
 }

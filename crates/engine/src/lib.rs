@@ -4,6 +4,7 @@
 
 mod capacity;
 pub mod conductor;
+mod ended;
 mod files;
 mod lasting;
 pub mod look;

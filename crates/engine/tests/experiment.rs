@@ -12,14 +12,16 @@
 mod stored;
 mod toy;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::conductor::ExperimentOptions;
+use engine::look::Judge;
 use engine::{Conductor, ExperimentEnd, ExperimentError, Registry};
 use families::system::Consent;
 use load::observer::{ExperimentProgress, Observer, Silent};
-use model::{Case, Plan, PlannedRun, RunRecord, RunState};
+use model::{Case, Look, Plan, PlannedRun, RowSoFar, RunRecord, RunState, Standing};
 use store::Store;
 use stored::create;
 
@@ -190,6 +192,8 @@ fn a_stall_is_charged_to_every_request_that_it_delayed() {
 struct Order {
     started: Vec<(u32, String)>,
     ended: Vec<RunState>,
+    /// Rows that were open at each look.
+    open: Vec<usize>,
 }
 
 impl Observer for Order {
@@ -199,6 +203,62 @@ impl Observer for Order {
     fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, record: &RunRecord) {
         self.ended.push(record.state);
     }
+    fn looked(&mut self, _rounds: u32, look: &Look, _is_late: bool) {
+        self.open.push(look.of(Standing::Open).count());
+    }
+}
+
+/// Settles what it was told to at each look.
+struct Script(fn(u32) -> &'static [u32]);
+
+impl Judge for Script {
+    fn look(&self, _store: &Store, round: u32) -> Result<Look, store::StoreError> {
+        let settled: BTreeSet<u32> = (self.0)(round).iter().copied().collect();
+        let row = |case| RowSoFar {
+            name: format!("row of {case}"),
+            standing: if settled.contains(&case) { Standing::Decided } else { Standing::Open },
+            figures: String::new(),
+        };
+        Ok(Look { rows: (0..2).map(row).collect(), settled })
+    }
+}
+
+fn until_sure(settles: fn(u32) -> &'static [u32]) -> ExperimentOptions {
+    ExperimentOptions { judge: Some(Arc::new(Script(settles))), ..options() }
+}
+
+#[test]
+fn what_failed_is_not_run_again_when_a_case_leaves_or_rounds_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = sim("", "dies_at_ms=50", "rounds = \"6..8\"\nduration = \"100ms\"\non_error = \"continue\"");
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    let mut seen = Order::default();
+    let ended = Conductor::new(&registry(), &plan, &mut store, until_sure(|_| &[0])).run(&mut seen).unwrap();
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 8 });
+    let rounds: Vec<u32> = seen.started.iter().map(|(round, _)| *round).collect();
+    assert!(rounds.is_sorted(), "{rounds:?}");
+    assert!(seen.started.iter().all(|(round, system)| *round < 6 || system == "b"), "{:?}", seen.started);
+
+    plan.schedule.rounds = 9;
+    let mut seen = Order::default();
+    let options = ExperimentOptions { extends: true, ..until_sure(|_| &[]) };
+    let ended = Conductor::new(&registry(), &plan, &mut store, options).run(&mut seen).unwrap();
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 1 });
+    assert!(seen.started.iter().all(|(round, _)| *round == 8), "{:?}", seen.started);
+}
+
+/// A verdict can pass when rows join its family. Its runs do not come back, and nobody says that all is decided.
+#[test]
+fn a_row_that_opens_again_after_its_case_left_ends_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = sim("", "", "rounds = \"6..20\"\nduration = \"50ms\"");
+    let mut store = create(&folder.path().join("sim.etalon"), &plan);
+    let mut seen = Order::default();
+    let judge = until_sure(|round| if round == 6 { &[0] } else { &[1] });
+    let ended = Conductor::new(&registry(), &plan, &mut store, judge).run(&mut seen).unwrap();
+    assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
+    assert_eq!(seen.started.iter().filter(|(round, _)| *round >= 6).count(), 1, "{:?}", seen.started);
+    assert_eq!(seen.open, [1, 1]);
 }
 
 #[test]

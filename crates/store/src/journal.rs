@@ -70,6 +70,13 @@ impl Store {
         self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
+    /// Positions that were never begun, in order.
+    pub fn unbegun(&self) -> Result<Vec<PlannedRun>> {
+        let sql = "SELECT position, round, case_id FROM runs GROUP BY position
+                   HAVING sum(state <> 'planned') = 0 ORDER BY position";
+        self.rows("read what was never begun", sql, [], |row| read_planned(row, 0))
+    }
+
     /// Plans the rest of rounds that stopped half-way. With [`Rest::WholeRounds`] their measured runs get another
     /// attempt; until that is measured the earlier one counts. Not once every run has ended: results that could be looked
     /// at are not measured again until they please. Returns how many such attempts are planned.
