@@ -73,6 +73,7 @@ fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     };
     // What is no table is reported later.
     let Data::Table(keys) = &mut root[schedule].value.data else { return };
+    set::drop_keys_of_range(keys);
     let counts = find(keys, "transactions").is_some();
     let mut set = |key: &str, is_short: &dyn Fn(&Data) -> bool, short: Data| {
         let at = Origin::Whole;

@@ -104,6 +104,9 @@ fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut Proble
             set_path(root, keys, value)?;
             if let Some(Data::Table(schedule)) = data_of(root, "schedule") {
                 drop_rival(schedule, key, &value.at, SCHEDULE_RIVALS);
+                if *key == "rounds" && !is_range(&value.data) {
+                    drop_keys_of_range(schedule);
+                }
             }
             Ok(())
         }
@@ -191,6 +194,17 @@ fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(),
 
 fn data_of<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
     entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value.data)
+}
+
+/// As in `"6..60"`.
+fn is_range(rounds: &Data) -> bool {
+    matches!(rounds, Data::Text(text) if text.contains(".."))
+}
+
+/// What the plan says of a range of rounds means nothing once they are a number. Arguments stay, to be refused.
+pub(super) fn drop_keys_of_range(schedule: &mut Vec<Entry>) {
+    let is_argument = |entry: &Entry| matches!(entry.value.at, Origin::Set(_));
+    schedule.retain(|entry| !["stop", "max_time"].contains(&entry.key.as_str()) || is_argument(entry));
 }
 
 fn drop_rival(entries: &mut Vec<Entry>, key: &str, at: &Origin, rivals: (&str, &str)) {

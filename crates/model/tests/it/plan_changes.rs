@@ -42,6 +42,29 @@ fn the_quick_form_changes_what_it_names_only_when_asked_for() {
     assert_eq!(both.schedule.rounds, 2, "an argument wins");
 }
 
+/// What is of a range alone goes with it, unless an argument says it beside a number.
+#[test]
+fn rounds_that_become_a_number_drop_what_is_of_a_range() {
+    let range = "[schedule]\nrounds = \"6..60\"\nstop = \"all\"\nmax_time = \"1h\"\n";
+    let own = format!("{SMALL}{range}[quick]\nschedule.rounds = 2\n");
+    let without = format!("{SMALL}{range}");
+    let set = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    let quick = || Changes { form: Form::Quick, ..Changes::default() };
+    let ten = || Changes { set: set(&[("schedule.rounds", "10")]), ..Changes::default() };
+    for (text, changes, rounds) in
+        [(&own, quick(), 2), (&without, quick(), 1), (&own, ten(), 10), (&without, ten(), 10)]
+    {
+        let plan = parse(text, &changes).unwrap();
+        assert_eq!((plan.schedule.rounds, plan.schedule.until_sure), (rounds, None));
+    }
+    let other = Changes { set: set(&[("schedule.rounds", "6..9")]), ..Changes::default() };
+    let kept = parse(&own, &other).unwrap().schedule.until_sure.unwrap();
+    assert_eq!((kept.stop, kept.max_time), (model::Stop::All, Some(Duration::from_secs(3600))));
+    let both = Changes { set: set(&[("schedule.stop", "all"), ("schedule.rounds", "10")]), ..Changes::default() };
+    let error = parse(&own, &both).unwrap_err().to_string();
+    assert!(error.contains("`stop` in `[schedule]` is for an experiment that ends when it is sure"), "{error}");
+}
+
 #[test]
 fn a_slip_in_the_quick_form_is_told_with_its_line_even_when_it_is_not_asked_for() {
     let text = format!("{SMALL}[quick]\n\"benchmarks.nothing.clients\" = 2\n");
