@@ -10,6 +10,9 @@ use super::Remedy;
 /// Options that take a plan's keys.
 const SET: &str = "--set";
 const QUICK: &str = "--quick";
+/// Which wins over `--set schedule.rounds`.
+const ROUNDS: &str = "--rounds";
+const ROUNDS_KEY: &str = "schedule.rounds";
 pub(super) const ALLOW_UNEQUAL: &str = "--allow-unequal-durability";
 pub(super) const ALLOW_SEQUENTIAL: &str = "--allow-sequential-order";
 /// Verbs that begin an experiment.
@@ -33,7 +36,7 @@ impl Again {
                 // What is judged after each round goes on.
                 Remedy::MoreRounds(_) if rules.sequence.is_some() => {}
                 Remedy::MoreRounds(rounds) => {
-                    set.insert("schedule.rounds".to_owned(), rounds.to_string());
+                    set.insert(ROUNDS_KEY.to_owned(), rounds.to_string());
                 }
                 Remedy::LongerRuns { length, .. } | Remedy::FinerSteps(Some(length)) => {
                     set.insert(length.key.clone(), length.value_text());
@@ -74,12 +77,16 @@ fn words(command: &str) -> Option<(Vec<String>, usize)> {
 fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
     let (words, verb) = words(began)?;
     let is_set = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| set.contains_key(key.trim()));
+    let sets_rounds = set.contains_key(ROUNDS_KEY);
+    let is_rounds = |word: &str| word.strip_prefix(ROUNDS).is_some_and(|rest| rest.starts_with('='));
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
         let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set(pair));
-        if next_is_set {
+        if next_is_set || (word == ROUNDS && sets_rounds) {
             words.next();
+        } else if sets_rounds && is_rounds(&word) {
+            continue;
         } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set(pair)) && !(is_whole && word == QUICK) {
             kept.push(word);
         }
@@ -126,6 +133,12 @@ mod tests {
             "etalon sqlio --set schedule.rounds=24 -kR -s300 a.dat"
         );
         assert_eq!(again("etalon import tidy a.csv"), None);
+        for rounds in ["--rounds 6", "--rounds=6"] {
+            let shorter = again(&format!("etalon run {rounds} p.toml --label x"));
+            assert_eq!(shorter.unwrap(), "etalon run p.toml --label x --set schedule.rounds=24");
+            let kept = command(&format!("etalon run p.toml {rounds}"), &BTreeMap::new(), &[], false);
+            assert_eq!(kept.unwrap(), format!("etalon run p.toml {rounds}"));
+        }
         assert_eq!(command("etalon run a --quick", &BTreeMap::new(), &[], true).unwrap(), "etalon run a");
         let quoted = BTreeMap::from([("benchmarks.\"a b\".tasks".to_owned(), "9".to_owned())]);
         let typed = command("etalon run p.toml", &quoted, &[], false).unwrap();
