@@ -36,7 +36,9 @@ pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
     Ok(Look { settled, rows })
 }
 
-/// What was repeated counts for less the more rounds there are; what else stands in the way of a verdict stays there.
+/// What was repeated counts for less the more rounds there are, and under a clock's step rounds may still show that the sides
+/// are equivalent, or further apart. What else stands in the way of a verdict stays there: one run without the figure is
+/// enough of it, whatever the others have.
 pub(crate) fn standing(row: &Comparison) -> Standing {
     match row.outcome {
         Outcome::Verdict(Verdict::Inconclusive)
@@ -45,7 +47,8 @@ pub(crate) fn standing(row: &Comparison) -> Standing {
             | NoVerdict::Unfinished(_)
             | NoVerdict::Repeated { .. }
             | NoVerdict::CutOff { .. }
-            | NoVerdict::MeasuredAgain { .. },
+            | NoVerdict::MeasuredAgain { .. }
+            | NoVerdict::UnderClockStep,
         ) => Standing::Open,
         Outcome::Verdict(_) => Standing::Decided,
         Outcome::None(_) => Standing::Closed,

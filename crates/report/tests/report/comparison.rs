@@ -8,7 +8,7 @@ use stats::Verdict;
 
 use crate::evidence::{Builder, Made};
 
-fn set(made: &Made) -> ComparisonSet {
+pub fn set(made: &Made) -> ComparisonSet {
     compare(&made.evidence, &Options::default()).unwrap()
 }
 

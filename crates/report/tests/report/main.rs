@@ -18,6 +18,7 @@ mod hosts;
 mod html;
 mod json;
 mod large;
+mod look;
 mod looks;
 mod order_entry;
 mod pages;
