@@ -9,7 +9,7 @@ use model::{Begun, Order, RunState, Schedule, Stop, UntilSure};
 use report::number::count;
 use store::Store;
 
-use super::resume::{of_this_build, plan_of};
+use super::resume::{of_this_build, plan_of, refuse_untouched};
 use super::run::{conduct, finish, options, resume_command};
 use crate::args::ExtendArgs;
 use crate::error::CliError;
@@ -23,8 +23,10 @@ const MOST_MORE: u32 = 60;
 
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
+    refuse_untouched(&args.store, |_| Ok(true))?;
     let mut store = Store::open(&args.store)?;
     refuse_what_cannot_grow(&store)?;
+    refuse_nothing_to_be_sure_of(store.header(), args)?;
     let begun = plan_of(store.header(), &registry, printer)?;
     let has = report::Evidence::read(&store)?.rounds();
     let schedule = extended(&begun.plan.schedule, has, args)?;
@@ -70,6 +72,15 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
     Ok(())
 }
 
+fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Result<(), CliError> {
+    if args.rounds.is_some() || header.plan.systems.len() > 1 {
+        return Ok(());
+    }
+    let what =
+        "it is of a single system: with nothing to compare there is nothing to be sure of, and no end to its rounds";
+    Err(CliError::user(what).hint("say how many rounds more: `--rounds N`"))
+}
+
 /// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
 /// not chosen after a look.
 fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, CliError> {
@@ -81,7 +92,12 @@ fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, C
     let until = begun.until_sure;
     let of_plan = Begun { rounds: begun.rounds, stop: until.map(|until| until.stop) };
     let before = until.and_then(|until| until.begun).unwrap_or(of_plan);
-    let stop = if args.rounds.is_some() { Stop::Never } else { before.stop.unwrap_or_default() };
+    let stop = match before.stop {
+        _ if args.rounds.is_some() => Stop::Never,
+        // Whoever asks for an end when it is sure does not want the plan's all.
+        Some(Stop::Never) | None => Stop::Rows,
+        Some(stop) => stop,
+    };
     let until_sure = Some(UntilSure {
         first: until.map_or(FEWEST_TO_JUDGE, |until| until.first),
         stop,

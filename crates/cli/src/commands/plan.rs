@@ -252,6 +252,8 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
+    // A single system is never judged.
+    let looks = plan.schedule.until_sure.filter(|_| plan.systems.len() > 1);
     let told = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
     for round in 0..told {
         let numbers: Vec<String> =
@@ -259,7 +261,11 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         let _ = writeln!(text, "  round {:>2}: {}", round + 1, numbers.join(" "));
     }
     if told < plan.schedule.rounds {
-        let _ = writeln!(text, "  … up to round {}, each after a look at those before it", plan.schedule.rounds);
+        let last = plan.schedule.rounds;
+        let _ = match looks {
+            Some(_) => writeln!(text, "  … up to round {last}, each after a look at those before it"),
+            None => writeln!(text, "  … to round {last}: with a single system there is nothing to be sure of"),
+        };
     }
     let _ = writeln!(
         text,

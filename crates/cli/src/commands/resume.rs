@@ -1,6 +1,7 @@
 //! `etalon resume`.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use clap::Parser as _;
 use engine::Registry;
@@ -20,6 +21,7 @@ use crate::source::{self, Loaded};
 
 pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
+    refuse_untouched(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
     if !store.pending()?.is_empty() {
         of_this_build(store.header())?;
@@ -43,6 +45,15 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         conduct(&registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
+}
+
+/// What opening a store of another étalon for writing would bring to this one's version, which then has it refused. What
+/// cannot be read is told of by the opening that follows.
+pub(super) fn refuse_untouched(path: &Path, adds: impl Fn(&Store) -> store::Result<bool>) -> Result<(), CliError> {
+    match Store::open_read_only(path) {
+        Ok(store) if adds(&store)? => of_this_build(store.header()),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses to add runs of one étalon to those of another: which one made the load changes what is measured.
@@ -95,7 +106,7 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
         notes: Vec::new(),
     };
     let Some(source) = source_of(header) else { return Ok(stored()) };
-    if header.plan_path.as_deref().is_some_and(|path| !std::path::Path::new(path).exists()) {
+    if header.plan_path.as_deref().is_some_and(|path| !Path::new(path).exists()) {
         printer.note("the plan's file is gone; going on with the copy in the store, without any password it held");
         return Ok(stored());
     }
@@ -117,8 +128,15 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
 /// With the rounds that `etalon extend` added to the plan as it was begun.
 fn extended_like(begun: &Plan, stored: &Plan) -> Plan {
     let was = stored.schedule.until_sure.and_then(|until| until.begun);
-    let has_as_many = was.is_some_and(|was| was.rounds == begun.schedule.rounds);
-    let from = if has_as_many { &stored.schedule } else { &begun.schedule };
+    let own = begun.schedule.until_sure;
+    let is_as_begun = was.is_some_and(|was| {
+        // Of a number of rounds the stored plan has no range but the extension's.
+        let is_range_alike = own.is_none_or(|own| {
+            stored.schedule.until_sure.is_some_and(|until| (until.first, until.max_time) == (own.first, own.max_time))
+        });
+        (was.rounds, was.stop) == (begun.schedule.rounds, own.map(|own| own.stop)) && is_range_alike
+    });
+    let from = if is_as_begun { &stored.schedule } else { &begun.schedule };
     let schedule = Schedule { rounds: from.rounds, until_sure: from.until_sure, ..begun.schedule.clone() };
     Plan { schedule, ..begun.clone() }
 }

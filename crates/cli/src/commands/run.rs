@@ -313,6 +313,9 @@ pub fn rounds(plan: &Plan) -> String {
     let most = count(plan.schedule.rounds as usize, "round");
     match plan.schedule.until_sure {
         None => most,
+        Some(_) if plan.systems.len() < 2 => {
+            format!("{most}, all of them: with a single system there is nothing to be sure of")
+        }
         Some(until) => format!("{} to {most}, as many as it takes to be sure", until.first),
     }
 }

@@ -108,3 +108,44 @@ fn what_cannot_be_extended_is_as_it_was() {
     sequential.etalon(&["extend", ordered.to_str().unwrap()]).says(2, &["sequential order"]);
     sequential.etalon(&["extend", "none.etalon"]).says(3, &["none.etalon"]);
 }
+
+#[test]
+fn a_plan_that_ends_otherwise_now_is_another() {
+    for (begun, changed) in [
+        ("rounds = 2", "rounds = \"6..10\""),
+        ("rounds = \"6..7\"", "rounds = \"6..7\"\nstop = \"all\""),
+        ("rounds = \"6..7\"", "rounds = \"6..7\"\nmax_time = \"1h\""),
+        ("rounds = \"6..7\"", "rounds = \"7..7\""),
+    ] {
+        let scene = Scene::new();
+        let plan = |rounds: &str| {
+            sim_plan("service_us=300&noise=0.2", "service_us=299&noise=0.2", &format!("{SHORT}{rounds}\n"))
+        };
+        scene.write("p.toml", &plan(begun));
+        scene.etalon(&["run", "p.toml"]).says(0, &[]);
+        let store = scene.store();
+        let store = store.to_str().unwrap();
+        scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);
+        scene.write("p.toml", &plan(changed));
+        scene.etalon(&["extend", store, "--rounds", "1"]).says(2, &["has changed since the experiment began"]);
+        scene.write("p.toml", &plan(begun));
+        scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);
+    }
+}
+
+#[test]
+fn a_store_of_another_version_is_refused_untouched() {
+    let scene = Scene::new();
+    let store = open_store(&scene);
+    let conn = rusqlite::Connection::open(&store).unwrap();
+    conn.execute_batch(
+        "UPDATE experiment SET etalon_version = '0.0.1'; DROP TABLE points; PRAGMA user_version = 4;
+         UPDATE runs SET state = 'failed', reason = 'it failed' WHERE id = (SELECT max(id) FROM runs);",
+    )
+    .unwrap();
+    drop(conn);
+    let before = std::fs::read(&store).unwrap();
+    scene.etalon(&["extend", &store]).says(2, &["runs of two do not mix"]);
+    scene.etalon(&["resume", &store]).says(2, &["runs of two do not mix"]);
+    assert!(std::fs::read(&store).unwrap() == before, "its bytes have changed");
+}

@@ -147,3 +147,47 @@ fn a_pilot_says_how_many_rounds_a_plan_takes() {
     scene.write("q.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT).replace("points", "others"));
     scene.etalon(&[&["plan", "q.toml"], &pilot[..]].concat()).says(2, &["has no row with the systems and benchmarks"]);
 }
+
+/// Of rows that are decided early, and of some that are never.
+#[test]
+fn who_stops_for_all_or_for_nothing_keeps_every_case_in_each_round() {
+    let mixed = ("service_us=300&noise=0.3", "service_us=297&noise=0.3", "all");
+    for (a, b, stop) in [mixed, (CLEAR.0, CLEAR.1, "never")] {
+        let scene = Scene::new();
+        let of_plan = format!("{SHORT}rounds = \"6..9\"\nstop = \"{stop}\"");
+        scene.write("p.toml", &sim_plan(a, b, &of_plan));
+        scene.etalon(&["run", "p.toml", "--set", "margin=0.001"]).says(0, &["decided"]);
+        let runs = measured(&scene.store());
+        let in_round = |round: u32| runs.iter().filter(|(own, _)| *own == round).count();
+        assert!((0..9).all(|round| in_round(round) == 4), "{stop}: {runs:?}");
+    }
+}
+
+#[test]
+fn an_extension_until_sure_stops_though_its_plan_never_did() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, &format!("{SHORT}rounds = \"6..30\"\nstop = \"never\"")));
+    scene.etalon(&["run", "p.toml"]).says(0, &["nothing is open"]);
+    let store = scene.store();
+    let runs = measured(&store).len();
+    assert_eq!(runs, 4 * 30);
+    scene.etalon(&["extend", store.to_str().unwrap()]).says(0, &["nothing is open"]);
+    assert_eq!(measured(&store).len(), runs);
+}
+
+#[test]
+fn a_single_system_has_nothing_to_be_sure_of() {
+    let scene = Scene::new();
+    let plan = sim_plan("noise=0", "noise=0", SHORT);
+    scene.write("p.toml", &plan.replace("[systems.b]\nurl = \"sim:?noise=0\"\n", ""));
+    let says = "with a single system there is nothing to be sure of";
+    scene.etalon(&["run", "p.toml", "--rounds=6..7"]).says(0, &[says]);
+    assert!(scene.etalon(&["plan", "p.toml", "--rounds=6..7"]).stdout.contains(says));
+    let store = scene.store();
+    let runs = measured(&store).len();
+    let store = store.to_str().unwrap();
+    scene.etalon(&["extend", store]).says(2, &["nothing to be sure of", "--rounds N"]);
+    assert_eq!(measured(store.as_ref()).len(), runs);
+    scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);
+    assert_eq!(measured(store.as_ref()).len(), runs / 7 * 8);
+}
