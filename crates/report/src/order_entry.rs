@@ -65,10 +65,10 @@ fn systems(evidence: &Evidence) -> Vec<&str> {
 pub fn isolation(evidence: &Evidence) -> Vec<String> {
     let told = |name| {
         let facts = evidence.facts_of(name)?;
-        Some((name, facts.get(ISOLATION)?, facts.get(ISOLATION_ALLOWS).unwrap_or("what étalon does not know")))
+        Some((name, facts.get(ISOLATION)?, facts.get(ISOLATION_ALLOWS)))
     };
-    let told: Vec<(&str, &str, &str)> = systems(evidence).into_iter().filter_map(told).collect();
-    let mut groups: Vec<(Vec<&str>, &str, &str)> = Vec::new();
+    let told: Vec<(&str, &str, Option<&str>)> = systems(evidence).into_iter().filter_map(told).collect();
+    let mut groups: Vec<(Vec<&str>, &str, Option<&str>)> = Vec::new();
     for (name, level, allows) in told {
         match groups.iter_mut().find(|(_, other, also)| (*other, *also) == (level, allows)) {
             Some((names, _, _)) => names.push(name),
@@ -80,9 +80,18 @@ pub fn isolation(evidence: &Evidence) -> Vec<String> {
     }
     let said: Vec<String> = groups
         .iter()
-        .map(|(names, level, allows)| format!("{} of {}, which allows {allows}", level, names.join(", ")))
+        .map(|(names, level, allows)| {
+            let allows = allows.unwrap_or("what étalon does not know");
+            format!("{level} of {}, which allows {allows}", names.join(", "))
+        })
         .collect();
-    let mut notes = vec![format!("isolation: {}; {HELD}", said.join("; "))];
+    let known: Vec<&str> = groups.iter().filter(|(.., allows)| allows.is_some()).map(|(_, level, _)| *level).collect();
+    let held = match known.len() {
+        0 => String::new(),
+        some if some == groups.len() => format!("; {HELD}"),
+        _ => format!("; at {} {HELD}", known.join(", ")),
+    };
+    let mut notes = vec![format!("isolation: {}{held}", said.join("; "))];
     let mut levels: Vec<&str> = groups.iter().map(|(_, level, _)| *level).collect();
     levels.dedup();
     if levels.len() > 1 {

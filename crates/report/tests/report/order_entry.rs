@@ -49,6 +49,31 @@ fn isolation_is_said_with_what_it_allows() {
     assert!(different.iter().any(|note| note.contains(said)), "{different:?}");
 }
 
+/// What a level allows that étalon does not know, nobody can promise.
+#[test]
+fn nothing_is_promised_of_an_unknown_level() {
+    let isolation =
+        |evidence: &Evidence| notes(evidence).into_iter().find(|note| note.starts_with("isolation")).unwrap();
+    let told = |unknown: &[&str]| {
+        let mut evidence = evidence("chaos");
+        for (system, facts) in &mut evidence.facts {
+            if unknown.contains(&system.as_str()) {
+                let level = facts.get(ISOLATION).unwrap().to_owned();
+                *facts = model::Facts::default();
+                facts.passing(ISOLATION, level);
+            }
+        }
+        isolation(&evidence)
+    };
+    let one = told(&["wal"]);
+    assert!(
+        one.contains("chaos of wal, which allows what étalon does not know; at read committed order entry"),
+        "{one}"
+    );
+    let none = told(&["wal", "rollback-journal"]);
+    assert!(!none.contains("no update is lost"), "{none}");
+}
+
 #[test]
 fn checkpoints_are_counted_by_runs_and_never_nothing_for_unknown() {
     let evidence = evidence("read committed");
