@@ -7,6 +7,7 @@ mod releases;
 #[path = "../shared/stored.rs"]
 mod stored;
 
+mod conditions;
 mod faults;
 
 use std::sync::Arc;
@@ -38,9 +39,19 @@ fn ran(
     benchmark: &str,
     duration: &str,
 ) -> (Store, Option<String>) {
+    ran_in_rounds(1, workload, system, benchmark, duration)
+}
+
+fn ran_in_rounds(
+    rounds: u32,
+    workload: &'static OrderEntryWorkload,
+    system: &str,
+    benchmark: &str,
+    duration: &str,
+) -> (Store, Option<String>) {
     let registry = Registry::built_in().with_workload(workload);
     let text = format!(
-        "[systems.a]\n{system}\n[[benchmarks]]\nworkload = \"{}\"\n{benchmark}\n[schedule]\nrounds = 1\n\
+        "[systems.a]\n{system}\n[[benchmarks]]\nworkload = \"{}\"\n{benchmark}\n[schedule]\nrounds = {rounds}\non_error = \"continue\"\n\
          warmup = \"100ms\"\nduration = \"{duration}\"\n",
         workload.name
     );

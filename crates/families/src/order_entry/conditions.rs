@@ -216,9 +216,9 @@ fn of_load(size: Size) -> Condition {
         name: "11",
         says: "all but the newest three tenths of a district's orders are delivered",
         broken: format!(
-            "FROM (SELECT o_w_id, o_d_id, count(*) AS entered FROM orders GROUP BY o_w_id, o_d_id) o JOIN \
+            "FROM (SELECT o_w_id, o_d_id, count(*) AS entered FROM orders GROUP BY o_w_id, o_d_id) o LEFT JOIN \
              (SELECT no_w_id, no_d_id, count(*) AS waiting FROM new_order GROUP BY no_w_id, no_d_id) no \
-             ON no.no_w_id = o.o_w_id AND no.no_d_id = o.o_d_id WHERE o.entered - no.waiting <> {}",
+             ON no.no_w_id = o.o_w_id AND no.no_d_id = o.o_d_id WHERE o.entered - coalesce(no.waiting, 0) <> {}",
             size.delivered()
         ),
         place: ("o.o_w_id", "o.o_d_id"),
