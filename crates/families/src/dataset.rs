@@ -157,6 +157,11 @@ pub struct Dataset {
 }
 
 impl Dataset {
+    /// Whether étalon brings its tables back before each run. Where there are none, the measured steps make their own.
+    pub fn has_tables(&self) -> bool {
+        !self.tables.is_empty() || !self.afterwards.is_empty()
+    }
+
     /// What is run once when all rows are there: the user's statements, and those that make procedures.
     pub fn last_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
         let routines = self.routines.as_ref().and_then(|routines| (routines.statements)(dialect));

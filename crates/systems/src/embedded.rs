@@ -132,14 +132,17 @@ impl EmbeddedFile {
         self.claim()?;
         let mut prepared = lock(&self.prepared);
         let is_there = prepared.as_deref() == Some(&data.name);
-        let built = if self.reset.keeps_copy() { &self.pristine } else { &self.path };
-        if !is_there || self.reset == Reset::Rebuild {
+        let reset = if data.has_tables() { self.reset } else { Reset::Rebuild };
+        let built = if reset.keeps_copy() { &self.pristine } else { &self.path };
+        if !is_there || reset == Reset::Rebuild {
             *prepared = None;
+            // A copy of another data set.
+            self.remove(&self.pristine)?;
             self.remove(built)?;
             build(built)?;
             *prepared = Some(data.name.clone());
         }
-        let blocks = match self.reset {
+        let blocks = match reset {
             Reset::Rebuild | Reset::None => return Ok(()),
             Reset::Restore => Blocks::Own,
             Reset::Clone => Blocks::SharedIfPossible,
@@ -157,8 +160,8 @@ impl EmbeddedFile {
     }
 
     /// How [`EmbeddedFile::prepare`] brings tables back, with what a reader must know of it: for `System::reset`.
-    pub fn reset_words(&self) -> String {
-        families::reset::of_files(self.reset, folder_of(&self.path))
+    pub fn reset_words(&self, data: &Dataset) -> Option<String> {
+        data.has_tables().then(|| families::reset::of_files(self.reset, folder_of(&self.path)))
     }
 
     /// For `System::kept_bytes`.

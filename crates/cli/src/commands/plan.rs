@@ -69,8 +69,7 @@ impl Work {
     fn add_tables(&mut self, case: &Case, data: &Dataset, reset: Reset, plan: &Plan) {
         let size_bytes = data.size_bytes;
         self.resets.entry(case.system.clone()).or_default().insert(reset);
-        // The tables, and a write-ahead log of about that size.
-        self.disk_bytes = self.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
+        self.add_space(size_bytes, plan);
         let is_first = self.kept.insert((case.system.clone(), data.name.clone()));
         if is_first && reset.keeps_copy() {
             self.kept_bytes += size_bytes;
@@ -87,6 +86,18 @@ impl Work {
             Reset::Restore | Reset::Clone => load + copy * runs,
             Reset::None => load,
         };
+    }
+
+    /// Of tables that each run makes itself: none come back, and of none is a copy kept.
+    fn add_made_by_runs(&mut self, case: &Case, size_bytes: u64, plan: &Plan) {
+        self.add_space(size_bytes, plan);
+        let load = Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
+        self.loading += load * (plan.schedule.rounds * most_loads(case));
+    }
+
+    /// The tables, and a write-ahead log of about that size.
+    fn add_space(&mut self, size_bytes: u64, plan: &Plan) {
+        self.disk_bytes = self.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
     }
 }
 
@@ -123,8 +134,12 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             }
             continue;
         }
-        if let (Some(reset), Tables::Own) = (reset, task.tables()) {
-            work.add_tables(&case, &task.dataset, reset, plan);
+        match (reset, task.tables()) {
+            (Some(reset), Tables::Own) if task.dataset.has_tables() => {
+                work.add_tables(&case, &task.dataset, reset, plan);
+            }
+            (Some(_), Tables::Own) => work.add_made_by_runs(&case, size_bytes, plan),
+            _ => {}
         }
     }
     work.disk_bytes += work.kept_bytes;

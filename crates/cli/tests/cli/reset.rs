@@ -49,6 +49,38 @@ fn a_plan_says_how_tables_come_back_by_their_size() {
     assert_eq!(resets(&scene, &others), [("a".to_owned(), String::new())]);
 }
 
+/// Pages and spatial data are made by the runs themselves.
+#[test]
+fn of_tables_that_runs_make_no_copy_is_planned() {
+    let scene = Scene::new();
+    for workload in ["workload = \"pages\"", "workload = \"spatial\""] {
+        let told = |reset: &str| {
+            let text = plan(&format!("[systems.a]\nserver = {{ engine = \"postgres\" }}\n{reset}"), workload, SHORT);
+            assert_eq!(resets(&scene, &text), [("a".to_owned(), String::new())], "{workload} {reset}");
+            let ran = scene.etalon(&["plan", "p.toml"]);
+            assert!(!ran.stdout.contains("tables before each run"), "{workload} {reset}: {}", ran.stdout);
+            ran.stdout.lines().find(|line| line.contains("MB of disk")).unwrap().to_owned()
+        };
+        let usual = told("reset = \"rebuild\"");
+        for reset in ["", "reset = \"restore\"", "reset = \"clone\"", "reset = \"none\""] {
+            assert_eq!(told(reset), usual, "{workload} {reset}: other time or space");
+        }
+    }
+}
+
+/// A server is not stopped for the sake of an empty folder.
+#[test]
+fn of_tables_that_runs_make_no_copy_is_kept() {
+    let scene = Scene::new();
+    let systems = "[systems.pg]\nserver = { engine = \"postgres\" }\nreset = \"restore\"\n\
+                   [systems.lite]\nurl = \"sqlite:x.db\"";
+    let workload = "workload = \"pages\"\nstatements = 2\nrows = 2";
+    scene.write("p.toml", &plan(systems, workload, SHORT)).etalon(&["run", "p.toml"]).says(0, &[]);
+    assert_eq!(values(&scene.store(), "kept_copies"), [0.0; 0]);
+    let facts = Store::open_read_only(&scene.store()).unwrap().facts().unwrap();
+    assert!(facts.iter().all(|(_, facts)| facts.get("reset").is_none()), "{facts:?}");
+}
+
 #[test]
 fn what_a_system_cannot_do_is_refused_before_anything_is_made() {
     let scene = Scene::new();

@@ -86,6 +86,11 @@ impl<S: Server> ServerSystem<S> {
 
     /// As [`System::prepare`](families::system::System::prepare).
     pub(super) fn bring_back(&self, data: &Dataset) -> Result<(), Failure> {
+        if !data.has_tables() {
+            // Those of another data set go, and a copy would be one of nothing.
+            *lock(&self.loaded.last) = None;
+            return S::prepare(self, data);
+        }
         match self.reset_of(data) {
             Reset::Rebuild => S::prepare(self, data),
             Reset::None => self.load_once(data),

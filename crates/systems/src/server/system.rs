@@ -396,7 +396,7 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn reset(&self, data: &Dataset) -> Option<String> {
-        Some(self.reset_words(data))
+        data.has_tables().then(|| self.reset_words(data))
     }
 
     fn kept_bytes(&self) -> u64 {

@@ -309,8 +309,8 @@ impl System for SqliteSystem {
         self.file.prepare(data, |path| self.build(data, path))
     }
 
-    fn reset(&self, _data: &Dataset) -> Option<String> {
-        Some(self.file.reset_words())
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        self.file.reset_words(data)
     }
 
     fn kept_bytes(&self) -> u64 {

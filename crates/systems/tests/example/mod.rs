@@ -206,8 +206,8 @@ impl System for ExampleSystem {
         self.with_handle(|_| Ok(()))
     }
 
-    fn reset(&self, _data: &Dataset) -> Option<String> {
-        Some(self.file.reset_words())
+    fn reset(&self, data: &Dataset) -> Option<String> {
+        self.file.reset_words(data)
     }
 
     fn kept_bytes(&self) -> u64 {
