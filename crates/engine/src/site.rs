@@ -223,7 +223,7 @@ impl Here {
         let generator = generator.unwrap_or(&own);
         let as_they_are = SystemCounters(system);
         let as_if_loaded = match self.stays_as_it_is() && job.task.tables() == Tables::Own {
-            true => Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.questions())?),
+            true => Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.counts())?),
             false => None,
         };
         let server: &dyn ServerCounters = match &as_if_loaded {

@@ -45,7 +45,7 @@ impl KnownTables {
         first.hold(data, &found).map(|()| true).map_err(|failure| Failure { tried: tried(), ..failure })
     }
 
-    /// What a run that finds the tables as others left them is held against: its questions as if they had come back.
+    /// What a run that finds the tables as others left them is held against: its counts of rows as if they had come back.
     ///
     /// # Errors
     /// The system does not answer them.
@@ -53,10 +53,10 @@ impl KnownTables {
         &self,
         system: &'a dyn System,
         data: &Dataset,
-        questions: &[String],
+        counts: &[String],
     ) -> Result<AsIfLoaded<'a>, Failure> {
         let ask = |sql: &String| Ok((sql.clone(), system.scalar(sql)?));
-        let before: BTreeMap<String, i64> = questions.iter().map(ask).collect::<Result<_, Failure>>()?;
+        let before: BTreeMap<String, i64> = counts.iter().map(ask).collect::<Result<_, Failure>>()?;
         let mut loaded = lock(&self.loaded);
         if loaded.as_ref().is_none_or(|(name, _)| *name != data.name) {
             *loaded = Some((data.name.clone(), before.clone()));
@@ -75,7 +75,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A system's counts, from whose answers is taken what the runs before this one have added.
+/// A system's counts, from whose answers is taken what the runs before this one have added. What else is asked is answered
+/// as it is: what a run has broken stays broken.
 pub struct AsIfLoaded<'a> {
     counters: SystemCounters<'a>,
     before: BTreeMap<String, i64>,

@@ -83,6 +83,14 @@ impl StreamWork {
         }
     }
 
+    /// Those of them whose answers grow with every run.
+    pub fn counts(&self) -> Vec<String> {
+        match self {
+            StreamWork::Statements(program) => program.counts(),
+            StreamWork::Blocks(_) => Vec::new(),
+        }
+    }
+
     /// Holds everything that the load knows of its tables against them.
     ///
     /// # Errors

@@ -107,6 +107,10 @@ impl Native for AllRows {
         Vec::new()
     }
 
+    fn counts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn inspect(&self, _: &dyn ServerCounters, _: Moment) -> Result<(), Failure> {
         Ok(())
     }

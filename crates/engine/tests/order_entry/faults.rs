@@ -2,7 +2,7 @@
 
 use families::order_entry::{OrderEntryWorkload, Rules};
 
-use crate::{SMALL, ran, sqlite};
+use crate::{SMALL, ran, ran_in_rounds, sqlite};
 
 struct Fault {
     what: &'static str,
@@ -133,6 +133,23 @@ fn a_lost_update_is_found() {
     };
     let (_, reason) = ran(&LOST, "server = { engine = \"postgres\" }", "warehouses = 1\nclients = 8", "2s");
     assert!(reason.as_ref().is_some_and(|reason| reason.contains("condition 1")), "{reason:?}");
+}
+
+/// Runs add rows to tables that stay, while what one has broken the next ones find broken.
+#[test]
+fn a_condition_is_not_excused_by_an_earlier_run_that_broke_it() {
+    static TWICE: OrderEntryWorkload =
+        OrderEntryWorkload { alter: |texts| change(texts, "s_order_cnt + 1", "s_order_cnt + 2"), ..SMALL };
+    let reasons = |workload| {
+        let folder = tempfile::tempdir().unwrap();
+        let system = format!("{}\nreset = \"none\"", sqlite(&folder));
+        let benchmark = "warehouses = 1\nclients = 1\nconditions = \"all\"";
+        let (store, _) = ran_in_rounds(3, workload, &system, benchmark, "500ms");
+        store.runs().unwrap().into_iter().map(|run| run.reason.unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let (fair, twice) = (reasons(&SMALL), reasons(&TWICE));
+    assert_eq!(fair, [""; 3]);
+    assert!(twice.len() >= 3 && twice.iter().all(|reason| reason.contains("condition of stock")), "{twice:?}");
 }
 
 /// With enough orders to be rolled back in a short run on a busy machine.

@@ -215,8 +215,11 @@ impl Native for OrderEntry {
     }
 
     fn questions(&self) -> Vec<String> {
-        let own = [ORDERS, PAYMENTS, DELIVERED].map(str::to_owned);
-        own.into_iter().chain(conditions::questions(self.size, self.extent)).collect()
+        self.counts().into_iter().chain(conditions::questions(self.size, self.extent)).collect()
+    }
+
+    fn counts(&self) -> Vec<String> {
+        [ORDERS, PAYMENTS, DELIVERED].map(str::to_owned).into()
     }
 
     fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {

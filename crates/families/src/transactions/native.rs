@@ -39,6 +39,9 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// The queries by which it checks, for a server on another host.
     fn questions(&self) -> Vec<String>;
 
+    /// Those of them that count what runs add; the others have the same answer whatever ran before.
+    fn counts(&self) -> Vec<String>;
+
     /// Holds everything that is known of the tables against them, however long that takes.
     ///
     /// # Errors

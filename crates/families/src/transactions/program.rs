@@ -463,6 +463,12 @@ impl Program {
         of_script.chain(self.native.iter().flat_map(|native| native.questions())).collect()
     }
 
+    /// Those of them whose answers grow with every run.
+    pub fn counts(&self) -> Vec<String> {
+        let of_script = self.check.iter().map(|check| check.sql.to_owned());
+        of_script.chain(self.native.iter().flat_map(|native| native.counts())).collect()
+    }
+
     pub fn writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }
