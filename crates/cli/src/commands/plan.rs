@@ -9,7 +9,7 @@ use engine::promised::most_loads;
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
-use model::{Case, Length, Order, Plan, Reset, SystemPlan};
+use model::{Case, Length, Order, Plan, PlannedRun, Reset, SystemPlan};
 use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
@@ -238,50 +238,13 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
     let cases = plan.cases();
     let order = plan.order();
     let _ = writeln!(text, "plan {}: valid", plan.name);
-    let _ = writeln!(text, "\nsystems");
-    for system in &plan.systems {
-        let place = match (&system.server, &system.volume) {
-            (Some(server), _) => format!("private {} server", server.engine),
-            (None, Some(volume)) => {
-                let kib = volume.cluster_bytes >> 10;
-                format!("volume {} in {}, clusters of {kib} KiB", volume.fs, volume.image)
-            }
-            (None, None) => model::plan::redact_url(&system.url),
-        };
-        let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
-        let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
-        if let Some(needs) = needed(plan, system, registry) {
-            let _ = writeln!(text, "    needs: {needs}");
-        }
-        for reset in work.resets.get(&system.name).into_iter().flatten() {
-            let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
-        }
-        for caution in cautions(system, registry) {
-            let _ = writeln!(text, "    note: {caution}");
-        }
-    }
+    tell_systems(&mut text, plan, work, registry);
     let _ = writeln!(text, "\ncases");
     for (number, case) in cases.iter().enumerate() {
         let point: Vec<String> = case.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
-    let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
-    // A single system is never judged.
-    let looks = plan.schedule.until_sure.filter(|_| plan.systems.len() > 1);
-    let told = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
-    for round in 0..told {
-        let numbers: Vec<String> =
-            order.iter().filter(|t| t.round == round).map(|t| (t.case + 1).to_string()).collect();
-        let _ = writeln!(text, "  round {:>2}: {}", round + 1, numbers.join(" "));
-    }
-    if told < plan.schedule.rounds {
-        let last = plan.schedule.rounds;
-        let _ = match looks {
-            Some(_) => writeln!(text, "  … up to round {last}, each after a look at those before it"),
-            None => writeln!(text, "  … to round {last}: with a single system there is nothing to be sure of"),
-        };
-    }
+    tell_rounds(&mut text, plan, &order);
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
@@ -308,6 +271,51 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         text.push_str(&wrapped(&format!("{}.", warning.line()), WIDTH, 4));
     }
     text
+}
+
+fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry) {
+    let _ = writeln!(text, "\nsystems");
+    for system in &plan.systems {
+        let place = match (&system.server, &system.volume) {
+            (Some(server), _) => format!("private {} server", server.engine),
+            (None, Some(volume)) => {
+                let kib = volume.cluster_bytes >> 10;
+                format!("volume {} in {}, clusters of {kib} KiB", volume.fs, volume.image)
+            }
+            (None, None) => model::plan::redact_url(&system.url),
+        };
+        let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
+        let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
+        if let Some(needs) = needed(plan, system, registry) {
+            let _ = writeln!(text, "    needs: {needs}");
+        }
+        for reset in work.resets.get(&system.name).into_iter().flatten() {
+            let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
+        }
+        for caution in cautions(system, registry) {
+            let _ = writeln!(text, "    note: {caution}");
+        }
+    }
+}
+
+fn tell_rounds(text: &mut String, plan: &Plan, order: &[PlannedRun]) {
+    let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
+    // A single system is never judged.
+    let looks = plan.schedule.until_sure.filter(|_| plan.systems.len() > 1);
+    let told = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
+    for round in 0..told {
+        let numbers: Vec<String> =
+            order.iter().filter(|t| t.round == round).map(|t| (t.case + 1).to_string()).collect();
+        let _ = writeln!(text, "  round {:>2}: {}", round + 1, numbers.join(" "));
+    }
+    if told < plan.schedule.rounds {
+        let last = plan.schedule.rounds;
+        let _ = match looks {
+            Some(_) => writeln!(text, "  … up to round {last}, each after a look at those before it"),
+            None => writeln!(text, "  … to round {last}: with a single system there is nothing to be sure of"),
+        };
+    }
 }
 
 fn as_json(
