@@ -9,8 +9,10 @@
 # A comment that cannot be written is a warning: the gate's answer is its exit code.
 set -u
 
-# GitHub takes no longer ones; the job's summary has all of it. Half a letter at the cut is dropped.
-head -c 60000 "$COMMENT" | iconv -c -f UTF-8 -t UTF-8 >"$COMMENT.part" && mv "$COMMENT.part" "$COMMENT"
+# GitHub takes no longer ones; the job's summary has all of it. Half a letter at the cut is dropped, which iconv calls
+# a failure.
+head -c 60000 "$COMMENT" | iconv -c -f UTF-8 -t UTF-8 >"$COMMENT.part" 2>/dev/null
+[ -s "$COMMENT.part" ] && mv "$COMMENT.part" "$COMMENT"
 # Anybody may begin a comment with those words: only one of its own is written over.
 mine='.[] | select(.user.type == "Bot" and (.body | startswith("<!-- etalon gate -->"))) | .id'
 # Not in a pipe, which would hide that gh failed and end in a second comment.
