@@ -175,10 +175,10 @@ fn stands_for(evidence: &Evidence) -> Option<Markup> {
 fn disk_lead(set: &ComparisonSet) -> String {
     format!(
         "Bars are what is published of such tests: the highest of all runs of a group, whatever its depth. The line on \
-         a bar is the mean at that depth with its {} interval, where there are runs for one. Under them is what the \
+         a bar is the mean at that depth{}. Under them is what the \
          best hides: the mean at every depth, and the knee, the smallest depth with {} of the curve's highest mean. \
          Beyond it more outstanding I/Os buy waiting, not work.",
-        percent(set.rules.level, Script::Typographic),
+        one_look(set, " with its "),
         percent(KNEE_SHARE, Script::Typographic)
     )
 }
@@ -186,10 +186,20 @@ fn disk_lead(set: &ComparisonSet) -> String {
 fn clients_lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
-         clients. Each point is the mean of its runs; the shade and the line on a bar are its {} interval, where there \
-         are runs for one. A peak is the highest mean; there is none where a number of clients has no figure.",
-        percent(set.rules.level, Script::Typographic)
+         clients. Each point is the mean of its runs{}. A peak is the highest mean; there is none where a number of clients has no figure.",
+        one_look(set, "; the shade and the line on a bar are its ")
     )
+}
+
+/// Of the intervals around means, which are not drawn where rounds were judged after each.
+fn one_look(set: &ComparisonSet, lead: &str) -> String {
+    match set.rules.sequence {
+        Some(_) => String::new(),
+        None => {
+            let level = percent(set.rules.level, Script::Typographic);
+            format!("{lead}{level} interval, where there are runs for one")
+        }
+    }
 }
 
 const HOSTS: &str = "What each client host did of a load that several made, as the geometric mean of its runs. The figures above \
