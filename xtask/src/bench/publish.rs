@@ -44,9 +44,11 @@ pub fn refuse_changes(root: &Path) -> Result<()> {
 /// git does not tell the commit, or a version's command fails.
 pub fn origin(root: &Path, bench: &Bench<'_>) -> Result<String> {
     let day = ask(Command::new("date").args(["-u", "+%F"]))?;
-    let commit = ask(Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root))?;
+    let commit = ask(Command::new("git").args(["describe", "--always"]).current_dir(root))?;
+    // The parts that were measured before this one have changed the document, and nothing that is measured.
+    let changed = if changes(root, &[DOCUMENT])?.is_empty() { "" } else { "-dirty" };
     let version = ask(Command::new(&bench.etalon).arg("--version"))?;
-    let mut said = vec![format!("{}, commit {}", version.trim(), commit.trim())];
+    let mut said = vec![format!("{}, commit {}{changed}", version.trim(), commit.trim())];
     for line in &bench.part.versions {
         let answer = ask(bench.programs.command(&bench.values.filled(line)?)?)?;
         said.extend(answer.lines().next().map(|line| line.trim().to_owned()));
