@@ -9,6 +9,7 @@ use crate::requirements::{DEBIAN_RUST, make_sure};
 /// By its place: on `PATH` rustup's may stand before it.
 pub const CARGO: &str = "/usr/bin/cargo";
 const RUSTC: &str = "/usr/bin/rustc";
+pub const SYSROOT: &str = "/usr";
 
 /// Has a command of [`CARGO`] compile the standard library along. Its verb stands already.
 ///

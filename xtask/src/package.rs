@@ -9,6 +9,7 @@ mod bill;
 mod build;
 mod contents;
 mod deb;
+mod library;
 mod linkage;
 mod notices;
 mod platform;

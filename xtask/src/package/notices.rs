@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 use super::bill::Bill;
+use super::library;
 use super::platform::Platform;
 
 /// How files with licences are called, whatever follows.
@@ -30,9 +31,14 @@ pub fn text(bill: &Bill, platform: Platform) -> Result<String> {
             }
         }
     }
+    let library = library::notices(&platform.sysroot()?)?;
+    for (name, licence) in library.licences {
+        owners.entry(licence).or_default().push(name);
+    }
     for (licence, of) in &owners {
         let _ = write!(text, "\n{}\n{}\n\n{licence}\n", "=".repeat(72), of.join(", "));
     }
+    let _ = write!(text, "\n{}\nRust's standard library\n\n{}\n", "=".repeat(72), library.said.trim());
     for file in platform.copyrights() {
         let copyright = fs::read_to_string(file).with_context(|| format!("reading {file}"))?;
         let _ = write!(text, "\n{}\n{file}\n\n{copyright}", "=".repeat(72));

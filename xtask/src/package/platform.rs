@@ -1,10 +1,14 @@
 //! What étalon is built for, and what each of them asks of the compilers.
 
 use std::env::consts::ARCH;
+use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::ValueEnum;
 
+use super::library;
 use super::release::Release;
+use crate::debian;
 use crate::requirements::{DEBIAN_RUST, FOR_MUSL, MINGW, Requirement};
 use crate::windows;
 
@@ -33,6 +37,9 @@ const MUSL_FLAGS: [&str; 6] = [
     // What zstd starts gets 128 KiB from musl otherwise; Rust's own threads have as much as this.
     "-Clink-arg=-Wl,-z,stack-size=2097152",
 ];
+
+/// gcc's exception for its helpers of arithmetic, which every program gets; MinGW's gcc is of the same source.
+const LIBGCC: &str = "/usr/share/doc/libgcc-s1/copyright";
 
 impl Platform {
     /// What compiles and links it, beside the toolchain in use.
@@ -82,12 +89,23 @@ impl Platform {
         }
     }
 
+    /// Where the compiler of its program has the standard library.
+    ///
+    /// # Errors
+    /// The compiler does not start.
+    pub fn sysroot(self) -> Result<PathBuf> {
+        match self {
+            Self::Glibc => library::sysroot(),
+            Self::Musl | Self::Windows => Ok(debian::SYSROOT.into()),
+        }
+    }
+
     /// The licences, on Debian, of what is linked in and is no crate.
     pub fn copyrights(self) -> &'static [&'static str] {
         match self {
-            Self::Glibc => &[],
-            Self::Musl => &["/usr/share/doc/musl-dev/copyright"],
-            Self::Windows => &["/usr/share/doc/mingw-w64-x86-64-dev/copyright"],
+            Self::Glibc => &[LIBGCC],
+            Self::Musl => &[LIBGCC, "/usr/share/doc/musl-dev/copyright", "/usr/share/doc/libunwind-19-dev/copyright"],
+            Self::Windows => &[LIBGCC, "/usr/share/doc/mingw-w64-x86-64-dev/copyright"],
         }
     }
 }
