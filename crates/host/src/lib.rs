@@ -15,6 +15,7 @@
 )]
 
 pub mod affinity;
+pub mod answers;
 pub mod blocks;
 pub mod build;
 pub mod claim;

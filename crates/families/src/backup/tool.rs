@@ -34,9 +34,10 @@ pub fn find(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Fail
 
 /// First line of its version output.
 pub fn version(program: &Path) -> String {
-    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    let text = output.map(|output| [output.stdout, output.stderr].concat()).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().next().unwrap_or_default().trim().to_owned()
+    let answer = host::answers::ask(program, &["--version"]);
+    let line =
+        answer.and_then(|answer| Some(answer.stdout.lines().chain(answer.stderr.lines()).next()?.trim().to_owned()));
+    line.unwrap_or_default()
 }
 
 pub struct ToolCall {

@@ -169,7 +169,9 @@ impl SmackScript {
         let file = &self.file;
         let run = run::evaluate(file, arguments)?;
         let sources = Sources { file, beside: self.texts.as_ref().map(|texts| (self.name.as_str(), texts)) };
-        let mut parts = Parts { notes: run.notes.clone(), ..Parts::default() };
+        // First, since rows that are made are shared with the dictionaries only as long as the tables have them.
+        let data = table::dataset(&sources, run.afterwards)?;
+        let mut parts = Parts { notes: run.notes, ..Parts::default() };
         if file.of_kind(SectionKind::Table).next().is_none() {
             parts.notes.push("the script has no table: étalon looks for tables in a place of its own only".to_owned());
         }
@@ -193,7 +195,6 @@ impl SmackScript {
             first += unload.clients;
         }
         drop_unused(&mut parts);
-        let data = table::dataset(&sources, run.afterwards)?;
         let options = ScriptOptions { clients: first, protocol, ..ScriptOptions::default() };
         Ok((data, Program::of_turns(parts, &options)))
     }

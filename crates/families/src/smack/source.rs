@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use super::error::SmackError;
-use super::gen_data::{GenData, MOST_BYTES};
+use super::gen_data::{GenData, GenDataError, MOST_BYTES};
 use super::syntax::{SectionKind, SmackFile, SmackSection, SpottedText};
 use crate::texts::Texts;
 use crate::texts::place_beside;
@@ -25,7 +25,7 @@ pub(super) struct SourceLines {
     text: String,
     /// End of each line, without its line feed.
     ends: Vec<u32>,
-    /// A hash of the text, which is part of a data set's identity.
+    /// A hash of the text, or of how it is made, which is part of a data set's identity.
     pub(super) hash: u64,
     uneven: OnceLock<Option<Uneven>>,
 }
@@ -41,11 +41,23 @@ pub(super) struct Uneven {
 
 impl SourceLines {
     fn new(text: String) -> SourceLines {
-        let mut ends: Vec<u32> = text.match_indices('\n').map(|(at, _)| at as u32).collect();
+        let hash = hash(text.as_bytes());
+        SourceLines::of(text, hash)
+    }
+
+    /// Known by what makes them, always the same: to hash millions of letters takes as long as to make them.
+    fn made(by: &GenData) -> Result<SourceLines, GenDataError> {
+        let hash = hash(format!("gen-data\0{}\0{}", by.rows, by.format).as_bytes());
+        Ok(SourceLines::of(by.make()?, hash))
+    }
+
+    fn of(text: String, hash: u64) -> SourceLines {
+        // Byte for byte: to search for the next one, every 60 bytes or so, takes longer.
+        let mut ends: Vec<u32> = (0..).zip(text.bytes()).filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         if !text.is_empty() && !text.ends_with('\n') {
             ends.push(text.len() as u32);
         }
-        SourceLines { hash: hash(text.as_bytes()), text, ends, uneven: OnceLock::new() }
+        SourceLines { hash, text, ends, uneven: OnceLock::new() }
     }
 
     /// The first such line; looked for once.
@@ -141,7 +153,7 @@ impl Sources<'_> {
                 .hint(format!("write the rows to {} yourself, comma between fields, a row a line", name.text))
         };
         let made = GenData::of_command(&command.text).map_err(|cause| wrong(&cause))?;
-        LINES.get(Origin::Made(made.clone()), || made.make().map(SourceLines::new)).map_err(|cause| wrong(&cause))
+        LINES.get(Origin::Made(made.clone()), || SourceLines::made(&made)).map_err(|cause| wrong(&cause))
     }
 
     /// Every `step`-th line, each up to the delimiter.
@@ -185,6 +197,9 @@ fn lines_of(bytes: Vec<u8>) -> Result<SourceLines, String> {
 /// Without making them.
 fn field_count(line: &str) -> usize {
     let commas = |text: &str| text.bytes().filter(|byte| *byte == b',').count();
+    if !line.as_bytes().contains(&b'\\') {
+        return 1 + commas(line);
+    }
     // What follows a backslash is no comma, and no backslash either.
     let mut parts = line.split('\\');
     let mut count = 1 + parts.next().map_or(0, commas);

@@ -3,6 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use host::answers::ask;
 use wire::mysql::Flavor;
 
 use load::error::{Failure, FailureKind};
@@ -10,6 +11,7 @@ use model::catalog::is_of_release;
 
 use crate::server::private::release_of;
 
+const VERSION: [&str; 2] = ["--no-defaults", "--version"];
 /// Packages' folders beside `PATH`, which often lacks the administrator's.
 const FOLDERS: [&str; 9] = [
     "/usr/sbin",
@@ -120,7 +122,7 @@ impl Programs {
 
     /// As the server says.
     pub(super) fn release(&self) -> Option<String> {
-        release_of(&self.server, &["--no-defaults", "--version"])
+        release_of(&self.server, &VERSION)
     }
 
     fn of(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
@@ -212,8 +214,9 @@ fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Opt
 
 /// MariaDB under its old name.
 fn is_mariadb(server: &Path) -> bool {
-    let output = Command::new(server).args(["--no-defaults", "--version"]).stdin(Stdio::null()).output();
-    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("MariaDB"))
+    // Its packages link that name to its own, which says so without being started.
+    let own = fs::canonicalize(server).ok().and_then(|file| Some(file.file_stem()? == "mariadbd"));
+    own == Some(true) || ask(server, &VERSION).is_some_and(|answer| answer.stdout.contains("MariaDB"))
 }
 
 fn versioned_folders() -> Vec<PathBuf> {

@@ -69,21 +69,23 @@ impl Programs {
 
     fn of_release(bin_dir: Option<&str>, release: &str) -> Result<Programs, Failure> {
         let by_pip = format!("postgres-{release}");
-        let folders: Vec<Programs> = match bin_dir {
-            Some(folder) => vec![Programs::find(Some(folder), None)?],
+        let folders: Box<dyn Iterator<Item = Programs>> = match bin_dir {
+            Some(folder) => Box::new(std::iter::once(Programs::find(Some(folder), None)?)),
             None => {
                 let folder = std::path::absolute(Path::new(&by_pip).join(PIP_INSIDE)).unwrap_or_default();
-                std::iter::once(Programs { folder })
-                    .filter(Programs::are_complete)
-                    .chain(Programs::installed())
-                    .collect()
+                Box::new(
+                    std::iter::once(Programs { folder }).filter(Programs::are_complete).chain(Programs::installed()),
+                )
             }
         };
-        let is_asked = |found: &Programs| found.release().is_some_and(|found| is_of_release(&found, release));
-        if let Some(found) = folders.iter().find(|found| is_asked(found)) {
-            return Ok(found.clone());
+        let mut there: Vec<String> = Vec::new();
+        // One after the other, since each is a program to start.
+        for programs in folders {
+            match programs.release() {
+                Some(found) if is_of_release(&found, release) => return Ok(programs),
+                found => there.extend(found),
+            }
         }
-        let mut there: Vec<String> = folders.iter().filter_map(Programs::release).collect();
         there.dedup();
         let cause = match there.is_empty() {
             true => "no release of it is installed here".to_owned(),
@@ -145,8 +147,8 @@ fn version(text: &str) -> Option<Vec<u32>> {
 }
 
 fn folder_of_pg_config() -> Option<PathBuf> {
-    let output = Command::new("pg_config").arg("--bindir").stdin(Stdio::null()).output().ok()?;
-    Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
+    let answer = host::answers::ask(Path::new("pg_config"), &["--bindir"])?;
+    Some(PathBuf::from(answer.stdout.trim()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use std::io;
 use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -211,9 +210,8 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
 
 /// The release that a server program says it is, as in `15.14`.
 pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let word = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let answer = host::answers::ask(program, arguments)?;
+    let word = answer.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let number = word.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     Some(number.trim_end_matches('.').to_owned())
 }
