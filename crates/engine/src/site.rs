@@ -184,14 +184,20 @@ impl Here {
         })
     }
 
-    fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
-        match (&job.task.action, job.inspection) {
-            (Action::Stream(stream), Inspection::Whole) => {
-                let counters = UntilInterrupted(SystemCounters(&*self.system), job.interrupt);
-                stream.work.inspect(&counters, moment)
-            }
-            _ => Ok(()),
+    fn inspect_first(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
+        match job.inspection {
+            Inspection::Quick => Ok(()),
+            Inspection::Whole => self.inspect(job.task, moment, job.interrupt),
         }
+    }
+
+    /// Holds everything that a load of its own kind knows of its tables against them.
+    ///
+    /// # Errors
+    /// They are not what they must be, or it was interrupted.
+    pub fn inspect(&self, task: &Task, moment: Moment, interrupt: &AtomicBool) -> Result<(), Failure> {
+        let Action::Stream(stream) = &task.action else { return Ok(()) };
+        stream.work.inspect(&UntilInterrupted(SystemCounters(&*self.system), interrupt), moment)
     }
 
     /// Before a run: all begin with the same caches. `false`: there was nothing to read.
@@ -232,7 +238,7 @@ impl Here {
         };
         let record = LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
         if record.state == RunState::Measured {
-            self.inspect(job, Moment::Ended)?;
+            self.inspect_first(job, Moment::Ended)?;
         }
         Ok(record)
     }
@@ -316,7 +322,7 @@ impl Site for Here {
         let reading_s = if is_read { begun.elapsed().as_secs_f64() } else { 0.0 };
         let are_fresh = !self.stays_as_it_is() || self.known.are_fresh(&job.task.dataset);
         if job.task.tables() == Tables::Own && are_fresh {
-            self.inspect(job, Moment::Loaded)?;
+            self.inspect_first(job, Moment::Loaded)?;
         }
         let watch = watch(system, job.mates);
         system.settle()?;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use families::dataset::Tables;
 use families::system::Part;
+use families::transactions::Moment;
 use families::work::LoadKind;
 use load::counters::{Counters, Placement};
 use load::error::Failure;
@@ -122,6 +123,12 @@ pub enum Ask {
         system: String,
         case: SentCase,
     },
+    /// Hold everything that a case's load knows of its tables against them.
+    Inspect {
+        system: String,
+        case: SentCase,
+        moment: Moment,
+    },
     BeginRound {
         system: String,
     },
@@ -139,6 +146,8 @@ pub enum Ask {
         case: SentCase,
         schedule: Schedule,
         seed: u64,
+        /// It is the case's first run: the tables are inspected before it and after it.
+        is_first: bool,
     },
     /// Connects a segment of a run's clients, waits for [`Ask::Start`], makes the load and publishes its share.
     HostLoad {
@@ -181,6 +190,7 @@ impl Ask {
             | Ask::Text(_)
             | Ask::Tables { .. }
             | Ask::Settle { .. }
+            | Ask::Inspect { .. }
             | Ask::BeginRound { .. }
             | Ask::Mates { .. }
             | Ask::Watch { .. }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::site::{Site, SiteJob};
+use engine::site::{Inspection, Site, SiteJob};
 use families::dataset::Tables;
 use families::system::Part;
+use families::transactions::Moment;
 use families::work::LoadKind;
 use families::work::StreamWork;
 use families::workload::{Action, Task};
@@ -86,6 +87,14 @@ impl Remote {
         self.system.name.clone()
     }
 
+    /// Of a case's first run.
+    fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
+        match job.inspection {
+            Inspection::Quick => Ok(()),
+            Inspection::Whole => self.simply(&Ask::Inspect { system: self.name(), case: self.sent(job.case)?, moment }),
+        }
+    }
+
     fn run_whole(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let link = &self.shared.link;
         let ask = Ask::Whole {
@@ -93,6 +102,7 @@ impl Remote {
             case: self.shared.sent(job.case)?,
             schedule: job.schedule.clone(),
             seed: job.seed,
+            is_first: job.inspection == Inspection::Whole,
         };
         let number = link.next_job();
         let mut watch = |progress: &Progress| {
@@ -167,6 +177,7 @@ impl Site for Remote {
     ) -> Result<RunRecord, Failure> {
         match (generator, &job.task.action) {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
+                self.inspect(job, Moment::Loaded)?;
                 self.simply(&Ask::Settle { system: self.name(), case: self.sent(job.case)? })?;
                 let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
                 let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) };
@@ -175,6 +186,9 @@ impl Site for Remote {
                 match self.call(&Ask::Watched { system: self.name() })? {
                     Answer::Surroundings(seen) => seen.unwrap_or_default().add_to(&mut record),
                     other => return Err(unexpected(&self.agent, &other)),
+                }
+                if record.state == RunState::Measured {
+                    self.inspect(job, Moment::Ended)?;
                 }
                 Ok(record)
             }

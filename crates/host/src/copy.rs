@@ -1,12 +1,17 @@
 //! Copies of files and of folders, with blocks of their own or with the original's until one of the two is written.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
 use std::path::Path;
 
 use crate::error::HostError;
 
 const PIECE_BYTES: usize = 1 << 20;
+/// The operating system would begin to write when a tenth of the memory waits for it, and the device stand idle until then.
+const BEGIN_BYTES: u64 = 8 << 20;
+/// Asked for before it is read: else nothing would be read while this thread waits for what is written.
+const AHEAD_BYTES: u64 = 32 << 20;
 
 /// Says that a copy is to be broken off.
 pub type Stop<'a> = &'a dyn Fn() -> bool;
@@ -135,24 +140,48 @@ fn copy(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<(Copie
     Ok((copied, file))
 }
 
+/// Holes stay holes, and what is written goes to the device while the rest is read.
 fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError> {
     let mut source = File::open(from).map_err(HostError::at("open", from))?;
     let mut target = File::create(to).map_err(HostError::at("make", to))?;
+    let bytes = source.metadata().map_err(HostError::at("look at", from))?.len();
     let mut piece = vec![0; PIECE_BYTES];
-    loop {
-        if stop() {
-            return Err(HostError::refused(
-                io::ErrorKind::Interrupted,
-                format!("copy {}", from.display()),
-                "it was interrupted",
-            ));
+    let mut is_copied_by_kernel = early::has_own_blocks_only(&source) && early::has_own_blocks_only(&target);
+    let (mut at, mut begun) = (0, 0);
+    early::begin_reading(&source, 0..AHEAD_BYTES);
+    while let Some(data) = early::data_from(&source, at, bytes).map_err(HostError::at("look for holes in", from))? {
+        source.seek(SeekFrom::Start(data.start)).map_err(HostError::at("read", from))?;
+        target.seek(SeekFrom::Start(data.start)).map_err(HostError::at("write", to))?;
+        at = data.start;
+        while at < data.end {
+            if stop() {
+                let tried = format!("copy {}", from.display());
+                return Err(HostError::refused(io::ErrorKind::Interrupted, tried, "it was interrupted"));
+            }
+            let most = usize::try_from(data.end - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
+            if is_copied_by_kernel {
+                match early::copy_piece(&source, &target, most) {
+                    Ok(copied) if copied > 0 => at += copied as u64,
+                    // An old or a confined kernel, or a full device: the other way tells.
+                    _ => is_copied_by_kernel = false,
+                }
+            } else {
+                let room = piece.get_mut(..most).unwrap_or_default();
+                source.read_exact(room).map_err(HostError::at("read", from))?;
+                target.write_all(room).map_err(HostError::at("write", to))?;
+                at += most as u64;
+            }
+            if at - begun >= BEGIN_BYTES {
+                early::begin_writing(&target, begun..at);
+                early::begin_reading(&source, at + AHEAD_BYTES - BEGIN_BYTES..at + AHEAD_BYTES);
+                begun = at;
+            }
         }
-        let bytes = source.read(&mut piece).map_err(HostError::at("read", from))?;
-        if bytes == 0 {
-            return Ok(target);
-        }
-        target.write_all(piece.get(..bytes).unwrap_or_default()).map_err(HostError::at("write", to))?;
     }
+    early::begin_writing(&target, begun..at);
+    // A hole at its end.
+    target.set_len(bytes).map_err(HostError::at("write", to))?;
+    Ok(target)
 }
 
 /// One request for the whole filesystem, where there is one: a server's folder has a thousand files.
@@ -174,6 +203,86 @@ fn sync(folder: &Path) -> Result<(), HostError> {
         }
     }
     Ok(())
+}
+
+/// Of holes, and of the device's work.
+#[cfg(target_os = "linux")]
+mod early {
+    use std::num::NonZeroU64;
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::fs::{Advice, SeekFrom};
+    use rustix::io::Errno;
+
+    use super::{File, Range, io};
+
+    /// Of one request: of a longer one Linux reads no more than the device takes at once.
+    const READ_BYTES: usize = 512 << 10;
+
+    /// Where the next data are, from `at` on.
+    pub(super) fn data_from(file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
+        if at >= bytes {
+            return Ok(None);
+        }
+        let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            // A hole reaches to the end.
+            Err(Errno::NXIO) => return Ok(None),
+            // The filesystem tells of none.
+            Err(Errno::INVAL) => return Ok(Some(at..bytes)),
+            Err(error) => return Err(error.into()),
+        };
+        let end = rustix::fs::seek(file, SeekFrom::Hole(start))?;
+        Ok((start < bytes).then(|| start..end.min(bytes)))
+    }
+
+    /// Whether no two files of its filesystem share blocks, so that the kernel's own copy is one of blocks: it does not carry
+    /// each byte through this process, which takes twice as long where the original is in memory.
+    pub(super) fn has_own_blocks_only(file: &File) -> bool {
+        /// Of ext2 to ext4.
+        const EXT: u64 = 0xef53;
+        rustix::fs::fstatfs(file).is_ok_and(|of| u64::try_from(of.f_type) == Ok(EXT))
+    }
+
+    pub(super) fn copy_piece(from: &File, to: &File, bytes: usize) -> io::Result<usize> {
+        Ok(rustix::fs::copy_file_range(from, None, to, None, bytes)?)
+    }
+
+    /// Does not wait until it is done. What is in memory already is not read again.
+    pub(super) fn begin_reading(file: &File, part: Range<u64>) {
+        for start in part.step_by(READ_BYTES) {
+            let _ = rustix::fs::fadvise(file, start, NonZeroU64::new(READ_BYTES as u64), Advice::WillNeed);
+        }
+    }
+
+    /// Does not wait until it is done. A failure is told by the sync at the end.
+    pub(super) fn begin_writing(file: &File, part: Range<u64>) {
+        let length = part.end.saturating_sub(part.start);
+        let (Ok(start), Ok(length)) = (part.start.try_into(), length.try_into()) else { return };
+        // SAFETY: no memory is passed, and the file is open.
+        let _ = unsafe { libc::sync_file_range(file.as_raw_fd(), start, length, libc::SYNC_FILE_RANGE_WRITE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod early {
+    use super::{File, Range, io};
+
+    pub(super) fn data_from(_file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
+        Ok((at < bytes).then_some(at..bytes))
+    }
+
+    pub(super) fn has_own_blocks_only(_file: &File) -> bool {
+        false
+    }
+
+    pub(super) fn copy_piece(_from: &File, _to: &File, _bytes: usize) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn begin_reading(_file: &File, _part: Range<u64>) {}
+
+    pub(super) fn begin_writing(_file: &File, _part: Range<u64>) {}
 }
 
 #[cfg(unix)]
@@ -253,6 +362,45 @@ mod tests {
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("from/link")).unwrap();
         let failed = tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own, &|| false);
         assert!(failed.unwrap_err().to_string().ends_with("neither a file nor a folder"));
+    }
+
+    #[test]
+    fn holes_are_copied_as_they_are_read_and_take_no_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let holes: [(u64, &[u64]); 5] =
+            [(0, &[]), (9 << 20, &[]), (9 << 20, &[0]), (30 << 20, &[4 << 20, 20 << 20]), ((9 << 20) + 5, &[9 << 20])];
+        for (length, places) in holes {
+            let mut original = File::create(&from).unwrap();
+            original.set_len(length).unwrap();
+            for place in places {
+                original.seek(SeekFrom::Start(*place)).unwrap();
+                original.write_all(&[7; 5]).unwrap();
+            }
+            original.sync_all().unwrap();
+            let copied = file(&from, &to, Blocks::Own, &|| false).unwrap();
+            assert_eq!(copied.bytes, length);
+            assert!(fs::read(&from).unwrap() == fs::read(&to).unwrap(), "{length} bytes, with data at {places:?}");
+            // Others tell of no holes.
+            #[cfg(target_os = "linux")]
+            {
+                use std::os::unix::fs::MetadataExt as _;
+                let blocks = |path: &Path| fs::metadata(path).unwrap().blocks();
+                assert!(blocks(&to) <= blocks(&from), "{} of {}", blocks(&to), blocks(&from));
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_ends_where_it_is_told_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::write(&from, vec![1; 5 * PIECE_BYTES]).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let stop = || asked.replace(asked.get() + 1) == 2;
+        let error = file(&from, &to, Blocks::Own, &stop).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Interrupted);
+        assert_eq!(fs::metadata(&to).unwrap().len(), 2 * PIECE_BYTES as u64);
     }
 
     /// A system's own copy would share blocks in one call. The kernel counts a thread's writes.

@@ -36,15 +36,27 @@ pub const FAMILY: Family = Family {
 const TRANSACTIONS: [(&str, f64); 5] =
     [("new-order", 5.0), ("payment", 5.0), ("order-status", 5.0), ("delivery", 5.0), ("stock-level", 20.0)];
 
-/// Metric, what it is, and what the specification lets it be (clauses 5.5.1.5 and 5.5.1.6).
-const AUDITED: [(&str, &str, &str); 7] = [
-    ("rolled_back", "New orders rolled back, %", "0.9 to 1.1"),
-    ("lines_per_order", "Lines of an order", "9.5 to 10.5"),
-    ("remote_lines", "Lines from another warehouse, %", "0.95 to 1.05"),
-    ("remote_payments", "Payments at another warehouse, %", "14 to 16"),
-    ("payments_by_name", "Payments by last name, %", "57 to 63"),
-    ("order_status_by_name", "Order statuses by last name, %", "57 to 63"),
-    ("skipped_deliveries", "Deliveries without an order, %", "at most 1"),
+/// What was entered, and what the specification lets it be (clauses 5.5.1.5 and 5.5.1.6).
+struct Audited {
+    metric: &'static str,
+    what: &'static str,
+    least: f64,
+    most: f64,
+    allowed: &'static str,
+}
+
+const fn audited(metric: &'static str, what: &'static str, range: (f64, f64), allowed: &'static str) -> Audited {
+    Audited { metric, what, least: range.0, most: range.1, allowed }
+}
+
+const AUDITED: [Audited; 7] = [
+    audited("rolled_back", "New orders rolled back, %", (0.9, 1.1), "0.9 to 1.1"),
+    audited("lines_per_order", "Lines of an order", (9.5, 10.5), "9.5 to 10.5"),
+    audited("remote_lines", "Lines from another warehouse, %", (0.95, 1.05), "0.95 to 1.05"),
+    audited("remote_payments", "Payments at another warehouse, %", (14.0, 16.0), "14 to 16"),
+    audited("payments_by_name", "Payments by last name, %", (57.0, 63.0), "57 to 63"),
+    audited("order_status_by_name", "Order statuses by last name, %", (57.0, 63.0), "57 to 63"),
+    audited("skipped_deliveries", "Deliveries without an order, %", (0.0, 1.0), "at most 1"),
 ];
 
 /// To be said of an experiment that has such cases.
@@ -105,29 +117,36 @@ pub fn isolation(evidence: &Evidence) -> Vec<String> {
     notes
 }
 
-/// In how many of its runs each system made checkpoints, and how many, while it was loaded.
+/// In how many of its runs each system made checkpoints, and how many, while it was loaded. What is the same of several is said
+/// once.
 pub fn checkpoints(evidence: &Evidence) -> Option<String> {
-    let of_system = |name: &str| {
-        let is_its =
-            |case: u32| evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == name);
-        let readings = evidence.measurements.iter().filter(|row| is_its(row.case));
-        let readings: Vec<&Reading> = readings
-            .filter(|row| row.measurement.metric.id == CHECKPOINTS)
-            .map(|row| &row.measurement.reading)
-            .collect();
-        let counts: Vec<f64> = readings.iter().filter_map(|reading| reading.value()).collect();
-        let most = counts.iter().copied().fold(0.0, f64::max);
-        match readings.first()? {
-            Reading::Unavailable(reason) if counts.is_empty() => Some(format!("{name} not known: {reason}")),
-            _ => {
-                let with = counts.iter().filter(|count| **count > 0.0).count();
-                let many = if with > 0 { format!(", {most} at most") } else { String::new() };
-                Some(format!("{name} in {with} of {} runs{many}", counts.len()))
-            }
+    let mut said: Vec<(Vec<&str>, String)> = Vec::new();
+    for name in systems(evidence) {
+        let Some(text) = checkpoints_of(evidence, name) else { continue };
+        match said.iter_mut().find(|(_, other)| *other == text) {
+            Some((names, _)) => names.push(name),
+            None => said.push((vec![name], text)),
         }
-    };
-    let said: Vec<String> = systems(evidence).into_iter().filter_map(of_system).collect();
+    }
+    let said: Vec<String> = said.iter().map(|(names, text)| format!("{} {text}", names.join(", "))).collect();
     (!said.is_empty()).then(|| format!("checkpoints while loaded, warm-up included: {}", said.join("; ")))
+}
+
+fn checkpoints_of(evidence: &Evidence, system: &str) -> Option<String> {
+    let is_its = |case: u32| evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system);
+    let rows = evidence.measurements.iter().filter(|row| is_its(row.case));
+    let rows = rows.filter(|row| row.measurement.metric.id == CHECKPOINTS);
+    let readings: Vec<&Reading> = rows.map(|row| &row.measurement.reading).collect();
+    let counts: Vec<f64> = readings.iter().filter_map(|reading| reading.value()).collect();
+    let most = counts.iter().copied().fold(0.0, f64::max);
+    match readings.first()? {
+        Reading::Unavailable(reason) if counts.is_empty() => Some(format!("not known: {reason}")),
+        _ => {
+            let with = counts.iter().filter(|count| **count > 0.0).count();
+            let many = if with > 0 { format!(", {most} at most") } else { String::new() };
+            Some(format!("in {with} of {} runs{many}", counts.len()))
+        }
+    }
 }
 
 fn order_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
@@ -217,11 +236,25 @@ fn responses(index: &Index<'_>, view: &CaseView<'_>) -> View {
 }
 
 fn audit(index: &Index<'_>, view: &CaseView<'_>) -> View {
-    let systems = view.systems.iter().map(|system| Column::new(system.name, ""));
-    let columns =
-        [Column::words("what was entered")].into_iter().chain(systems).chain([Column::words("specification")]);
-    let rows = AUDITED.iter().map(|(metric, what, allowed)| {
-        let values = view.systems.iter().map(|system| Entry::of(mean(index, system, metric), Form::Significant));
+    let of_system = |system: &SystemCase<'_>| {
+        [Column::new("entered", "").under(system.name), Column::words("within").under(system.name)]
+    };
+    let systems = view.systems.iter().flat_map(of_system);
+    let columns = [Column::words("what was entered")]
+        .into_iter()
+        .chain(systems)
+        .chain([Column::words("specification").headed("allowed")]);
+    let rows = AUDITED.iter().map(|Audited { metric, what, least, most, allowed }| {
+        let values = view.systems.iter().flat_map(|system| {
+            let entered = mean(index, system, metric);
+            let within = match &entered {
+                Ok(share) if (*least..=*most).contains(share) => Entry::text("yes"),
+                Ok(_) => Entry::text("no"),
+                // The value beside it says why.
+                Err(_) => Entry::text("–"),
+            };
+            [Entry::of(entered, Form::Significant), within]
+        });
         [Entry::text(*what)].into_iter().chain(values).chain([Entry::text(*allowed)]).collect()
     });
     table(view, "What the terminals entered", columns.collect(), rows.collect())

@@ -21,7 +21,7 @@ const fn broken(condition: &'static str, place: &'static str, statements: &'stat
 }
 
 /// In ways that leave all the conditions whole that are held before it.
-static ALL: [Broken; 13] = [
+static ALL: [Broken; 14] = [
     broken("1", "warehouse 2", &["UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2"]),
     broken(
         "2",
@@ -44,6 +44,11 @@ static ALL: [Broken; 13] = [
         "4",
         "warehouse 2, district 6",
         &["DELETE FROM order_line WHERE ol_w_id = 2 AND ol_d_id = 6 AND ol_o_id = 1 AND ol_number = 1"],
+    ),
+    broken(
+        "4",
+        "warehouse 2, district 5",
+        &["DELETE FROM order_line WHERE ol_w_id = 2 AND ol_d_id = 5 AND ol_o_id = 1"],
     ),
     broken(
         "5",

@@ -28,7 +28,7 @@ fn change(texts: &mut [String], from: &str, to: &str) {
     found.for_each(|text| *text = text.replace(from, to));
 }
 
-static FAULTS: [Fault; 31] = [
+static FAULTS: [Fault; 33] = [
     drawn("items of another range", Rules { items_sold: 90, ..FAIR }, "items are not drawn"),
     drawn("items drawn evenly", Rules { items_a: 0, ..FAIR }, "items are not drawn"),
     drawn("customers of another A", Rules { customers_a: 255, ..FAIR }, "customers are not drawn"),
@@ -113,6 +113,22 @@ static FAULTS: [Fault; 31] = [
         "a delivery that its customer does not see",
         |texts| change(texts, "c_balance + :total", "c_balance"),
         "condition 10",
+    ),
+    written(
+        "the state of another customer",
+        |texts| {
+            change(
+                texts,
+                "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = :c_w AND c_d_id = :c_d AND c_id = :c",
+                "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = :c_w AND c_d_id = :c_d AND c_id = :c % 120 + 1",
+            )
+        },
+        "another customer",
+    ),
+    written(
+        "another customer of those of a district pays",
+        |texts| change(texts, "c_last = :c_last ORDER BY c_first", "c_last <> :c_last ORDER BY c_first LIMIT 1"),
+        "another customer",
     ),
     written(
         "a delivery without a carrier",

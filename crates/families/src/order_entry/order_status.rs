@@ -3,7 +3,7 @@
 use super::audit::{Count, Tally};
 use super::payment::{middle, select_customer};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, found, read, read_all, whole};
+use super::terminal::{Fields, Input, Steps, ask, found, hold_name, read, read_all, whole};
 use crate::transactions::Asking;
 use load::lane::{KeptRow, OpError};
 
@@ -57,7 +57,11 @@ impl Steps for OrderStatus {
     fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
         match self.asked {
             Step::ByName => middle(results, fields).map(drop),
-            Step::Customer => found(results, "a customer").map(drop),
+            Step::Customer => {
+                const LAST_NAME: usize = 3;
+                let row = found(results, "a customer")?;
+                if self.is_by_name { hold_name(row, LAST_NAME, fields) } else { Ok(()) }
+            }
             // Every customer has one from the beginning.
             Step::Order => {
                 fields.set(Field::Order, whole(found(results, "a customer's order")?, 0)?);

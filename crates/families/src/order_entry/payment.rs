@@ -3,7 +3,7 @@
 use super::audit::{Count, Tally};
 use super::draw::{decimal, last_name};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, characters, found, read, read_all, whole};
+use super::terminal::{Fields, Input, Steps, ask, characters, found, hold_name, read, read_all, whole};
 use crate::transactions::Asking;
 use load::datum::Datum;
 use load::lane::{KeptRow, OpError};
@@ -141,8 +141,12 @@ impl Steps for Payment {
             }
             Step::ByName => self.customer = middle(results, fields)?,
             Step::Customer => {
+                const LAST_NAME: usize = 2;
                 const CREDIT: usize = 10;
                 let row = found(results, "a customer")?;
+                if self.is_by_name {
+                    hold_name(row, LAST_NAME, fields)?;
+                }
                 self.has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
             }
             Step::Data => {

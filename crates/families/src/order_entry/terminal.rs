@@ -262,6 +262,19 @@ pub fn found<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, OpEr
     results.last().filter(|row| row.rows > 0).ok_or_else(|| missing(what))
 }
 
+/// The customer whom a statement tells of is the one who was entered by last name, which stands in a column.
+///
+/// # Errors
+/// It is of another one.
+pub fn hold_name(row: &KeptRow, column: usize, fields: &Fields) -> Result<(), OpError> {
+    let (told, entered) = (characters(row.values.get(column)), fields.text(Field::LastName).unwrap_or_default());
+    if told == entered {
+        return Ok(());
+    }
+    let message = format!("an answer is of another customer: {told}, where {entered} was entered");
+    Err(OpError { class: ErrorClass::Script, message })
+}
+
 pub fn missing(what: &str) -> OpError {
     let message = format!("{what} is not there: the tables were changed, or were loaded at another size");
     OpError { class: ErrorClass::Script, message }

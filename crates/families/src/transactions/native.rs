@@ -4,6 +4,7 @@
 use std::fmt;
 
 use model::{Mark, Measurement};
+use serde::{Deserialize, Serialize};
 
 use super::client::{Flow, Rows, StatementOp};
 use super::options::ScriptOptions;
@@ -53,7 +54,7 @@ pub trait Native: fmt::Debug + Send + Sync {
 }
 
 /// When tables are looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Moment {
     /// Nothing has run on them.
     Loaded,

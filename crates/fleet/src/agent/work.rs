@@ -87,10 +87,17 @@ impl Work {
                 opened.here.read_through(&self.task_of(case)?, Caches::Warmed)?;
                 opened.system.settle().map(nothing)
             }
+            Ask::Inspect { system, case, moment } => {
+                let opened = self.at_work(system)?;
+                opened.here.inspect(&self.task_of(case)?, *moment, &self.job.stopped).map(nothing)
+            }
             Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(nothing),
             Ask::Revive { system } => self.at_work(system)?.system.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
-            Ask::Whole { system, case, schedule, seed } => self.run_whole(system, case, schedule, *seed),
+            Ask::Whole { system, case, schedule, seed, is_first } => {
+                let inspection = if *is_first { Inspection::Whole } else { Inspection::Quick };
+                self.run_whole(system, case, schedule, *seed, inspection)
+            }
             Ask::HostLoad { system, case, schedule, seed, segment } => {
                 self.run_share(system, case, schedule, *seed, *segment)
             }
@@ -193,11 +200,17 @@ impl Work {
         self.whole(system)?.system.scalar(sql)
     }
 
-    fn run_whole(&self, system: &str, case: &SentCase, schedule: &Schedule, seed: u64) -> Result<Answer, Failure> {
+    fn run_whole(
+        &self,
+        system: &str,
+        case: &SentCase,
+        schedule: &Schedule,
+        seed: u64,
+        inspection: Inspection,
+    ) -> Result<Answer, Failure> {
         let opened = self.at_work(system)?;
         let task = self.task_of(case)?;
         let (interrupt, mates) = (&self.job.stopped, &self.mates());
-        let inspection = Inspection::Quick;
         let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, mates, inspection };
         let began_unix_ms = host::clock::unix_ms();
         let mut record = opened.here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;

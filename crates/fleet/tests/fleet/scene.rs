@@ -20,6 +20,8 @@ pub struct Nats {
     child: Option<Child>,
     port: u16,
     folder: tempfile::TempDir,
+    /// Of conductor and agents.
+    pub registry: fn() -> Registry,
     /// Tests that measure run one after the other.
     _turn: Turn,
 }
@@ -55,7 +57,8 @@ impl Nats {
     pub fn start() -> Option<Nats> {
         let turn = Turn::wait();
         let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
-        let mut nats = Nats { child: None, port, folder: tempfile::tempdir().unwrap(), _turn: turn };
+        let mut nats =
+            Nats { child: None, port, folder: tempfile::tempdir().unwrap(), registry: Registry::built_in, _turn: turn };
         if nats.run().is_none() {
             eprintln!("skipped: there is no nats-server (Debian has it in the package `nats-server`)");
             return None;
@@ -114,7 +117,7 @@ impl Nats {
 
     pub fn agent_with(&self, name: &str, change: impl FnOnce(AgentOptions) -> AgentOptions) -> Agent {
         let options = change(AgentOptions::new(self.server(), name, log));
-        Agent::start(options, Registry::built_in()).unwrap()
+        Agent::start(options, (self.registry)()).unwrap()
     }
 
     /// Plans may reach what `change` allows.
@@ -127,7 +130,7 @@ impl Nats {
     /// A plan whose fleet is here.
     pub fn plan(&self, text: &str) -> Plan {
         let fleet = format!("[fleet]\nnats = \"{}\"\npatience = \"3s\"\n", self.url());
-        parse(&format!("{fleet}{text}"))
+        parse_with(&(self.registry)(), &format!("{fleet}{text}"))
     }
 
     pub fn fleet(&self, plan: &Plan, experiment: &str) -> Result<Fleet, load::error::Failure> {
@@ -148,7 +151,7 @@ impl Nats {
             lease: Some(Duration::from_millis(1_500)),
             interrupt: Arc::clone(interrupt),
         };
-        Fleet::connect(plan, options, Registry::built_in())
+        Fleet::connect(plan, options, (self.registry)())
     }
 
     pub fn conduct(
@@ -160,7 +163,7 @@ impl Nats {
         let fleet = self.fleet(plan, "test").map_err(ExperimentError::Fleet)?;
         let patience = plan.fleet.as_ref().unwrap().patience;
         let options = ExperimentOptions { places: Some(Arc::new(fleet)), patience, ..options() };
-        Conductor::new(&Registry::built_in(), plan, store, options).run(observer)
+        Conductor::new(&(self.registry)(), plan, store, options).run(observer)
     }
 }
 
@@ -173,8 +176,11 @@ pub fn options() -> ExperimentOptions {
 }
 
 pub fn parse(text: &str) -> Plan {
-    let catalog = Registry::built_in().catalog();
-    Plan::parse(text, "test.toml", &model::plan::Changes::default(), &catalog, 1)
+    parse_with(&Registry::built_in(), text)
+}
+
+fn parse_with(registry: &Registry, text: &str) -> Plan {
+    Plan::parse(text, "test.toml", &model::plan::Changes::default(), &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}"))
         .0
 }

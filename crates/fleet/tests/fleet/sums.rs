@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use engine::{ExperimentEnd, Registry};
+use families::order_entry::OrderEntryWorkload;
 use families::permits::NamedPermits;
 use families::system::{Consent, OpenRequest};
 use families::workload::{Action, Grants};
@@ -73,6 +74,39 @@ fn orders_are_entered_by_two_agents_and_checked_at_the_server() {
     assert_eq!(nats.conduct(&plan, &mut store, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     assert!(values(&store, "nopm")[0] > 0.0);
     assert_eq!(values(&store, "conditions_held"), [6.0]);
+}
+
+/// Stock that is taken twice, which no quick condition finds.
+static TWICE: OrderEntryWorkload = OrderEntryWorkload {
+    name: "order-entry-twice",
+    items: 1_000,
+    customers: 120,
+    alter: |texts| texts.iter_mut().for_each(|text| *text = text.replace("s_order_cnt + 1", "s_order_cnt + 2")),
+    ..OrderEntryWorkload::BUILT_IN
+};
+
+/// Whether one agent makes the load or several do.
+#[test]
+fn tables_at_an_agent_are_held_against_all_conditions_in_a_case_s_first_run() {
+    let Some(mut nats) = Nats::start() else { return };
+    nats.registry = || Registry::built_in().with_workload(&TWICE);
+    let folder = tempfile::tempdir().unwrap();
+    let (_agents, _srv) = with_a_server(&nats, "postgres");
+    if !has("postgres") {
+        eprintln!("skipped: there is no PostgreSQL to start");
+        return;
+    }
+    for (number, clients_on) in ["\"a\"", "[\"a\", \"b\"]"].into_iter().enumerate() {
+        let plan = nats.plan(&format!(
+            "[systems.pg]\nserver = {{ engine = \"postgres\", connect = \"tcp\" }}\nhost = \"srv\"\n[[benchmarks]]\n\
+             workload = \"order-entry-twice\"\nwarehouses = 1\nclients = 2\nclients_on = {clients_on}\n[schedule]\n\
+             rounds = 1\non_error = \"continue\"\nwarmup = \"200ms\"\nduration = \"1s\"\n",
+        ));
+        let mut store = create(&folder.path().join(format!("{number}.etalon")), &plan);
+        let ended = nats.conduct(&plan, &mut store, &mut Silent);
+        let reason = store.runs().unwrap().into_iter().find_map(|run| run.reason).unwrap_or_default();
+        assert!(reason.contains("condition of stock"), "{clients_on}: {reason}, {ended:?}");
+    }
 }
 
 #[test]

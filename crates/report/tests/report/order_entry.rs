@@ -96,3 +96,70 @@ fn other_workloads_say_nothing_of_it() {
     evidence.cases.iter_mut().for_each(|case| case.workload = "transactions".to_owned());
     assert!(!notes(&evidence).iter().any(|note| note.contains("isolat") || note.contains("checkpoints")));
 }
+
+/// Two systems with all that a run of order entry measures; one breaks a limit and two ranges, and tells no share of remote lines.
+fn with_figures() -> Evidence {
+    let mut evidence = Builder { clients: vec![1], rounds: 2, ..Builder::default() }.build().evidence;
+    evidence.cases.iter_mut().for_each(|case| case.workload = "order-entry".to_owned());
+    evidence.measurements.clear();
+    for run in evidence.runs.clone() {
+        let (run_id, case, round, position) = (run.id, run.planned.case, run.planned.round, run.planned.position);
+        let is_wal = evidence.cases[case as usize].system == "wal";
+        let mut add = |id: String, unit: &str, reading: Reading| {
+            let measurement = Measurement::new(&id, unit, Direction::Neither, Role::Diagnostic, reading);
+            evidence.measurements.push(StoredMeasurement { run_id, round, case, position, measurement });
+        };
+        let times = if is_wal { 2.0 } else { 1.0 } + f64::from(round) / 10.0;
+        for (id, unit, value) in [
+            ("nopm", "orders/min", 12_000.0 * times),
+            ("throughput", "tx/s", 460.0 * times),
+            ("tried_again", "%", 0.0),
+            ("conditions_held", "", 6.0),
+            ("rolled_back", "%", if is_wal { 1.0 } else { 1.2 }),
+            ("lines_per_order", "", 10.03),
+            ("remote_payments", "%", 15.2),
+            ("payments_by_name", "%", 60.4),
+            ("order_status_by_name", "%", 57.0),
+            ("skipped_deliveries", "%", if is_wal { 0.0 } else { 1.5 }),
+        ] {
+            add(id.to_owned(), unit, Reading::Value(value));
+        }
+        let remote = if is_wal { Reading::Value(0.98) } else { Reading::unavailable("there is one warehouse only") };
+        add("remote_lines".to_owned(), "%", remote);
+        for (number, name) in ["new-order", "payment", "order-status", "delivery", "stock-level"].iter().enumerate() {
+            let us = 1_500.0 * (number as f64 + 1.0) / times;
+            add(format!("throughput_{name}"), "tx/s", Reading::Value(200.0 * times / (number as f64 + 1.0)));
+            add(format!("response_p50_{name}"), "us", Reading::Value(us));
+            add(format!("response_p90_{name}"), "us", Reading::Value(us * 2.0));
+            add(format!("response_p99_{name}"), "us", Reading::Value(us * 4.0));
+            let is_kept = is_wal || *name != "delivery" || round == 0;
+            add(format!("limit_kept_{name}"), "", Reading::Value(f64::from(is_kept)));
+        }
+    }
+    evidence
+}
+
+/// As on a terminal, in Markdown and on a page.
+#[test]
+fn orders_responses_and_what_was_entered_are_shown_in_three_tables() {
+    let evidence = with_figures();
+    let set = compare(&evidence, &Options::default()).unwrap();
+    let family = report::views::FAMILIES.into_iter().find(|family| family.name == "order-entry").unwrap();
+    insta::assert_snapshot!("order_entry_text", family.render(&evidence, None, 80).unwrap());
+    let written = markdown::render(&evidence, &set);
+    insta::assert_snapshot!("order_entry_markdown", &written[written.find("### order-entry").unwrap()..]);
+    let series: std::collections::BTreeMap<i64, Vec<model::Series>> = std::collections::BTreeMap::new();
+    let html = report::html::render(&evidence, &set, &series).unwrap();
+    let part = html.split("<section id=\"order-entry\">").nth(1).unwrap().split("</section>").next().unwrap();
+    // A row each, so that a difference is seen.
+    insta::assert_snapshot!("order_entry_html", part.replace("<tr>", "\n<tr>"));
+}
+
+#[test]
+fn checkpoints_that_are_the_same_are_said_once() {
+    let mut evidence = evidence("read committed");
+    let readings = evidence.measurements.iter_mut().filter(|row| row.measurement.metric.id == "checkpoints");
+    readings.for_each(|row| row.measurement.reading = Reading::unavailable("nobody counts"));
+    let expected = "checkpoints while loaded, warm-up included: rollback-journal, wal not known: nobody counts";
+    assert!(notes(&evidence).iter().any(|note| note == expected), "{:?}", notes(&evidence));
+}
