@@ -129,7 +129,7 @@ impl Conductor {
         let case = SentCase { case: Case { system: system.name.clone(), ..plan.cases()[0].clone() }, texts };
         let (system, schedule) = (system.name.clone(), plan.schedule.clone());
         self.ask(Ask::Tables { system: system.clone(), case: case.clone() })?;
-        self.ask(Ask::Whole { system, case, schedule, seed: 1 }).map(|_| ())
+        self.ask(Ask::Whole { system, case, schedule, seed: 1, is_first: false }).map(|_| ())
     }
 }
 
@@ -421,7 +421,7 @@ fn cases_that_lead_out_of_their_folder_are_refused() {
         ));
         let case = SentCase { case: plan.cases()[0].clone(), texts: BTreeMap::new() };
         let (system, schedule) = ("s".to_owned(), plan.schedule.clone());
-        let refused = conductor.ask(Ask::Whole { system, case, schedule, seed: 1 }).unwrap_err();
+        let refused = conductor.ask(Ask::Whole { system, case, schedule, seed: 1, is_first: false }).unwrap_err();
         assert_eq!(refused.kind, FailureKind::Permission, "{folder}: {refused}");
         grounds.are_untouched(&folder);
     }
