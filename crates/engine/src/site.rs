@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use host::watch::{Measured, Watch};
 use model::{Caches, Case, Direction, Facts, Measurement, Reset, Role, RunRecord, RunState, Schedule, SystemPlan};
+use serde::{Deserialize, Serialize};
 
 use crate::tables::{KnownTables, UntilInterrupted};
 use families::dataset::{Dataset, Tables};
@@ -44,7 +45,7 @@ pub struct SiteJob<'a> {
 }
 
 /// What a load of its own kind knows of its tables is held against them after each run, as far as that is quick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Inspection {
     /// No more than that.
     Quick,

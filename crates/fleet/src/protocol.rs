@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::site::Inspection;
 use families::dataset::Tables;
 use families::system::Part;
 use families::transactions::Moment;
@@ -146,8 +147,7 @@ pub enum Ask {
         case: SentCase,
         schedule: Schedule,
         seed: u64,
-        /// It is the case's first run: the tables are inspected before it and after it.
-        is_first: bool,
+        inspection: Inspection,
     },
     /// Connects a segment of a run's clients, waits for [`Ask::Start`], makes the load and publishes its share.
     HostLoad {

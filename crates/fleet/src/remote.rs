@@ -102,7 +102,7 @@ impl Remote {
             case: self.shared.sent(job.case)?,
             schedule: job.schedule.clone(),
             seed: job.seed,
-            is_first: job.inspection == Inspection::Whole,
+            inspection: job.inspection,
         };
         let number = link.next_job();
         let mut watch = |progress: &Progress| {

@@ -146,10 +146,10 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
     let mut target = File::create(to).map_err(HostError::at("make", to))?;
     let bytes = source.metadata().map_err(HostError::at("look at", from))?.len();
     let mut piece = vec![0; PIECE_BYTES];
-    let mut is_copied_by_kernel = early::has_own_blocks_only(&source) && early::has_own_blocks_only(&target);
+    let mut is_copied_by_kernel = kernel::has_own_blocks_only(&source) && kernel::has_own_blocks_only(&target);
     let (mut at, mut begun) = (0, 0);
-    early::begin_reading(&source, 0..AHEAD_BYTES);
-    while let Some(data) = early::data_from(&source, at, bytes).map_err(HostError::at("look for holes in", from))? {
+    kernel::begin_reading(&source, 0..AHEAD_BYTES);
+    while let Some(data) = kernel::data_from(&source, at, bytes).map_err(HostError::at("look for holes in", from))? {
         source.seek(SeekFrom::Start(data.start)).map_err(HostError::at("read", from))?;
         target.seek(SeekFrom::Start(data.start)).map_err(HostError::at("write", to))?;
         at = data.start;
@@ -160,7 +160,7 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
             }
             let most = usize::try_from(data.end - at).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
             if is_copied_by_kernel {
-                match early::copy_piece(&source, &target, most) {
+                match kernel::copy_piece(&source, &target, most) {
                     Ok(copied) if copied > 0 => at += copied as u64,
                     // An old or a confined kernel, or a full device: the other way tells.
                     _ => is_copied_by_kernel = false,
@@ -172,13 +172,13 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
                 at += most as u64;
             }
             if at - begun >= BEGIN_BYTES {
-                early::begin_writing(&target, begun..at);
-                early::begin_reading(&source, at + AHEAD_BYTES - BEGIN_BYTES..at + AHEAD_BYTES);
+                kernel::begin_writing(&target, begun..at);
+                kernel::begin_reading(&source, at + AHEAD_BYTES - BEGIN_BYTES..at + AHEAD_BYTES);
                 begun = at;
             }
         }
     }
-    early::begin_writing(&target, begun..at);
+    kernel::begin_writing(&target, begun..at);
     // A hole at its end.
     target.set_len(bytes).map_err(HostError::at("write", to))?;
     Ok(target)
@@ -205,9 +205,9 @@ fn sync(folder: &Path) -> Result<(), HostError> {
     Ok(())
 }
 
-/// Of holes, and of the device's work.
+/// What Linux does for a copy.
 #[cfg(target_os = "linux")]
-mod early {
+mod kernel {
     use std::num::NonZeroU64;
     use std::os::fd::AsRawFd as _;
 
@@ -265,7 +265,7 @@ mod early {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod early {
+mod kernel {
     use super::{File, Range, io};
 
     pub(super) fn data_from(_file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::Registry;
+use engine::site::Inspection;
 use families::dataset::Tables;
 use families::system::Part;
 use fleet::bus::{Bus, INBOX, Results};
@@ -129,7 +130,7 @@ impl Conductor {
         let case = SentCase { case: Case { system: system.name.clone(), ..plan.cases()[0].clone() }, texts };
         let (system, schedule) = (system.name.clone(), plan.schedule.clone());
         self.ask(Ask::Tables { system: system.clone(), case: case.clone() })?;
-        self.ask(Ask::Whole { system, case, schedule, seed: 1, is_first: false }).map(|_| ())
+        self.ask(Ask::Whole { system, case, schedule, seed: 1, inspection: Inspection::Quick }).map(|_| ())
     }
 }
 
@@ -421,7 +422,8 @@ fn cases_that_lead_out_of_their_folder_are_refused() {
         ));
         let case = SentCase { case: plan.cases()[0].clone(), texts: BTreeMap::new() };
         let (system, schedule) = ("s".to_owned(), plan.schedule.clone());
-        let refused = conductor.ask(Ask::Whole { system, case, schedule, seed: 1, is_first: false }).unwrap_err();
+        let refused =
+            conductor.ask(Ask::Whole { system, case, schedule, seed: 1, inspection: Inspection::Quick }).unwrap_err();
         assert_eq!(refused.kind, FailureKind::Permission, "{folder}: {refused}");
         grounds.are_untouched(&folder);
     }

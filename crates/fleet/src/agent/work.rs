@@ -94,9 +94,8 @@ impl Work {
             Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(nothing),
             Ask::Revive { system } => self.at_work(system)?.system.revive().map(nothing),
             Ask::Close { system } => self.close(system).map(nothing),
-            Ask::Whole { system, case, schedule, seed, is_first } => {
-                let inspection = if *is_first { Inspection::Whole } else { Inspection::Quick };
-                self.run_whole(system, case, schedule, *seed, inspection)
+            Ask::Whole { system, case, schedule, seed, inspection } => {
+                self.run_whole(system, case, schedule, *seed, *inspection)
             }
             Ask::HostLoad { system, case, schedule, seed, segment } => {
                 self.run_share(system, case, schedule, *seed, *segment)
