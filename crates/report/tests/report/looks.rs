@@ -127,3 +127,33 @@ fn every_form_names_the_interval_and_how_many_looks_it_had() {
     assert!(document["experiment"]["rules"]["looks"].is_null());
     assert!(report::markdown::render(&once.evidence, &set).contains("interval by the paired t test over the rounds"));
 }
+
+/// A p of one look is not shown, and a column in which no row has one is not there.
+#[test]
+fn the_table_shows_the_p_on_which_verdicts_rest_or_none() {
+    let head = |page: &str| {
+        page[page.find("<table class=\"results\">").unwrap()..].split("</thead>").next().unwrap().to_owned()
+    };
+    let of_one_look = page(&Builder { clients: vec![1], ..Builder::default() }.build());
+    assert!(
+        head(&of_one_look).contains(">p</th>") && of_one_look.contains("p: sign-flip permutation"),
+        "{of_one_look}"
+    );
+    let made = looked_at(8, 60);
+    let adjusted: Vec<f64> = set(&made).rows().map(|row| row.estimate.unwrap().adjusted.unwrap()).collect();
+    let looked_at_page = page(&made);
+    assert!(
+        head(&looked_at_page).contains(">adjusted p</th>") && !looked_at_page.contains("sign-flip"),
+        "{looked_at_page}"
+    );
+    assert!(looked_at_page.contains("Adjusted p: the least of all looks, adjusted over the rows of its family"));
+    for p in adjusted {
+        assert!(looked_at_page.contains(&format!("data-l=\"adjusted p\" data-v=\"{p}\">")), "{p}: {looked_at_page}");
+    }
+    assert!(!looked_at_page.contains("n/a: could not be had"), "nothing is missing");
+    let mut stopped = Builder { clients: vec![1], ..Builder::default() }.build();
+    (12..20).for_each(|position| stopped.end(position, RunState::Planned));
+    let stopped = page(&stopped);
+    assert!(!head(&stopped).contains(">p</th>") && !stopped.contains("p: sign-flip"), "{stopped}");
+    assert!(stopped.contains("n/a: could not be had"), "no interval before the end");
+}
