@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use model::metric::CAPACITY;
-use model::{LoadPoint, Promise, RunState};
+use model::{LoadPoint, Promise};
 
 use super::cases::{CaseView, SystemCase, views};
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
@@ -15,6 +15,7 @@ use crate::number::{RowUnit, Script, percent, significant};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
+
 /// A system's points of all rounds, with what each round found.
 struct Tried<'a> {
     system: &'a SystemCase<'a>,
@@ -25,8 +26,8 @@ struct Tried<'a> {
 /// A figure for each case that promises; nothing where none does.
 pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     let evidence = index.lookup.evidence();
-    let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);
-    let case_of: BTreeMap<i64, u32> = measured.map(|run| (run.id, run.planned.case)).collect();
+    // A search that was broken off found nothing, and what it tried was tried.
+    let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
     let mut points: BTreeMap<u32, Vec<&LoadPoint>> = BTreeMap::new();
     for (run, point) in &evidence.points {
         if let Some(case) = case_of.get(run) {
