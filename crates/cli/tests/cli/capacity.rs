@@ -39,6 +39,13 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     assert!((ratio(capacity) / 3.0 / ratio(money) - 1.0).abs() < 1e-9);
     let store = scene.store();
     let store = store.to_str().unwrap();
+    let whole: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let tried = whole["loads_tried"].as_array().unwrap();
+    let closed = tried.iter().filter(|point| point["rate"].is_null() && point["is_kept"].is_null()).count();
+    assert_eq!(closed, 12, "one in each search");
+    let kept =
+        |kept: bool| tried.iter().filter(|point| point["is_kept"] == kept && point["case"]["clients"] == 32).count();
+    assert!(kept(true) >= 12 && kept(false) >= 12 && tried.len() >= 12 * 7, "{tried:?}");
     let shown = scene.etalon(&["compare", store]);
     let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let promised =
