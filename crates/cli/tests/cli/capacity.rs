@@ -83,3 +83,38 @@ fn where_no_rate_keeps_the_promise_there_is_no_verdict_and_a_reason() {
     let rows = rows(&ran.stdout);
     assert!(rows.iter().all(|row| row["verdict"].is_null()), "{rows:?}");
 }
+
+/// The closed loop counts what succeeded, a tenth of what the promise allows to be asked.
+#[test]
+fn where_every_rate_keeps_the_promise_there_is_no_figure_and_a_reason() {
+    let scene = Scene::new();
+    let plan = plan(["", ""], "promise = { response_p99 = \"1s\", errors = 0.95 }");
+    scene.write("p.toml", &plan.replace("servers=1", "servers=1&errors=0.9"));
+    let ran = scene.etalon(&["run", "p.toml", "--json", "--rounds", "1", "--system", "a"]);
+    ran.says(0, &["every rate keeps the promise up to", "ask with more `clients`, or promise less time"]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(object["answer"], "What was measured gave no figure.");
+    let tried = object["loads_tried"].as_array().unwrap();
+    assert!(tried.iter().all(|point| point["rate"].is_null() || point["is_kept"] == true), "{tried:?}");
+}
+
+/// Real I/Os: which rate it is depends on the disk.
+#[test]
+fn a_disk_has_a_capacity_in_ios() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("there")).unwrap();
+    scene.write(
+        "p.toml",
+        "[systems.d]\nurl = \"disk:there\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\ndepth = 4\n\
+         promise = { response_p99 = \"500ms\" }\n[schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"300ms\"\n",
+    );
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let figures = object["figures"].as_array().unwrap();
+    let capacity = figures.iter().find(|figure| figure["metric"] == "capacity").unwrap();
+    assert_eq!(capacity["unit"], "io/s");
+    let tried = object["loads_tried"].as_array().unwrap();
+    assert!(tried[0]["rate"].is_null() && tried[0]["throughput"].as_f64().unwrap() > 0.0, "{tried:?}");
+    assert!(tried.iter().any(|point| point["rate"].is_number()), "{tried:?}");
+}
