@@ -56,6 +56,9 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     assert!(page.contains("id=\"capacity\"") && page.contains("Each run sought the highest rate"), "no drawing");
     assert!(page.matches("class=\"pt").count() >= 2 * 6 * 7, "not all that was tried is drawn");
     assert!(page.contains("as answered"), "the closed loop is in the table");
+    assert!(
+        page.contains(">promised: 20ms</text>") && page.contains("A run is a search by short runs, of which each is")
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use model::metric::CAPACITY;
 use model::{LoadPoint, Promise};
 
 use super::cases::{CaseView, SystemCase, views};
-use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
+use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class, text};
 use super::figure::Figure;
 use super::views::legend;
 use crate::comparison::Index;
@@ -82,11 +82,22 @@ fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) 
     panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
     let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.of(promised_us).log10()));
     panel.layers.push(Layer::Line(across.to_vec(), Ink::Zero));
+    let name = format!("promised: {}", model::duration::format(promise.response_p99));
+    panel.extra.push_str(&promised(&panel, unit.of(promised_us).log10(), &name));
     for one in tried {
         draw(&mut panel, one, &unit);
     }
     let names = tried.iter().map(|one| (one.system.index, one.system.name));
     Figure { title: &view.title, panel: &panel, id, legend: legend(names), live: None }.render(table(tried, &unit))
+}
+
+/// The line's name, where low rates have few marks: above it, unless that is the picture's upper edge.
+fn promised(panel: &Panel, y: f64, name: &str) -> String {
+    const LETTERS_HIGH: f64 = 16.0;
+    let plot = panel.plot_box();
+    let line = plot.top + (panel.y.hi - y) / (panel.y.hi - panel.y.lo) * (plot.bottom - plot.top);
+    let base = if line - LETTERS_HIGH > plot.top { line - 5.0 } else { line + LETTERS_HIGH };
+    text("tick", (plot.left + 6.0, base), "start", name)
 }
 
 fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
@@ -113,10 +124,10 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
             });
         };
         if let Some(p50) = point.response_p50_us.filter(|us| *us > 0.0) {
-            mark("median", p50, 1.8);
+            mark("median", p50, 2.6);
         }
         if let Some(p99) = point.response_p99_us.filter(|us| *us > 0.0) {
-            mark("p99", p99, 4.0);
+            mark("p99", p99, 4.4);
         }
     }
 }
