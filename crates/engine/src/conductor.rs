@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use host::reactor::Choice;
 use model::facts::TEXTS;
-use model::{Case, Facts, Length, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan};
+use model::{
+    Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
+};
 use store::{Rest, Store};
 
 pub use crate::ended::{ExperimentEnd, ExperimentError};
@@ -605,13 +607,13 @@ impl<'a> Conductor<'a> {
                 (record, RunEnd::Measured)
             }
             // Interrupted preparation has not failed.
-            Err(failure) if self.options.interrupt.load(Ordering::Relaxed) => {
+            Err((failure, points)) if self.options.interrupt.load(Ordering::Relaxed) => {
                 let reason = format!("{}: {failure}", model::run::INTERRUPTED);
-                (RunRecord::without_result(RunState::Aborted, reason), RunEnd::Aborted)
+                (RunRecord { points, ..RunRecord::without_result(RunState::Aborted, reason) }, RunEnd::Aborted)
             }
-            Err(failure) => {
+            Err((failure, points)) => {
                 let record = RunRecord::without_result(RunState::Failed, failure.to_string());
-                (record, RunEnd::Failed(failure))
+                (RunRecord { points, ..record }, RunEnd::Failed(failure))
             }
         };
         self.store.finish_run(id, &record)?;
@@ -636,14 +638,22 @@ impl<'a> Conductor<'a> {
         self.options.places.as_deref()
     }
 
-    fn prepare_and_run(&self, run: PlannedRun, case: &Case, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        let site = &**self
+    /// A failure with the loads that were tried before it.
+    fn prepare_and_run(
+        &self,
+        run: PlannedRun,
+        case: &Case,
+        observer: &mut dyn Observer,
+    ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
+        let alone = |failure| (failure, Vec::new());
+        let site = self
             .site(&case.system)
-            .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error))?;
+            .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error));
+        let site = &**site.map_err(alone)?;
         let Some(promise) = Promise::of(&case.point) else {
-            return run_once(self.places(), site, &self.job(run, case), observer);
+            return run_once(self.places(), site, &self.job(run, case), observer).map_err(alone);
         };
-        let workload = self.registry.workload(&case.workload)?;
+        let workload = self.registry.workload(&case.workload).map_err(alone)?;
         let seed = self.plan.schedule.seed;
         let phase = Rng::of_transaction(seed, run.round, PHASE).unit();
         let between = Rng::of_transaction(seed, run.position, BETWEEN).unit();

@@ -22,16 +22,20 @@ const FEWEST: f64 = 100.0;
 pub type ShortRun<'a> = dyn FnMut(&Case, u32, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
 
 /// One search by short runs of a length; `phase` and `between` as of [`Search`], `unit` of the rate.
+///
+/// # Errors
+/// A short run failed: with the points of those before it.
 pub fn seek(
     (case, promise, length): (&Case, Promise, Duration),
     (phase, between): (f64, f64),
     unit: &str,
     run: &mut ShortRun<'_>,
     observer: &mut dyn Observer,
-) -> Result<RunRecord, Failure> {
+) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
     let mut tried = Tried { promise, records: Vec::new() };
     observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
-    let reached = match tried.take(None, run(&at(case, None), 0, observer)?) {
+    let first = run(&at(case, None), 0, observer).map_err(|failure| (failure, Vec::new()))?;
+    let reached = match tried.take(None, first) {
         Ok(point) => point.throughput,
         Err(aborted) => return Ok(*aborted),
     };
@@ -43,7 +47,8 @@ pub fn seek(
             done: tried.records.len(),
             of: tried.records.len().max(RUNS as usize - 1) + 1,
         });
-        match tried.take(Some(rate), run(&at(case, Some(rate)), tried.number(), observer)?) {
+        let next = run(&at(case, Some(rate)), tried.number(), observer).map_err(|failure| (failure, tried.points()))?;
+        match tried.take(Some(rate), next) {
             Ok(point) => search.take(point),
             Err(aborted) => return Ok(*aborted),
         }
@@ -72,10 +77,14 @@ impl Tried {
         self.records.len() as u32
     }
 
-    /// What it says of the promise, or the record itself of a run that was broken off.
+    fn points(&self) -> Vec<LoadPoint> {
+        self.records.iter().map(|(point, _)| point.clone()).collect()
+    }
+
+    /// What it says of the promise, or the record itself of a run that was broken off, with what was tried before it.
     fn take(&mut self, rate: Option<f64>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
         if record.state != RunState::Measured {
-            return Err(Box::new(record));
+            return Err(Box::new(RunRecord { points: self.points(), ..record }));
         }
         let point = point_of(&self.promise, rate, &record);
         self.records.push((point.clone(), record));
@@ -96,7 +105,7 @@ impl Tried {
         marks.extend(client_saturated(search, unit));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
-        let points = self.records.iter().map(|(point, _)| point.clone()).collect();
+        let points = self.points();
         let best = search.best().or(search.worst()).cloned();
         let is_best = |(point, _): &(LoadPoint, RunRecord)| Some(point) == best.as_ref();
         let mut series = Vec::new();
@@ -249,4 +258,134 @@ pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failur
 /// Loads that a run of the case consists of, at most.
 pub fn most_loads(case: &Case) -> u32 {
     Promise::of(&case.point).map_or(1, |_| RUNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use load::observer::Silent;
+
+    use super::*;
+
+    const PROMISE: Promise = Promise { response_p99: Duration::from_millis(20), errors: 0.001 };
+    const SERVED_PER_S: f64 = 5_000.0;
+
+    fn case() -> Case {
+        let point: Point = [("arrivals".to_owned(), Value::Text("poisson".to_owned()))].into();
+        Case { point, benchmark: "b".to_owned(), workload: "transactions".to_owned(), system: "a".to_owned() }
+    }
+
+    /// What limits a load that comes too late, and how late the client is beside that.
+    #[derive(Clone, Copy)]
+    struct Limit {
+        by_client: bool,
+        lag_us: f64,
+    }
+
+    /// Ten seconds of one server with exponential times.
+    fn short_run(rate: Option<f64>, rate_metric: &str, limit: Limit) -> RunRecord {
+        let is_met = rate.is_none_or(|rate| rate < SERVED_PER_S);
+        let throughput = rate.unwrap_or(SERVED_PER_S).min(SERVED_PER_S);
+        let room = SERVED_PER_S - throughput;
+        let late = throughput * 10.0 * if is_met && rate.is_some() { (-room * 0.02).exp() } else { 1.0 };
+        let value = |id: &str, unit: &str, value: f64| {
+            Measurement::new(id, unit, Direction::Lower, Role::Primary, Reading::Value(value))
+        };
+        let mut marks = Vec::new();
+        let mut mark = |kind| marks.push(Mark { kind, detail: "as made up".to_owned() });
+        if !is_met {
+            mark(MarkKind::RateNotMet);
+        }
+        if limit.by_client && rate.is_some() && room < 100.0_f64.ln() / 0.02 {
+            mark(MarkKind::ClientSaturated);
+        }
+        RunRecord {
+            state: RunState::Measured,
+            elapsed_s: 10.0,
+            marks,
+            measurements: vec![
+                value(rate_metric, "1/s", throughput),
+                value("response_p99", "us", if is_met { 100.0_f64.ln() / room.max(1.0) * 1e6 } else { 1e9 }),
+                value(FAILED_SHARE, "%", 0.0),
+                value(&over(20_000_000), "", late),
+                value("loop_lag_p99", "us", limit.lag_us),
+            ],
+            ..RunRecord::without_result(RunState::Measured, "")
+        }
+    }
+
+    fn sought(
+        run: &mut dyn FnMut(Option<f64>, u32) -> Result<RunRecord, Failure>,
+    ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
+        let mut short = |case: &Case, number: u32, _: &mut dyn Observer| {
+            run(case.point.get("rate").and_then(Value::as_float), number)
+        };
+        seek((&case(), PROMISE, Duration::from_secs(10)), (0.3, 0.5), "tx/s", &mut short, &mut Silent)
+    }
+
+    fn capacity(record: &RunRecord) -> &Reading {
+        &record.measurements.iter().find(|found| found.metric.id == CAPACITY).unwrap().reading
+    }
+
+    #[test]
+    fn a_saturated_client_is_told_from_a_saturated_server() {
+        let found = |limit| sought(&mut |rate, _| Ok(short_run(rate, "throughput", limit))).unwrap();
+        let marks = |record: &RunRecord| record.marks.iter().map(|mark| mark.kind).collect::<Vec<_>>();
+        let knee = SERVED_PER_S - 100.0_f64.ln() / 0.02;
+        let server = found(Limit { by_client: false, lag_us: 50.0 });
+        assert!((capacity(&server).value().unwrap() / knee - 1.0).abs() < 0.03, "{server:?}");
+        assert_eq!(marks(&server), [], "rates above the capacity are the search's own");
+        assert!(server.points.iter().all(|point| !point.is_client_saturated));
+        let client = found(Limit { by_client: true, lag_us: 9_000.0 });
+        assert_eq!(marks(&client), [MarkKind::ClientSaturated]);
+        let detail = &client.marks[0].detail;
+        assert!(detail.contains("where the promise was not kept, the client was at its own limit"), "{detail}");
+        let told = client.points.iter().filter(|point| point.is_client_saturated);
+        assert!(told.clone().count() > 0 && told.clone().all(|point| point.is_kept == Some(false)), "{client:?}");
+        // A tenth of the promised time.
+        let late = found(Limit { by_client: true, lag_us: 1_900.0 });
+        assert_eq!(marks(&late), [], "beside the promised time it is nothing");
+    }
+
+    #[test]
+    fn a_promise_of_a_disk_is_held_against_its_ios() {
+        let server = Limit { by_client: false, lag_us: 0.0 };
+        let of = |metric: &'static str| sought(&mut move |rate, _| Ok(short_run(rate, metric, server))).unwrap();
+        let (disk, other) = (of("iops"), of("throughput"));
+        assert_eq!((capacity(&disk), &disk.points), (capacity(&other), &other.points));
+        assert!(disk.points.iter().all(|point| point.throughput > 0.0), "{disk:?}");
+    }
+
+    #[test]
+    fn every_rate_that_keeps_the_promise_is_said_to() {
+        let mut fast = |rate: Option<f64>, _| {
+            let mut record = short_run(rate.map(|_| 100.0), "throughput", Limit { by_client: false, lag_us: 0.0 });
+            record.measurements[0].reading = Reading::Value(rate.unwrap_or(500.0));
+            Ok(record)
+        };
+        let record = sought(&mut fast).unwrap();
+        let Reading::Unavailable(why) = capacity(&record) else { panic!("{record:?}") };
+        let said = why.to_string();
+        assert!(said.contains("every rate keeps the promise up to") && said.contains("more `clients`"), "{said}");
+    }
+
+    #[test]
+    fn what_was_tried_before_a_run_ended_badly_is_kept() {
+        let server = Limit { by_client: false, lag_us: 0.0 };
+        let (_, points) = sought(&mut |rate, number| match number {
+            3 => Err(Failure::new(FailureKind::Other, "ask", "it went away")),
+            _ => Ok(short_run(rate, "throughput", server)),
+        })
+        .unwrap_err();
+        let aborted = sought(&mut |rate, number| match number {
+            3 => Ok(RunRecord::without_result(RunState::Aborted, "interrupted")),
+            _ => Ok(short_run(rate, "throughput", server)),
+        })
+        .unwrap();
+        assert_eq!(
+            (points.len(), aborted.state, aborted.reason.as_deref()),
+            (3, RunState::Aborted, Some("interrupted"))
+        );
+        assert_eq!(points, aborted.points);
+        assert!(points[0].rate.is_none() && points[1].rate.is_some(), "{points:?}");
+    }
 }

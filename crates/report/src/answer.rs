@@ -535,7 +535,10 @@ fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
     let known = || figures.iter().filter(|figure| figure.side.estimate.is_some());
     let rate = known().find(|figure| figure.metric.quantity() == Quantity::Rate);
     let Some(first) = rate.or(known().next()) else {
-        return vec!["No run was measured.".to_owned()];
+        // As of a search whose every rate keeps the promise: the table says why.
+        let is_measured = figures.iter().any(|figure| !figure.side.unavailable.is_empty());
+        let why = if is_measured { "What was measured gave no figure" } else { "No run was measured" };
+        return vec![format!("{why}.")];
     };
     let same =
         figures.iter().filter(|figure| figure.metric.id == first.metric.id && figure.benchmark == first.benchmark);

@@ -4,6 +4,7 @@
 //! only ever added within a [`SCHEMA_VERSION`].
 
 mod apart;
+mod loads;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::apart::Apart;
+use self::loads::LoadTried;
 use crate::comparison::{self, ComparisonSet, Family, Table, TimeOrder};
 use crate::evidence::Evidence;
 use crate::views::{self, View};
@@ -33,6 +35,8 @@ pub struct Document {
     pub experiment: Experiment,
     /// One entry per metric, case and pair of sides.
     pub comparisons: Vec<Comparison>,
+    /// The loads that were tried in search of the highest that keeps a promise; none where no benchmark promises.
+    pub loads_tried: Vec<LoadTried>,
     /// What each case gave, if there is a single system and so nothing to compare.
     pub figures: Vec<Figure>,
     /// What each client host did of a load that several made; none where no host has a name.
@@ -207,9 +211,10 @@ pub struct Comparison {
     pub failed: Option<Failed>,
     /// The level of the interval.
     pub level: f64,
-    /// Two-sided p without a normal assumption: sign-flip permutation over rounds, or Mann-Whitney for unpaired data.
+    /// Two-sided p without a normal assumption: sign-flip permutation over rounds, or Mann-Whitney for unpaired data; null of a
+    /// `lai-sequence`.
     pub p: Option<f64>,
-    /// Two-sided p of the t test: paired, or Welch's for unpaired data.
+    /// Two-sided p of the t test: paired, or Welch's for unpaired data; of a `lai-sequence` the least of all looks.
     pub p_t: Option<f64>,
     /// `p_adjusted` of a primary row. Null for rows that are not primary.
     pub p_holm: Option<f64>,
@@ -424,6 +429,7 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
         compared: set.compared.clone(),
         experiment: experiment(evidence, set),
         comparisons: set.rows().map(|row| comparison(row, set)).collect(),
+        loads_tried: loads::tried(evidence),
         figures: set.figures.iter().map(figure).collect(),
         client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
         views: views::all(evidence, set),

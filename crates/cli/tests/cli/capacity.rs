@@ -39,6 +39,13 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     assert!((ratio(capacity) / 3.0 / ratio(money) - 1.0).abs() < 1e-9);
     let store = scene.store();
     let store = store.to_str().unwrap();
+    let whole: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let tried = whole["loads_tried"].as_array().unwrap();
+    let closed = tried.iter().filter(|point| point["rate"].is_null() && point["is_kept"].is_null()).count();
+    assert_eq!(closed, 12, "one in each search");
+    let kept =
+        |kept: bool| tried.iter().filter(|point| point["is_kept"] == kept && point["case"]["clients"] == 32).count();
+    assert!(kept(true) >= 12 && kept(false) >= 12 && tried.len() >= 12 * 7, "{tried:?}");
     let shown = scene.etalon(&["compare", store]);
     let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let promised =
@@ -49,6 +56,9 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     assert!(page.contains("id=\"capacity\"") && page.contains("Each run sought the highest rate"), "no drawing");
     assert!(page.matches("class=\"pt").count() >= 2 * 6 * 7, "not all that was tried is drawn");
     assert!(page.contains("as answered"), "the closed loop is in the table");
+    assert!(
+        page.contains(">promised: 20ms</text>") && page.contains("A run is a search by short runs, of which each is")
+    );
 }
 
 #[test]
@@ -75,4 +85,39 @@ fn where_no_rate_keeps_the_promise_there_is_no_verdict_and_a_reason() {
     ran.says(0, &["no rate keeps the promise"]);
     let rows = rows(&ran.stdout);
     assert!(rows.iter().all(|row| row["verdict"].is_null()), "{rows:?}");
+}
+
+/// The closed loop counts what succeeded, a tenth of what the promise allows to be asked.
+#[test]
+fn where_every_rate_keeps_the_promise_there_is_no_figure_and_a_reason() {
+    let scene = Scene::new();
+    let plan = plan(["", ""], "promise = { response_p99 = \"1s\", errors = 0.95 }");
+    scene.write("p.toml", &plan.replace("servers=1", "servers=1&errors=0.9"));
+    let ran = scene.etalon(&["run", "p.toml", "--json", "--rounds", "1", "--system", "a"]);
+    ran.says(0, &["every rate keeps the promise up to", "ask with more `clients`, or promise less time"]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(object["answer"], "What was measured gave no figure.");
+    let tried = object["loads_tried"].as_array().unwrap();
+    assert!(tried.iter().all(|point| point["rate"].is_null() || point["is_kept"] == true), "{tried:?}");
+}
+
+/// Real I/Os: which rate it is depends on the disk.
+#[test]
+fn a_disk_has_a_capacity_in_ios() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("there")).unwrap();
+    scene.write(
+        "p.toml",
+        "[systems.d]\nurl = \"disk:there\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\ndepth = 4\n\
+         promise = { response_p99 = \"500ms\" }\n[schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"300ms\"\n",
+    );
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let figures = object["figures"].as_array().unwrap();
+    let capacity = figures.iter().find(|figure| figure["metric"] == "capacity").unwrap();
+    assert_eq!(capacity["unit"], "io/s");
+    let tried = object["loads_tried"].as_array().unwrap();
+    assert!(tried[0]["rate"].is_null() && tried[0]["throughput"].as_f64().unwrap() > 0.0, "{tried:?}");
+    assert!(tried.iter().any(|point| point["rate"].is_number()), "{tried:?}");
 }

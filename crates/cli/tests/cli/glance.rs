@@ -44,7 +44,7 @@ pub fn check(scene: &Scene, store: &str, what: &str) -> String {
     let decided = has("faster") || has("slower") || has("equivalent");
     assert!(!answer.contains("sure") || has("faster") || has("slower"), "{what}: {answer}");
     if rows.iter().all(|row| row["verdict"].is_null()) {
-        let says = ["o verdict", "without a verdict", "Nothing was compared", "No run was measured"];
+        let says = ["o verdict", "without a verdict", "Nothing was compared", "No run was measured", "gave no figure"];
         assert!(says.iter().any(|part| answer.contains(part)), "{what}: {answer}");
     } else if !decided {
         assert!(answer.contains("no difference") || answer.contains("one server"), "{what}: {answer}");

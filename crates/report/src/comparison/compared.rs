@@ -13,10 +13,9 @@ use crate::words::{created, design};
 const SYSTEMS: usize = 3;
 /// So many settings are named.
 const SETTINGS: usize = 3;
-/// Letters of a name, of a setting's value, and of a line.
+/// Letters of a name, and of a setting's value.
 const NAME: usize = 24;
 const VALUE: usize = 16;
-const LINE: usize = 78;
 
 /// At most five lines.
 pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
@@ -36,7 +35,7 @@ pub fn lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
     // When several experiments ran stands in a note.
     let when = set.apart.is_none().then(|| format!(", {} UTC", when.get(..16).unwrap_or_default()));
     lines.push(format!("{}{}", design(set), when.unwrap_or_default()));
-    lines.into_iter().map(|line| clipped(&line, LINE)).collect()
+    lines
 }
 
 /// `On this machine`, if that is where every system was; empty if nobody knows.

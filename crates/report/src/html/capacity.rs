@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use model::metric::CAPACITY;
-use model::{LoadPoint, Promise, RunState};
+use model::{LoadPoint, Promise};
 
 use super::cases::{CaseView, SystemCase, views};
-use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
+use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class, text};
 use super::figure::Figure;
 use super::views::legend;
 use crate::comparison::Index;
@@ -15,6 +15,7 @@ use crate::number::{RowUnit, Script, percent, significant};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
+
 /// A system's points of all rounds, with what each round found.
 struct Tried<'a> {
     system: &'a SystemCase<'a>,
@@ -25,8 +26,8 @@ struct Tried<'a> {
 /// A figure for each case that promises; nothing where none does.
 pub fn figures(index: &Index<'_>) -> Vec<Markup> {
     let evidence = index.lookup.evidence();
-    let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);
-    let case_of: BTreeMap<i64, u32> = measured.map(|run| (run.id, run.planned.case)).collect();
+    // A search that was broken off found nothing, and what it tried was tried.
+    let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
     let mut points: BTreeMap<u32, Vec<&LoadPoint>> = BTreeMap::new();
     for (run, point) in &evidence.points {
         if let Some(case) = case_of.get(run) {
@@ -81,11 +82,22 @@ fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) 
     panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
     let across = [panel.x.lo, panel.x.hi].map(|x| (x, unit.of(promised_us).log10()));
     panel.layers.push(Layer::Line(across.to_vec(), Ink::Zero));
+    let name = format!("promised: {}", model::duration::format(promise.response_p99));
+    panel.extra.push_str(&promised(&panel, unit.of(promised_us).log10(), &name));
     for one in tried {
         draw(&mut panel, one, &unit);
     }
     let names = tried.iter().map(|one| (one.system.index, one.system.name));
     Figure { title: &view.title, panel: &panel, id, legend: legend(names), live: None }.render(table(tried, &unit))
+}
+
+/// The line's name, where low rates have few marks: above it, unless that is the picture's upper edge.
+fn promised(panel: &Panel, y: f64, name: &str) -> String {
+    const LETTERS_HIGH: f64 = 16.0;
+    let plot = panel.plot_box();
+    let line = plot.top + (panel.y.hi - y) / (panel.y.hi - panel.y.lo) * (plot.bottom - plot.top);
+    let base = if line - LETTERS_HIGH > plot.top { line - 5.0 } else { line + LETTERS_HIGH };
+    text("tick", (plot.left + 6.0, base), "start", name)
 }
 
 fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
@@ -112,10 +124,10 @@ fn draw(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
             });
         };
         if let Some(p50) = point.response_p50_us.filter(|us| *us > 0.0) {
-            mark("median", p50, 1.8);
+            mark("median", p50, 2.6);
         }
         if let Some(p99) = point.response_p99_us.filter(|us| *us > 0.0) {
-            mark("p99", p99, 4.0);
+            mark("p99", p99, 4.4);
         }
     }
 }

@@ -45,7 +45,7 @@ const LINE: i32 = 18;
 const TOP: i32 = 4;
 /// Letters of a label that find room beside the figures, and of a heading.
 const LABEL: usize = 30;
-const LONGEST_HEAD: usize = 58;
+const LONGEST_HEAD: usize = 50;
 /// The zero line's part above an interval, over that below.
 const ZERO_ABOVE: f64 = 0.7;
 /// Letters of a reason that find room at the right.

@@ -1,5 +1,5 @@
 use maud::{Markup, html};
-use model::{Length, Standing};
+use model::{Length, Promise, Standing};
 
 use crate::comparison::{ComparisonSet, Pairing, TimeOrder};
 use crate::evidence::{Evidence, IMPORTED};
@@ -54,10 +54,16 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
         Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
     };
+    let promises = |case: &model::Case| Promise::of(&case.point).is_some();
+    let a_run = match evidence.cases.iter().filter(|case| promises(case)).count() {
+        0 => "A run",
+        some if some == evidence.cases.len() => "A run is a search by short runs, of which each",
+        _ => "A run, or each short run of a search,",
+    };
     html! {
         (count(set.rounds as usize, if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" })) " of " (count(evidence.cases.len(), "case")) ". " (order)
         @if evidence.header.build != IMPORTED && set.apart.is_none() {
-            " A run is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
+            " " (a_run) " is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
         }
     }
 }

@@ -5,7 +5,7 @@ use stats::Verdict;
 
 use super::forest::verdict_class;
 use super::head::icon;
-use crate::comparison::{Comparison, ComparisonSet, Pairing, Side, Table};
+use crate::comparison::{Comparison, ComparisonSet, Pairing, Rules, Side, Table};
 use crate::number::{RowUnit, Script, half, p_value, percent};
 use crate::words::{
     RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, interval_words, metric_name,
@@ -33,7 +33,8 @@ pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
 
 fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     let mut notes = RowNotes::of_rows(&table.rows);
-    let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, &mut notes, index)).collect();
+    let with_p = has_p(table, set);
+    let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, (&mut notes, index), with_p)).collect();
     let level = percent(set.rules.level, Script::Typographic);
     let by_case = table.rows.iter().any(|row| !row.label.is_empty());
     let head = html! {
@@ -44,7 +45,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
             th.num scope="col" { "B " bdi title=(table.b) { (table.b) } }
             th.num scope="col" { "B against A" }
             th.num scope="col" { (level) " interval" }
-            th.num scope="col" { "p" }
+            @if with_p { th.num scope="col" { (p_name(set)) } }
             th scope="col" { "verdict" }
         } }
     };
@@ -76,12 +77,27 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     }
 }
 
-fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usize) -> Markup {
+/// Of what is judged after each round the p of one look says nothing: there is that on which the verdict rests, and no other.
+fn p_of(row: &Comparison, set: &ComparisonSet) -> Option<f64> {
+    let estimate = row.estimate.as_ref()?;
+    if set.rules.sequence.is_some() { estimate.adjusted } else { estimate.p }
+}
+
+fn p_name(set: &ComparisonSet) -> &'static str {
+    if set.rules.sequence.is_some() { "adjusted p" } else { "p" }
+}
+
+/// Before the experiment's end there is none.
+fn has_p(table: &Table, set: &ComparisonSet) -> bool {
+    table.rows.iter().any(|row| p_of(row, set).is_some())
+}
+
+fn line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, usize), with_p: bool) -> Markup {
     let unit = row_unit(row);
     let mark = notes.of_row(row);
     let change = change(row);
     let (word, rest) = notes.verdict(row, set);
-    let p = row.estimate.as_ref().and_then(|estimate| estimate.p);
+    let p = p_of(row, set);
     let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
     let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
     let level = percent(set.rules.level, Script::Typographic);
@@ -96,8 +112,8 @@ fn line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes, table: usiz
             (figure(&row.b, &unit, "B"))
             td.num data-l="B against A" data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.point(Script::Typographic))) }
             td.num data-l={ (level) " interval" } data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.interval(Script::Typographic))) }
-            td.num data-l="p" data-v=[p.map(|p| p.to_string())] {
-                (p.map_or("n/a".to_owned(), p_value))
+            @if with_p {
+                td.num data-l=(p_name(set)) data-v=[p.map(|p| p.to_string())] { (p.map_or("n/a".to_owned(), p_value)) }
             }
             td.say data-l="verdict" data-v=(verdict_class(row)) {
                 span.word { (icon(row)) (word) }
@@ -122,24 +138,44 @@ fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     }
 }
 
+/// Whether a row has no figure, or no interval, or no p beside rows that have one.
+fn has_gap(table: &Table, set: &ComparisonSet) -> bool {
+    let with_p = has_p(table, set);
+    table.rows.iter().any(|row| {
+        let is_whole = row.a.estimate.is_some() && row.b.estimate.is_some() && row.estimate.is_some();
+        !is_whole || (with_p && p_of(row, set).is_none())
+    })
+}
+
 fn legend(set: &ComparisonSet) -> Markup {
     let level = percent(set.rules.level, Script::Typographic);
     let margin = percent(set.rules.margin, Script::Typographic);
-    let test = match (set.rules.pairing, set.rules.sequence) {
-        (Pairing::Paired, None) => Some("sign-flip permutation over the rounds"),
-        (Pairing::Paired, Some(_)) => None,
-        (Pairing::Unpaired, _) => Some("Mann-Whitney"),
-    };
     html! {
         p.note {
             "A and B: " (estimator_words(set)) ", ± half its " (level) " interval" (of_one_look(&set.rules)) "; B against A is what they give. ↑ higher is better, ↓ lower is better. "
             "Equivalent: the whole interval lies within ±" (margin) ". "
-            @match test {
-                Some(test) => { "p: " (test) ", of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family. " }
-                None => { "The " (interval_words(&set.rules)) "; the verdict rests on its p, adjusted over the rows of its family. " }
-            }
+            @if set.rules.sequence.is_some() { "The " (interval_words(&set.rules)) ". " }
+            @if set.tables.iter().any(|table| has_p(table, set)) { (p_words(&set.rules)) ". " }
             @if let Some(text) = primary_family(set, Script::Typographic) { (text) ". " }
-            "n/a: could not be had, for the reason in the footnote."
+            @if set.tables.iter().any(|table| has_gap(table, set)) {
+                "n/a: could not be had, for the reason that stands with the verdict, or around the table."
+            }
+        }
+    }
+}
+
+fn p_words(rules: &Rules) -> String {
+    let of_row = |test: &str| {
+        format!(
+            "p: {test}, of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family"
+        )
+    };
+    match (rules.pairing, rules.sequence) {
+        (Pairing::Paired, None) => of_row("sign-flip permutation over the rounds"),
+        (Pairing::Unpaired, _) => of_row("Mann-Whitney"),
+        (Pairing::Paired, Some(_)) => {
+            "Adjusted p: the least of all looks, adjusted over the rows of its family; the verdict rests on it"
+                .to_owned()
         }
     }
 }

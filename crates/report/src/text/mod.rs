@@ -48,6 +48,8 @@ impl Default for TextOptions {
 
 /// Narrower than this no line can be laid out.
 const LEAST_WIDTH: usize = 80;
+/// Of what was compared, a line each.
+const LONGEST_COMPARED: usize = 78;
 /// In the line of differences.
 const LONGEST_VALUE: usize = 40;
 
@@ -58,7 +60,8 @@ pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let answer = wrapped(&set.answer, options.width, 0);
     let mut out: String = answer.lines().map(|line| options.style.paint(bold, line) + "\n").collect();
     out.push('\n');
-    set.compared.iter().for_each(|line| out.push_str(&wrapped(line, options.width, 3)));
+    let compared = set.compared.iter().map(|line| clipped(line, LONGEST_COMPARED));
+    compared.for_each(|line| out.push_str(&wrapped(&line, options.width, 3)));
     for note in &set.notes {
         // Table and notes report missing runs.
         if note.kind != NoteKind::Incomplete {

@@ -303,7 +303,11 @@ fn has_interval(curve: &SystemCurve, place: i64) -> bool {
 
 fn client_bars(group: &CurveGroup, number: usize) -> View {
     let bar = |curve: &SystemCurve, clients: i64| {
-        let entry = mean(curve.at(clients)?);
+        let point = curve.at(clients)?;
+        let entry = mean(point);
+        // What is not drawn is not printed behind the bar either.
+        let half_width = entry.half_width.filter(|_| point.interval().is_some());
+        let entry = Entry { half_width, ..entry };
         Some(Bar { index: curve.index, name: curve.system.clone(), entry, mean: None })
     };
     let of = |clients: &i64| BarGroup {

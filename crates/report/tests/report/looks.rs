@@ -74,6 +74,8 @@ fn what_a_side_varies_by_is_said_to_be_for_one_look_and_not_drawn() {
         report::svg::charts(page).into_iter().filter(|chart| chart.id.starts_with("clients")).collect::<Vec<_>>()
     };
     assert!(charts(&page_before).iter().any(|chart| chart.svg.contains(with_band)), "{:?}", charts(&page_before));
+    let bars = charts(&page).into_iter().find(|chart| chart.id.starts_with("clients-bars")).unwrap();
+    assert!(!bars.svg.contains('±'), "{}", bars.svg);
     assert!(!charts(&page).is_empty() && charts(&page).iter().all(|chart| !chart.svg.contains(with_band)));
 }
 
@@ -100,7 +102,7 @@ fn no_capacity_and_no_price_stands_without_its_promise() {
     let drawn = |of: &str| charts.iter().find(|chart| chart.svg.contains(of)).unwrap();
     let (money, other) = (drawn("Change in capacity per EUR"), drawn("Change in response p99"));
     // Each line has room.
-    for line in ["at which 99 of 100 responses come within 20ms, and at most", "0.1 % fail"] {
+    for line in ["at which 99 of 100 responses come within 20ms, and", "at most 0.1 % fail"] {
         assert!(money.svg.contains(&format!(">{line}</text>")), "{}", money.svg);
     }
     assert!(!other.svg.contains("at which"), "{}", other.svg);
@@ -126,4 +128,34 @@ fn every_form_names_the_interval_and_how_many_looks_it_had() {
     let document = serde_json::to_value(report::json::document(&once.evidence, &set)).unwrap();
     assert!(document["experiment"]["rules"]["looks"].is_null());
     assert!(report::markdown::render(&once.evidence, &set).contains("interval by the paired t test over the rounds"));
+}
+
+/// A p of one look is not shown, and a column in which no row has one is not there.
+#[test]
+fn the_table_shows_the_p_on_which_verdicts_rest_or_none() {
+    let head = |page: &str| {
+        page[page.find("<table class=\"results\">").unwrap()..].split("</thead>").next().unwrap().to_owned()
+    };
+    let of_one_look = page(&Builder { clients: vec![1], ..Builder::default() }.build());
+    assert!(
+        head(&of_one_look).contains(">p</th>") && of_one_look.contains("p: sign-flip permutation"),
+        "{of_one_look}"
+    );
+    let made = looked_at(8, 60);
+    let adjusted: Vec<f64> = set(&made).rows().map(|row| row.estimate.unwrap().adjusted.unwrap()).collect();
+    let looked_at_page = page(&made);
+    assert!(
+        head(&looked_at_page).contains(">adjusted p</th>") && !looked_at_page.contains("sign-flip"),
+        "{looked_at_page}"
+    );
+    assert!(looked_at_page.contains("Adjusted p: the least of all looks, adjusted over the rows of its family"));
+    for p in adjusted {
+        assert!(looked_at_page.contains(&format!("data-l=\"adjusted p\" data-v=\"{p}\">")), "{p}: {looked_at_page}");
+    }
+    assert!(!looked_at_page.contains("n/a: could not be had"), "nothing is missing");
+    let mut stopped = Builder { clients: vec![1], ..Builder::default() }.build();
+    (12..20).for_each(|position| stopped.end(position, RunState::Planned));
+    let stopped = page(&stopped);
+    assert!(!head(&stopped).contains(">p</th>") && !stopped.contains("p: sign-flip"), "{stopped}");
+    assert!(stopped.contains("n/a: could not be had"), "no interval before the end");
 }
