@@ -40,7 +40,7 @@ pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
         told
     };
     let begun = |told: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(told).collect() };
-    let of_all = apart(&questions, set).or_else(|| one_server(&questions)).or_else(|| seen(&questions, set));
+    let of_all = apart(&questions, set).or_else(|| one_server(&questions, set)).or_else(|| seen(&questions, set));
     let told = match of_all {
         _ if set.tables.is_empty() => begun(figures(&set.figures, trail)),
         Some(all) => begun(vec![all]),
@@ -171,7 +171,7 @@ fn said(name: &str) -> String {
 }
 
 /// Of sides that are one server, on which any difference is one of machine or method.
-fn one_server(questions: &[Question<'_>]) -> Option<String> {
+fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let is_same = |row: &&Comparison| row.warnings.iter().any(|w| matches!(w, Warning::SameServer { .. }));
     let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
     if rows.is_empty() || !rows.iter().all(is_same) {
@@ -182,8 +182,11 @@ fn one_server(questions: &[Question<'_>]) -> Option<String> {
         (_, 0) => "and there is no verdict".to_owned(),
         (0, _) => "and no difference is shown, as it should be".to_owned(),
         (differ, judged) => {
+            let verb = if differ == 1 { "differs" } else { "differ" };
+            let by_chance = percent(1.0 - set.rules.level, Script::Plain);
             format!(
-                "and yet {differ} of {} differ: something other than the server made a difference",
+                "and yet {differ} of {} {verb}: chance does that in {by_chance} of such experiments at most; if it comes \
+                 again, something other than the server makes a difference",
                 count(judged, "result")
             )
         }

@@ -186,7 +186,7 @@ fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
         Column::new("NOPM", "NOPM"),
         Column::new("tx/s", "tx/s"),
         Column::new("tried again", "%"),
-        Column::new("conditions", "").headed("conditions held"),
+        Column::new("conditions", "").headed("conditions held after a run"),
     ];
     let row = |system: &SystemCase<'_>| {
         let of = |metric: &str, form| Entry::of(mean(index, system, metric), form);

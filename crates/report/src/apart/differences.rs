@@ -1,6 +1,6 @@
 //! What differs between experiments besides the facts of their systems.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::TEXTS;
 use model::plan::redact_url;
@@ -149,28 +149,23 @@ fn machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2],
 
 /// The largest difference in what the load generator itself spent on an operation: a dearer one may be the difference.
 fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String, Values)> {
-    let cost = |source: &Source, case: u32, metric: &str| {
-        let of_case = source.evidence.measurements.iter().filter(|one| one.case == case);
-        let values = of_case.filter(|one| one.measurement.metric.id == metric).filter_map(|one| {
-            let Reading::Value(value) = one.measurement.reading else { return None };
-            Some((value, one.measurement.metric.unit.clone()))
-        });
-        let mut all: Vec<(f64, String)> = values.collect();
-        all.sort_by(|x, y| x.0.total_cmp(&y.0));
-        (!all.is_empty()).then(|| all[all.len() / 2].clone())
+    let known: Vec<_> = sources.iter().map(costs).collect();
+    let cost = |source: usize, case: u32, metric: &str| {
+        let of_case = known[source].get(&(case, metric))?;
+        Some(of_case[of_case.len() / 2])
     };
     let mut worst: Option<(f64, String, Values)> = None;
     for Counterparts { name, cases } in counterparts {
         for metric in COSTS {
-            let of = |(source, case): (&Source, &Option<u32>)| cost(source, (*case)?, metric);
-            let costs: Vec<Option<(f64, String)>> = sources.iter().zip(cases).map(of).collect();
+            let of = |(source, case): (usize, &Option<u32>)| cost(source, (*case)?, metric);
+            let costs: Vec<Option<(f64, &str)>> = cases.iter().enumerate().map(of).collect();
             let known = || costs.iter().flatten().map(|(value, _)| *value).filter(|value| *value > 0.0);
             let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
             if least.is_finite() && most / least > worst.as_ref().map_or(COST_RATIO, |(ratio, ..)| *ratio) {
-                let printed = |cost: &Option<(f64, String)>| {
-                    let (value, unit) = cost.as_ref()?;
-                    let unit = RowUnit::new(unit, [*value]);
-                    Some(format!("{} {}", unit.print(*value, Script::Plain), unit.name()))
+                let printed = |cost: &Option<(f64, &str)>| {
+                    let (value, unit) = (*cost)?;
+                    let unit = RowUnit::new(unit, [value]);
+                    Some(format!("{} {}", unit.print(value, Script::Plain), unit.name()))
                 };
                 let name = format!("CPU time of an operation of {name}");
                 worst = Some((most / least, name, costs.iter().map(printed).collect()));
@@ -178,6 +173,23 @@ fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String,
         }
     }
     worst.map(|(_, name, values)| (name, values))
+}
+
+/// The load generator's, by case and metric, with their units, from the least on.
+fn costs(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)>> {
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for stored in &source.evidence.measurements {
+        let metric = &stored.measurement.metric;
+        if let Reading::Value(value) = stored.measurement.reading
+            && COSTS.contains(&metric.id.as_str())
+        {
+            found.entry((stored.case, metric.id.as_str())).or_default().push((value, metric.unit.as_str()));
+        }
+    }
+    for of_case in found.values_mut() {
+        of_case.sort_by(|x, y| x.0.total_cmp(&y.0));
+    }
+    found
 }
 
 fn length(length: Length) -> String {

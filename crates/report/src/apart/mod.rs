@@ -102,10 +102,23 @@ impl Apart {
         let between = self.between().map_or_else(String::new, |text| format!(" ({text})"));
         format!(
             "measured apart: {}{between}. What changed between them is in every change below, and cannot be told from the \
-             systems: the intervals are of the runs within each, and there is no verdict. A verdict takes the systems in one \
+             systems: the intervals are of the runs within each{}, and there is no verdict. A verdict takes the systems in one \
              experiment, as in `etalon run PLAN --system A_URL --system B_URL`",
-            ran.join(", ")
+            ran.join(", "),
+            self.until_sure().unwrap_or_default()
         )
+    }
+
+    /// After "the runs within each".
+    fn until_sure(&self) -> Option<String> {
+        let is_open = |one: &&ApartExperiment| one.header.plan.schedule.until_sure.is_some();
+        let open: Vec<&str> = self.experiments.iter().filter(is_open).map(|one| one.label.as_str()).collect();
+        (!open.is_empty()).then(|| {
+            format!(
+                " as if their number had been fixed, though that of {} followed from their values",
+                open.join(" and ")
+            )
+        })
     }
 
     /// What differs besides the systems' own facts, without a full stop.

@@ -179,14 +179,16 @@ impl Context<'_> {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => self.of_reason(reason, row),
         };
-        // What is allowed still takes its rounds.
+        // What is mended or allowed still takes its rounds.
         let rounds = row.estimate.as_ref().map_or(self.evidence.rounds(), |found| found.rounds);
-        let also = match of_outcome {
-            Some(Remedy::AllowUnequalDurability | Remedy::Interleave) if rounds < self.rules.min_rounds => {
-                Some(self.enough_rounds(self.rules.min_rounds.saturating_sub(rounds)))
-            }
-            _ => None,
+        let is_of_rounds = |remedy: &Remedy| {
+            matches!(remedy, Remedy::MoreRounds(_) | Remedy::WholePlan | Remedy::LessNoise | Remedy::Resume)
         };
+        let missing = self.rules.min_rounds.saturating_sub(rounds);
+        let also = of_outcome
+            .as_ref()
+            .filter(|remedy| missing > 0 && !is_of_rounds(remedy))
+            .map(|_| self.enough_rounds(missing));
         of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).collect()
     }
 

@@ -172,7 +172,7 @@ fn spread(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
 
 fn over_time(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
     let ends = loaded.iter().filter_map(|(_, l)| l.slots.last()).map(|slot| slot.at_s);
-    let end = ends.fold(1.0, f64::max);
+    let end = ends.fold(0.0, f64::max);
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
     panel.left = 60;
     panel.grid = GridLines::Horizontal;
@@ -205,7 +205,7 @@ fn tail(
     let mut panel = over_time(loaded, Axis::from_zero(values().map(|ns| unit.of(ns)), 5));
     let name = format!("p{:.0}", q * 100.0);
     panel.title = format!("Response time {name} over the measured part, {}", view.title);
-    panel.description = "Per system, from the merged latencys of its runs.".to_owned();
+    panel.description = "Per system, of all responses of its runs together.".to_owned();
     panel.y_caption = format!("{name}, {}: of all runs together", unit.name());
     let mut series = Vec::new();
     for (system, curve) in &curves {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::TEXTS;
-use model::{Facts, Measurement, Role, RunState, Value};
+use model::{Facts, Measurement, Role, RunState, Stop, UntilSure, Value};
 use report::apart::{JoinError, JoinedSeries, Source, join};
 use report::comparison::{ApartFinding, NoteKind, TimeOrder};
 use report::gate::{GateRules, GateStatus, RowStatus, gate};
@@ -110,6 +110,19 @@ fn it_is_never_called_a_verdict() {
     let names: Vec<&str> =
         json["apart"]["differences"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["version", "warm-up", "kernel.version"]);
+}
+
+/// Its interval is none of the sequence, and the reader is told whose number of rounds was not fixed.
+#[test]
+fn an_experiment_that_stopped_when_it_was_sure_is_named() {
+    let (first, _) = day(1, &[("pg", SLOW)], &[1]);
+    let (mut second, _) = day(8, &[("pg", FAST)], &[1]);
+    let told = |sources: &[&Source]| joined(sources).apart.unwrap().times();
+    assert!(!told(&[&first, &second]).contains("fixed"));
+    second.evidence.header.plan.schedule.until_sure =
+        Some(UntilSure { first: 6, max_time: None, stop: Stop::Rows, begun: None });
+    let text = told(&[&first, &second]);
+    assert!(text.contains("though that of day8 followed from their values"), "{text}");
 }
 
 /// Each étalon's build is said before the plan and the machines, which may fill what a sentence names; that of each agent, too.
