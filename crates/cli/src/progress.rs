@@ -99,12 +99,7 @@ impl Observer for Progress<'_> {
     }
 
     fn looked(&mut self, rounds: u32, found: &Look, is_late: bool) {
-        let decided = found.of(Standing::Decided).count();
-        let (are, of) = (if decided == 1 { "is" } else { "are" }, count(found.rows.len(), "row"));
-        let end = if is_late { ", and `max_time` is over" } else { "" };
-        let is_open = found.of(Standing::Open).next().is_some();
-        let rest = if is_open { "" } else { ": nothing is open" };
-        self.say(&format!("after {rounds} rounds {decided} of {of} {are} decided{end}{rest}"));
+        self.say(&said_of_look(rounds, found, is_late));
         for row in found.of(Standing::Decided) {
             if self.decided.insert(row.name.clone()) {
                 self.say(&format!("  decided: {} {}", row.name, row.figures));
@@ -245,6 +240,24 @@ pub fn clock(left: Duration) -> String {
     let seconds = left.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// `after 8 rounds 4 of 6 rows decided: nothing is open, and no round can decide the other 2`.
+fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
+    let of = |standing| found.of(standing).count();
+    let (decided, open, closed) = (of(Standing::Decided), of(Standing::Open), of(Standing::Closed));
+    let rows = match found.rows.len() {
+        0 => String::new(),
+        all => format!(" {decided} of {} decided", count(all, "row")),
+    };
+    let late = if is_late { ", and `max_time` is over" } else { "" };
+    let rest = match (decided, closed) {
+        _ if open > 0 || rows.is_empty() => String::new(),
+        (_, 0) => ": nothing is open".to_owned(),
+        (0, _) => ": no round can decide any, for the reasons that are given with them".to_owned(),
+        _ => format!(": nothing is open, and no round can decide the other {closed}"),
+    };
+    format!("after {}{rows}{late}{rest}", count(rounds as usize, "round"))
 }
 
 #[cfg(test)]

@@ -249,10 +249,10 @@ impl Question<'_> {
         let [carries, more_load] = [tense.carries(), if is_more { "more" } else { "less" }];
         Some(match (self.metric.quantity(), is_factor) {
             (Quantity::Rate, true) if self.metric.id == CAPACITY => {
-                format!("{more} {carries} {} the load of {less} in {name}", times(factors))
+                format!("{more} {carries} {} the load of {less} in {name} at its promise", times(factors))
             }
             (Quantity::Rate, false) if self.metric.id == CAPACITY => {
-                format!("{b} {carries} {shares} {more_load} load than {a} in {name}")
+                format!("{b} {carries} {shares} {more_load} load than {a} in {name} at its promise")
             }
             (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors)),
             (Quantity::Rate, false) => {

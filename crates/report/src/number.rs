@@ -9,7 +9,7 @@ pub enum Script {
 }
 
 impl Script {
-    fn gap(self) -> char {
+    pub(crate) fn gap(self) -> char {
         match self {
             Script::Plain => ' ',
             Script::Typographic => '\u{202f}',

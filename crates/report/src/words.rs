@@ -340,7 +340,8 @@ pub fn interval_words(rules: &Rules) -> String {
                 Some(_) => " (and extended)".to_owned(),
             });
             format!(
-                "interval by Lai's confidence sequence over the rounds, judged after each from the {first} on, in {looks}{}",
+                "interval by Lai's confidence sequence over the rounds, judged after each from the {first} on, in {looks}{}: what \
+                 those of all have in common",
                 extended.unwrap_or_default()
             )
         }

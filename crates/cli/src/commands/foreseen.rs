@@ -12,6 +12,8 @@ use super::plan::Work;
 
 /// Of a run, for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;
+/// As the engine marks it.
+const OPERATIONS_OF_CAPACITY: f64 = 5_000.0;
 
 /// Of a load whose rate nobody knows beforehand.
 const OPERATIONS_NEEDED: &str = "operations-needed";
@@ -93,6 +95,15 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                 let length = shown(seconds);
                 let text = format!("{name}: {rate} a second in runs of {length} have no p99, which needs 1 000: {set}");
                 ("operations", text)
+            }
+            (None, None) if model::Promise::of(&case.point).is_some() => {
+                let rate = (OPERATIONS_OF_CAPACITY / seconds).ceil();
+                let length = shown(seconds);
+                let text = format!(
+                    "a capacity needs 5 000 operations in each short run to be exact: {rate} a second in runs of {length}. Slower \
+                     cases need longer runs (`--set schedule.duration=TIME`)"
+                );
+                (OPERATIONS_NEEDED, text)
             }
             (None, None) if number("queries").is_none() => {
                 let rate = (OPERATIONS_OF_P99 / seconds).ceil();

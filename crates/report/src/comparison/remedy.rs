@@ -5,13 +5,15 @@ mod again;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use model::{Length, MarkKind, Point, Quantity};
+use model::metric::CAPACITY;
+use model::{Length, MarkKind, Point, Quantity, Role, Standing};
 use stats::Verdict;
 
 use super::row::{Comparison, NoVerdict, Outcome, Side};
 use super::set::{Rules, Table};
 use super::warning::Warning;
 use crate::evidence::{Evidence, IMPORTED};
+use crate::look;
 use crate::lookup::Lookup;
 use crate::number::{Script, whole};
 use crate::words::{has_pairs, row_title};
@@ -96,6 +98,10 @@ enum Remedy {
     MendFailures {
         reason: String,
     },
+    /// Searches that found no capacity, for the first reason.
+    OtherLoad {
+        reason: String,
+    },
     MeasureAnew,
     OtherMetric,
     CountFailures,
@@ -116,6 +122,8 @@ struct Context<'a> {
     evidence: &'a Evidence,
     lookup: Lookup<'a>,
     rules: &'a Rules,
+    /// Rounds may decide a primary row by the plan's own margin and level.
+    is_open: bool,
     /// The fewest operations that a run of a case had: of all kinds together, so that a kind may need more.
     fewest: OnceCell<BTreeMap<u32, f64>>,
 }
@@ -126,7 +134,13 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
         // One experiment of both, which its notes say.
         return Vec::new();
     }
-    let context = Context { evidence, lookup: Lookup::new(evidence), rules, fewest: OnceCell::new() };
+    let plan = &evidence.header.plan.comparison;
+    let is_open = (rules.margin, rules.level) == (plan.margin, plan.level)
+        && tables
+            .iter()
+            .flat_map(|table| &table.rows)
+            .any(|row| row.metric.role == Role::Primary && look::standing(row) == Standing::Open);
+    let context = Context { evidence, lookup: Lookup::new(evidence), rules, is_open, fewest: OnceCell::new() };
     let has_pairs = has_pairs(tables);
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
@@ -175,6 +189,8 @@ fn merged(a: &Remedy, b: &Remedy) -> Option<Remedy> {
 impl Context<'_> {
     fn of_row(&self, row: &Comparison) -> Vec<Remedy> {
         let of_outcome = match &row.outcome {
+            // Its rounds are planned already.
+            Outcome::Verdict(Verdict::Inconclusive) if self.rules.unfinished.is_some() => Some(Remedy::Resume),
             Outcome::Verdict(Verdict::Inconclusive) => Some(self.more_rounds(row.rounds_needed)),
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => self.of_reason(reason, row),
@@ -227,8 +243,13 @@ impl Context<'_> {
         }
     }
 
-    /// Too few operations, or runs that failed.
+    /// Too few operations, searches that found nothing, or runs that failed.
     fn of_missing(&self, row: &Comparison) -> Option<Remedy> {
+        if row.metric.id == CAPACITY
+            && let Some((reason, _)) = row.a.unavailable.iter().chain(&row.b.unavailable).next()
+        {
+            return Some(Remedy::OtherLoad { reason: reason.to_string() });
+        }
         let missing = row.a.unavailable.iter().chain(&row.b.unavailable);
         let needed = missing.filter_map(|(missing, _)| missing.operations_needed()).max();
         match needed {
@@ -261,7 +282,7 @@ impl Context<'_> {
 
     fn fewest(&self) -> BTreeMap<u32, f64> {
         let is_rate = |metric: &model::Metric| {
-            metric.quantity() == Quantity::Rate && metric.role != model::Role::Diagnostic && !metric.unit.contains('B')
+            metric.quantity() == Quantity::Rate && metric.role != Role::Diagnostic && !metric.unit.contains('B')
         };
         let mut fewest: BTreeMap<u32, f64> = BTreeMap::new();
         for stored in self.evidence.measurements.iter().filter(|stored| is_rate(&stored.measurement.metric)) {
@@ -366,7 +387,11 @@ impl Context<'_> {
             Remedy::Resume => Some(format!("etalon resume {store}")),
             // An import has no systems to run.
             Remedy::MoreRounds(_) if self.rules.sequence.is_some() && is_imported => None,
-            Remedy::MoreRounds(_) if self.rules.sequence.is_some() => Some(format!("etalon extend {store}")),
+            Remedy::MoreRounds(rounds) if self.rules.sequence.is_some() => Some(match self.evidence.rounds() {
+                _ if self.is_open => format!("etalon extend {store}"),
+                // Sure by the plan's own rules, it would end at once.
+                has => format!("etalon extend {store} --rounds {}", rounds.saturating_sub(has).max(1)),
+            }),
             Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
             Remedy::Interleave if again.command.is_none() => {
                 Some(format!("etalon compare {store} {}", again::ALLOW_SEQUENTIAL))
@@ -374,6 +399,7 @@ impl Context<'_> {
             Remedy::OtherMetric => Some(format!("etalon compare {store} --metrics all")),
             Remedy::OtherQuantile { .. } => Some(format!("etalon compare {store} --metrics all")),
             Remedy::LessNoise => Some("etalon doctor".to_owned()),
+            Remedy::OtherLoad { .. } => None,
             Remedy::MoreHosts | Remedy::LargerFiles | Remedy::CountFailures | Remedy::FinerSteps(None) => None,
             Remedy::LowerRate { key: None, .. } => None,
             _ => again.command.clone(),
@@ -468,6 +494,10 @@ fn text(remedy: &Remedy) -> String {
         Remedy::MendFailures { reason } => {
             format!("fix what failed, then measure anew: longer or more runs do not help ({reason})")
         }
+        Remedy::OtherLoad { reason } => format!(
+            "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
+             or another promise ({reason})"
+        ),
         Remedy::MeasureAnew => "measure anew: what was repeated is no fair choice".to_owned(),
         Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
         Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),

@@ -33,6 +33,10 @@ pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let schedule = &evidence.header.plan.schedule;
     let order = match set.rules.order {
+        TimeOrder::Interleaved if schedule.until_sure.is_some() => {
+            "Every round runs each case once that is not decided, in a random order that is drawn anew for each round from the recorded \
+             seed. What changes on the machine over the hours then meets all systems alike."
+        }
         TimeOrder::Interleaved => {
             "Every round runs each case once, in a random order that is drawn anew for each round from the recorded seed. \
              What changes on the machine over the hours then meets all systems alike."
