@@ -50,8 +50,9 @@ pub struct EmbeddedFile {
     shape: FileShape,
     tables: Tables,
     path: PathBuf,
-    /// The database's folder, if it did not exist: made with the database, and removed with it.
-    folder_to_make: Option<PathBuf>,
+    /// The database's folder and those that it is in, innermost first, as far as they did not exist: made with the database,
+    /// and removed with it.
+    folders_to_make: Vec<PathBuf>,
     /// A copy of the tables as they were loaded; copied back before each run.
     pristine: PathBuf,
     /// The data set that was built last: in the pristine copy, where one is kept.
@@ -67,7 +68,7 @@ impl Drop for EmbeddedFile {
     /// A folder that another system had its database in when this one's was removed is empty by now.
     fn drop(&mut self) {
         *lock(&self.claim) = None;
-        self.remove_folder();
+        self.remove_folders();
     }
 }
 
@@ -82,7 +83,7 @@ impl EmbeddedFile {
         let file = EmbeddedFile {
             shape,
             tables: request.tables,
-            folder_to_make: path.parent().filter(|folder| !folder.exists()).map(Path::to_owned),
+            folders_to_make: missing_folders(&path),
             pristine: request.permits.path(&path.with_added_extension("pristine"))?,
             path,
             prepared: Mutex::new(None),
@@ -113,12 +114,12 @@ impl EmbeddedFile {
         self.tables
     }
 
-    /// Makes the folder, if étalon is to: to be called before whatever makes the database.
+    /// Makes the folders, if étalon is to: to be called before whatever makes the database.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// They cannot be made.
     pub fn make_folder(&self) -> Result<(), Failure> {
-        let Some(folder) = &self.folder_to_make else { return Ok(()) };
+        let Some(folder) = self.folders_to_make.first() else { return Ok(()) };
         let tried = format!("make the folder {}", folder.display());
         fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))
     }
@@ -185,7 +186,7 @@ impl EmbeddedFile {
         }
         *lock(&self.prepared) = None;
         *lock(&self.claim) = None;
-        self.remove_folder();
+        self.remove_folders();
         Ok(())
     }
 
@@ -261,8 +262,8 @@ impl EmbeddedFile {
         refuse_foreign(&self.path, self.shape, empty).and_then(|()| refuse_foreign(&self.pristine, self.shape, empty))
     }
 
-    fn remove_folder(&self) {
-        if let Some(folder) = &self.folder_to_make {
+    fn remove_folders(&self) {
+        for folder in &self.folders_to_make {
             // Another system may still have its database there, or the user a file.
             let _ = fs::remove_dir(folder);
         }
@@ -364,6 +365,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Innermost first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
 fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {

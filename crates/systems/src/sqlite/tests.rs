@@ -182,6 +182,27 @@ fn a_new_database_is_marked_without_a_journal() {
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
 }
 
+/// What was there before stays, and so does what somebody put in one meanwhile.
+#[test]
+fn folders_that_were_made_are_removed_and_no_others() {
+    let folder = folder();
+    let outer = folder.path().join("a");
+    let made = system(format!("sqlite:{}", outer.join("b/c/x.db").display()), &[]);
+    let opened = open(&made).unwrap();
+    opened.drop_all().unwrap();
+    assert!(!outer.exists() && folder.path().exists());
+    drop(opened);
+    let opened = open(&made).unwrap();
+    fs::write(outer.join("theirs"), "").unwrap();
+    opened.drop_all().unwrap();
+    assert!(outer.join("theirs").exists() && !outer.join("b").exists());
+    drop(opened);
+    fs::remove_file(outer.join("theirs")).unwrap();
+    // It was there.
+    open(&made).unwrap().drop_all().unwrap();
+    assert!(outer.exists() && !outer.join("b").exists());
+}
+
 /// Two systems of a plan may be one file with other pragmas; another étalon is kept away.
 #[test]
 fn a_database_is_claimed_until_it_is_dropped() {
