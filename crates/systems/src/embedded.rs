@@ -50,8 +50,9 @@ pub struct EmbeddedFile {
     shape: FileShape,
     tables: Tables,
     path: PathBuf,
-    /// The database's folder, if it did not exist: made with the database, and removed with it.
-    folder_to_make: Option<PathBuf>,
+    /// The database's folder and those that it is in, innermost first, as far as they did not exist: made with the database,
+    /// and removed with it.
+    folders_to_make: Vec<PathBuf>,
     /// A copy of the tables as they were loaded; copied back before each run.
     pristine: PathBuf,
     /// The data set that was built last: in the pristine copy, where one is kept.
@@ -67,7 +68,7 @@ impl Drop for EmbeddedFile {
     /// A folder that another system had its database in when this one's was removed is empty by now.
     fn drop(&mut self) {
         *lock(&self.claim) = None;
-        self.remove_folder();
+        self.remove_folders();
     }
 }
 
@@ -82,7 +83,7 @@ impl EmbeddedFile {
         let file = EmbeddedFile {
             shape,
             tables: request.tables,
-            folder_to_make: path.parent().filter(|folder| !folder.exists()).map(Path::to_owned),
+            folders_to_make: missing_folders(&path),
             pristine: request.permits.path(&path.with_added_extension("pristine"))?,
             path,
             prepared: Mutex::new(None),
@@ -91,7 +92,7 @@ impl EmbeddedFile {
             claim: Mutex::new(None),
         };
         match request.tables {
-            Tables::Own => file.refuse_foreign()?,
+            Tables::Own => file.refuse_foreign(EmptyFile::at(&file.path))?,
             Tables::None => refuse_missing(&file.path)?,
         }
         file.claim()?;
@@ -113,12 +114,12 @@ impl EmbeddedFile {
         self.tables
     }
 
-    /// Makes the folder, if étalon is to: to be called before whatever makes the database.
+    /// Makes the folders, if étalon is to: to be called before whatever makes the database.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// They cannot be made.
     pub fn make_folder(&self) -> Result<(), Failure> {
-        let Some(folder) = &self.folder_to_make else { return Ok(()) };
+        let Some(folder) = self.folders_to_make.first() else { return Ok(()) };
         let tried = format!("make the folder {}", folder.display());
         fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))
     }
@@ -185,7 +186,7 @@ impl EmbeddedFile {
         }
         *lock(&self.prepared) = None;
         *lock(&self.claim) = None;
-        self.remove_folder();
+        self.remove_folders();
         Ok(())
     }
 
@@ -236,6 +237,7 @@ impl EmbeddedFile {
         if claim.is_some() {
             return Ok(());
         }
+        let empty = EmptyFile::at(&self.path);
         *claim = match claim_file(&self.path) {
             // Who may write nothing beside somebody's tables can do them no harm either.
             Err(failure) if self.tables == Tables::None && failure.kind == FailureKind::Permission => None,
@@ -243,7 +245,7 @@ impl EmbeddedFile {
         };
         if self.tables == Tables::Own {
             // Another étalon may have ended, and somebody else have come, before the claim was had.
-            self.refuse_foreign()?;
+            self.refuse_foreign(empty)?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
                 fs::write(&marker, MARKER).map_err(|error| Failure::io(&tried, &error))?;
@@ -256,12 +258,12 @@ impl EmbeddedFile {
         matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion(path, ".etalon-made"))
     }
 
-    fn refuse_foreign(&self) -> Result<(), Failure> {
-        refuse_foreign(&self.path, self.shape).and_then(|()| refuse_foreign(&self.pristine, self.shape))
+    fn refuse_foreign(&self, empty: EmptyFile) -> Result<(), Failure> {
+        refuse_foreign(&self.path, self.shape, empty).and_then(|()| refuse_foreign(&self.pristine, self.shape, empty))
     }
 
-    fn remove_folder(&self) {
-        if let Some(folder) = &self.folder_to_make {
+    fn remove_folders(&self) {
+        for folder in &self.folders_to_make {
             // Another system may still have its database there, or the user a file.
             let _ = fs::remove_dir(folder);
         }
@@ -301,7 +303,7 @@ pub fn would_make(system: &SystemPlan) -> String {
 
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.
 pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
-    match path_of(system).and_then(|path| refuse_foreign(&path, shape).map(|()| path)) {
+    match path_of(system).and_then(|path| refuse_foreign(&path, shape, EmptyFile::at(&path)).map(|()| path)) {
         Ok(path) if path.exists() => format!("the file {}, which étalon made", path.display()),
         Ok(path) => format!("nothing: {} does not exist yet", path.display()),
         Err(failure) => failure.to_string(),
@@ -365,6 +367,12 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Innermost first.
+fn missing_folders(path: &Path) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+    folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
+}
+
 fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
     let (scheme, path) = system.url.split_once(':').unwrap_or((&system.engine, &system.url));
     let path = path.strip_prefix("//").unwrap_or(path);
@@ -381,34 +389,61 @@ fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
 }
 
 /// Refuses a file that étalon did not make, and what the engine left beside one: it may be all that is left of a transaction.
-fn refuse_foreign(path: &Path, shape: FileShape) -> Result<(), Failure> {
+fn refuse_foreign(path: &Path, shape: FileShape, empty: EmptyFile) -> Result<(), Failure> {
     let tried = || format!("use the database file {}", path.display());
-    let bytes = match read_header(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(Failure::io(tried(), &error)),
-    };
-    let is_ours = match shape.marker {
-        OwnershipMark::Within(says) => says(&bytes),
-        OwnershipMark::Beside => {
-            fs::read(companion(path, ".etalon-made")).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
-        }
-    };
-    if is_ours {
-        return Ok(());
-    }
     let refused = |cause: String| {
         Err(Failure::new(FailureKind::NotOurs, tried(), cause)
             .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
     };
-    if !bytes.is_empty() {
-        return refused("it exists already, and étalon did not make it".to_owned());
+    match fs::symlink_metadata(path) {
+        // A link leads to what is somebody's, and étalon makes none.
+        Ok(found) if found.is_symlink() => return refused("it is a symbolic link".to_owned()),
+        Ok(found) if !found.is_file() => return refused("it is not a file".to_owned()),
+        Ok(found) => {
+            let bytes = read_header(path).map_err(|error| Failure::io(tried(), &error))?;
+            if is_ours(path, &bytes, shape) {
+                return Ok(());
+            }
+            if found.len() > 0 || empty == EmptyFile::Foreign {
+                return refused("it exists already, and étalon did not make it".to_owned());
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if is_ours(path, &[], shape) {
+                return Ok(());
+            }
+        }
+        Err(error) => return Err(Failure::io(tried(), &error)),
     }
     // Étalon marks a database before the engine puts anything beside it.
     let mut companions = shape.companions.iter().map(|suffix| companion(path, suffix));
     match companions.find(|file| fs::symlink_metadata(file).is_ok()) {
         Some(file) => refused(format!("{} is there already, and belongs to no database of étalon's", file.display())),
         None => Ok(()),
+    }
+}
+
+fn is_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {
+    match shape.marker {
+        OwnershipMark::Within(says) => says(header),
+        OwnershipMark::Beside => {
+            fs::read(companion(path, ".etalon-made")).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
+        }
+    }
+}
+
+/// Whose an empty file at a database's path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum EmptyFile {
+    /// An étalon that was killed left its claim: it may have made the file, and not have come to mark it.
+    MaybeOurs,
+    Foreign,
+}
+
+impl EmptyFile {
+    /// To be asked before the claim is taken.
+    fn at(path: &Path) -> EmptyFile {
+        if Claim::path(path).exists() { EmptyFile::MaybeOurs } else { EmptyFile::Foreign }
     }
 }
 

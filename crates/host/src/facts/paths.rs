@@ -22,7 +22,7 @@ fn add(facts: &mut Facts, filesystem: &Filesystem) {
     facts.identity("filesystem", filesystem.kind.clone());
     facts.insert("block_size", filesystem.block_size_bytes.clone().map(|bytes| bytes.to_string()), Nature::Identity);
     facts.identity("mount_point", filesystem.mount_point.to_string_lossy());
-    facts.identity("mount_options", filesystem.mount_options.join(","));
+    facts.identity("mount_options", lasting_options(&filesystem.mount_options));
     facts.identity("source", filesystem.source.clone());
     facts.identity("backing", filesystem.backing.as_str());
     match filesystem.backing {
@@ -45,6 +45,13 @@ fn add(facts: &mut Facts, filesystem: &Filesystem) {
             }
         }
     }
+}
+
+/// Without what bounds a filesystem in memory: whoever mounts a full one anew as a larger one measures on the same.
+fn lasting_options(options: &[String]) -> String {
+    let is_room = |option: &str| option.starts_with("size=") || option.starts_with("nr_inodes=");
+    let lasting: Vec<&str> = options.iter().map(String::as_str).filter(|option| !is_room(option)).collect();
+    lasting.join(",")
 }
 
 fn add_device(facts: &mut Facts, device: &Device) {
@@ -71,6 +78,12 @@ mod tests {
             assert!(facts.entries.contains_key(name), "{name}");
         }
         assert_eq!(facts.entries["free_bytes"].nature, Nature::Passing);
+    }
+
+    #[test]
+    fn the_room_of_a_filesystem_in_memory_is_not_its_identity() {
+        let options = ["rw", "size=327680k", "nr_inodes=81920", "huge=always"].map(str::to_owned);
+        assert_eq!(lasting_options(&options), "rw,huge=always");
     }
 
     #[cfg(target_os = "linux")]

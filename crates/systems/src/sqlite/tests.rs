@@ -105,15 +105,55 @@ fn a_file_of_someone_else_is_refused_and_left_alone() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
+/// Somebody may have made it to hold the name, or its rights.
+#[test]
+fn an_empty_file_of_someone_else_is_refused_and_left_alone() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    for empty in [path.clone(), companion(&path, ".pristine")] {
+        fs::write(&empty, "").unwrap();
+        let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(empty.exists() && !Claim::path(&path).exists());
+        fs::remove_file(&empty).unwrap();
+    }
+}
+
+/// An étalon that is killed before it has marked its new file leaves its claim on it.
+#[test]
+fn an_empty_file_of_a_killed_étalon_is_made_anew() {
+    let folder = folder();
+    let path = folder.path().join("x.db");
+    fs::write(&path, "").unwrap();
+    fs::write(Claim::path(&path), "pid=7\n").unwrap();
+    open(&system(format!("sqlite:{}", path.display()), &[])).unwrap().drop_all().unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// To nothing, to an empty file, and even to a database of étalon's.
+#[cfg(unix)]
+#[test]
+fn a_link_is_refused_and_left_alone() {
+    let folder = folder();
+    let (link, file, ours) = (folder.path().join("x.db"), folder.path().join("file"), folder.path().join("ours.db"));
+    drop(open(&system(format!("sqlite:{}", ours.display()), &[])).unwrap());
+    fs::write(&file, "").unwrap();
+    for target in [&folder.path().join("missing"), &file, &ours] {
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let failure = open(&system(format!("sqlite:{}", link.display()), &[])).err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(failure.cause.contains("link"), "{failure}");
+        assert!(link.is_symlink() && file.exists() && ours.exists());
+        fs::remove_file(&link).unwrap();
+    }
+}
+
 /// SQLite rolls a foreign journal or log back or forward when its database returns.
 #[test]
 fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
-    for (suffix, database) in [("-journal", None), ("-wal", None), ("-shm", None), ("-journal", Some(""))] {
+    for suffix in ["-journal", "-wal", "-shm"] {
         let folder = folder();
         let path = folder.path().join("x.db");
-        if let Some(bytes) = database {
-            fs::write(&path, bytes).unwrap();
-        }
         let beside = companion(&path, suffix);
         fs::write(&beside, "precious").unwrap();
         let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
@@ -140,6 +180,27 @@ fn a_new_database_is_marked_without_a_journal() {
     assert_eq!(traffic.of(FileKind::Journal), host::sqlite_vfs::FileIo::default());
     assert!(traffic.of(FileKind::Database).writes > 0, "{traffic:?}");
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
+}
+
+/// What was there before stays, and so does what somebody put in one meanwhile.
+#[test]
+fn folders_that_were_made_are_removed_and_no_others() {
+    let folder = folder();
+    let outer = folder.path().join("a");
+    let made = system(format!("sqlite:{}", outer.join("b/c/x.db").display()), &[]);
+    let opened = open(&made).unwrap();
+    opened.drop_all().unwrap();
+    assert!(!outer.exists() && folder.path().exists());
+    drop(opened);
+    let opened = open(&made).unwrap();
+    fs::write(outer.join("theirs"), "").unwrap();
+    opened.drop_all().unwrap();
+    assert!(outer.join("theirs").exists() && !outer.join("b").exists());
+    drop(opened);
+    fs::remove_file(outer.join("theirs")).unwrap();
+    // It was there.
+    open(&made).unwrap().drop_all().unwrap();
+    assert!(outer.exists() && !outer.join("b").exists());
 }
 
 /// Two systems of a plan may be one file with other pragmas; another étalon is kept away.
