@@ -32,6 +32,19 @@ impl Kind {
         }
     }
 
+    pub fn drawn_share(self) -> f64 {
+        self.cards() as f64 / CARDS as f64
+    }
+
+    /// Of the transactions that committed (clause 5.2.3); New-Order has what is left.
+    pub fn least_share(self) -> f64 {
+        match self {
+            Kind::NewOrder => 0.0,
+            Kind::Payment => 0.43,
+            Kind::OrderStatus | Kind::Delivery | Kind::StockLevel => 0.04,
+        }
+    }
+
     /// Clause 5.2.5.2.
     pub fn keying_s(self) -> f64 {
         match self {

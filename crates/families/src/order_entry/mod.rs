@@ -2,11 +2,12 @@
 //! derived from that specification, and cannot be compared with published TPC results.
 //!
 //! A terminal (`terminal`) draws cards (`deck`) and input (`draw`), and runs one of five transactions by statements
-//! (`statements`) on the tables (`tables`). Afterwards what was entered (`audit`) and what is in the tables (`conditions`)
-//! are held against the specification.
+//! (`statements`) on the tables (`tables`). Afterwards what was entered (`audit`), what of it committed (`committed`) and what
+//! is in the tables (`conditions`) are held against the specification.
 
 mod audit;
 mod calls;
+mod committed;
 mod conditions;
 mod deck;
 mod delivery;
@@ -208,7 +209,7 @@ impl Native for OrderEntry {
         self.check_rows(server, counts)?;
         conditions::hold(server, self.size, self.extent)?;
         let audit = self.audit(counts);
-        match audit.fault() {
+        match audit.fault().or_else(|| committed::fault(&counts.kinds)) {
             Some(cause) => Err(Failure::new(FailureKind::Verification, "audit what the terminals entered", cause)),
             None => Ok(audit.mark().into_iter().collect()),
         }
