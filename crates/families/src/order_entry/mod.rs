@@ -24,7 +24,7 @@ mod terminal;
 
 use std::sync::Arc;
 
-use model::{Direction, FromKey, Mark, Measurement, Point, Reading, Role, Value, WorkloadSpec};
+use model::{Direction, FromKey, Mark, MarkKind, Measurement, Point, Reading, Role, Value, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::transactions::{Moment, Native, NativeClient, Program, ScriptOptions};
@@ -125,6 +125,14 @@ impl OrderEntry {
     fn program(self, texts: &[String], options: &ScriptOptions) -> Result<Program, Failure> {
         let compiled = Program::native(Arc::new(self), texts, &statements::field_names(), options);
         compiled.map_err(|cause| Failure::new(FailureKind::Plan, "prepare the statements of order entry", cause))
+    }
+
+    /// Paced as the specification has it, while its warehouses have other numbers of terminals.
+    fn other_terminals(&self) -> Option<Mark> {
+        let of_each = f64::from(self.terminals) / self.size.warehouses as f64;
+        let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.districts();
+        let detail = format!("a warehouse has {of_each:.1} terminals, where the specification has {DISTRICTS}");
+        is_other.then_some(Mark { kind: MarkKind::Note, detail })
     }
 
     fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
@@ -240,7 +248,7 @@ impl Native for OrderEntry {
         let mut all = vec![Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, rate)];
         if self.pace == Pace::Spec {
             let most = most_new_orders_a_minute() * f64::from(self.terminals);
-            all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Secondary, 100.0 * rate / most));
+            all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Primary, 100.0 * rate / most));
         }
         for kind in Kind::ALL {
             let Some(counted) = of_kind(kind) else { continue };
@@ -260,7 +268,7 @@ impl Native for OrderEntry {
         let held = conditions::count(self.size, self.extent) as f64;
         all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, held));
         all.extend(self.audit(counts).measurements());
-        (all, Vec::new())
+        (all, self.other_terminals().into_iter().collect())
     }
 }
 
