@@ -398,11 +398,20 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
+    /// Of its case: an experiment that ends when it is sure may end after any round that it judges.
+    fn may_be_last(&self, run: PlannedRun) -> bool {
+        let schedule = &self.plan.schedule;
+        let until_sure = schedule.until_sure.filter(|until| until.stop != Stop::Never || until.max_time.is_some());
+        let first = until_sure.map_or(schedule.rounds, |until| until.first.min(schedule.rounds));
+        run.round + 1 >= first
+    }
+
     fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
         let (schedule, interrupt, mates) = (&self.plan.schedule, &self.options.interrupt, &self.mates);
-        let inspection = if self.inspected.contains(&run.case) { Inspection::Quick } else { Inspection::Whole };
+        let is_quick = self.inspected.contains(&run.case) && !self.may_be_last(run);
+        let inspection = if is_quick { Inspection::Quick } else { Inspection::Whole };
         SiteJob { case, task, schedule, seed, interrupt, mates, inspection }
     }
 

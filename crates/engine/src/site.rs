@@ -49,7 +49,7 @@ pub struct SiteJob<'a> {
 pub enum Inspection {
     /// No more than that.
     Quick,
-    /// Everything, before the run and after it: of a case's first one.
+    /// Everything, before the run and after it: of a case's first one and its last.
     Whole,
 }
 

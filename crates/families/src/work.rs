@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use model::{Mark, Role, RunRecord, Schedule};
+use model::metric::FAILED_SHARE;
+use model::{Mark, Measurement, Role, RunRecord, Schedule};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, BlockLoad, Cursors};
@@ -124,9 +125,7 @@ impl Account for StreamWork {
                 let own = program.native.as_ref().map(|native| native.measure(&evidence.counts));
                 let mut record = measure::record(evidence);
                 if let Some((measurements, marks)) = own {
-                    // The load says itself what it is judged by.
-                    let judged = record.measurements.iter_mut().filter(|found| found.metric.role == Role::Primary);
-                    judged.for_each(|found| found.metric.role = Role::Secondary);
+                    leave_the_judging(&mut record.measurements);
                     record.measurements.extend(measurements);
                     record.marks.extend(marks);
                 }
@@ -135,6 +134,12 @@ impl Account for StreamWork {
             StreamWork::Blocks(load) => disk::record(evidence, load, before.devices.as_ref()),
         }
     }
+}
+
+/// The load says itself what it is judged by, but for what failed: nobody is faster by transactions that fail.
+fn leave_the_judging(measurements: &mut [Measurement]) {
+    let judged = measurements.iter_mut().map(|found| &mut found.metric).filter(|metric| metric.role == Role::Primary);
+    judged.filter(|metric| metric.id != FAILED_SHARE).for_each(|metric| metric.role = Role::Secondary);
 }
 
 /// A system with its work.
@@ -220,5 +225,24 @@ impl ServerCounters for SystemCounters<'_> {
 
     fn placement(&self) -> Placement {
         self.0.placement()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Direction, Reading};
+
+    use super::*;
+
+    #[test]
+    fn what_failed_is_judged_of_every_load() {
+        let mut all = vec![
+            Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, 9.0),
+            Measurement::failed_share(Reading::Value(100.0)),
+            Measurement::value("errors", "", Direction::Lower, Role::Diagnostic, 9.0),
+        ];
+        leave_the_judging(&mut all);
+        let roles: Vec<Role> = all.iter().map(|found| found.metric.role).collect();
+        assert_eq!(roles, [Role::Secondary, Role::Primary, Role::Diagnostic]);
     }
 }

@@ -181,7 +181,7 @@ const RULES: [Rule; 5] = [
 ];
 
 /// What chance does less often than that, it does not explain: one of a million runs.
-const BEYOND_CHANCE: f64 = 1e-6;
+pub const BEYOND_CHANCE: f64 = 1e-6;
 /// Fewer have no χ².
 const FEWEST_IN_BIN: f64 = 5.0;
 /// In percent of the deliveries.
@@ -311,7 +311,7 @@ impl Audit<'_> {
 
 /// The chance, at most, that so many independent draws of a share come to this one or further off (Chernoff's bound, by the
 /// relative entropy of the two).
-fn most_chance(draws: f64, share: f64, drawn: f64) -> f64 {
+pub fn most_chance(draws: f64, share: f64, drawn: f64) -> f64 {
     let part = |share: f64, drawn: f64| if share > 0.0 { share * (share / drawn).ln() } else { 0.0 };
     let entropy = part(share, drawn) + part(1.0 - share, 1.0 - drawn);
     2.0 * (-draws * entropy).exp()

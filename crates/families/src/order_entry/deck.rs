@@ -32,6 +32,19 @@ impl Kind {
         }
     }
 
+    pub fn drawn_share(self) -> f64 {
+        self.cards() as f64 / CARDS as f64
+    }
+
+    /// Of the transactions that committed (clause 5.2.3); New-Order has what is left.
+    pub fn least_share(self) -> f64 {
+        match self {
+            Kind::NewOrder => 0.0,
+            Kind::Payment => 0.43,
+            Kind::OrderStatus | Kind::Delivery | Kind::StockLevel => 0.04,
+        }
+    }
+
     /// Clause 5.2.5.2.
     pub fn keying_s(self) -> f64 {
         match self {
@@ -73,21 +86,58 @@ pub struct Deck {
     /// Which shuffle it is.
     number: u64,
     cards: [Kind; CARDS],
+    /// Cards that had been drawn before the first transaction.
+    drawn: u64,
+    first_wait_ns: u64,
 }
 
 impl Deck {
-    pub fn new(seed: u64, client: u32) -> Deck {
-        Deck { seed, client, number: 0, cards: shuffled(seed, client, 0) }
+    pub fn new(seed: u64, client: u32, pace: Pace) -> Deck {
+        let mut deck =
+            Deck { seed, client, number: 0, cards: shuffled(seed, client, 0), drawn: 0, first_wait_ns: 0 };
+        if pace == Pace::Spec {
+            deck.begin_in_the_middle();
+        }
+        deck
     }
 
     /// Of transaction `index`.
     pub fn card(&mut self, index: u64) -> Kind {
-        let number = index / CARDS as u64;
+        let place = self.drawn + index;
+        let number = place / CARDS as u64;
         if number != self.number {
             (self.number, self.cards) = (number, shuffled(self.seed, self.client, number));
         }
-        self.cards[(index % CARDS as u64) as usize]
+        self.cards[(place % CARDS as u64) as usize]
     }
+
+    /// As if the terminal had begun long ago: at any instant of the deck's time, in which what takes long is under way more
+    /// often than what does not. Begun all at once, terminals would enter another mix in the first minute.
+    fn begin_in_the_middle(&mut self) {
+        let mut rng = Rng::of_transaction(self.seed ^ THINK_SALT, self.client, 0);
+        let mut left_s = rng.unit() * cycle_s() * CARDS as f64;
+        for place in 0..CARDS as u64 {
+            let card = self.cards[place as usize];
+            if left_s < card.keying_s() {
+                self.drawn = place;
+                self.first_wait_ns = ((card.keying_s() - left_s) * 1e9) as u64;
+                return;
+            }
+            left_s -= card.keying_s();
+            if left_s < card.thinking_s() || place + 1 == CARDS as u64 {
+                self.drawn = place + 1;
+                // How long a thought has lasted says nothing of how long it still will: it is as long as a new one.
+                self.first_wait_ns = ((thought_s(card, &mut rng) + self.card(0).keying_s()) * 1e9) as u64;
+                return;
+            }
+            left_s -= card.thinking_s();
+        }
+    }
+}
+
+fn thought_s(after: Kind, rng: &mut Rng) -> f64 {
+    let mean_s = after.thinking_s();
+    (rng.exponential() * mean_s).min(LONGEST_THOUGHT * mean_s)
 }
 
 /// Fisher and Yates's.
@@ -114,18 +164,9 @@ impl Pace {
         match self {
             Pace::None => 0,
             Pace::Spec => {
+                let Some(last) = index.checked_sub(1) else { return deck.first_wait_ns };
                 let mut rng = Rng::of_transaction(deck.seed ^ THINK_SALT, deck.client, index);
-                let before_s = match index.checked_sub(1) {
-                    Some(last) => {
-                        let mean_s = deck.card(last).thinking_s();
-                        (rng.exponential() * mean_s).min(LONGEST_THOUGHT * mean_s)
-                    }
-                    // As if it had begun long ago: somewhere in its first wait.
-                    None => {
-                        let first = deck.card(0);
-                        return (rng.unit() * (first.keying_s() + first.thinking_s()) * 1e9) as u64;
-                    }
-                };
+                let before_s = thought_s(deck.card(last), &mut rng);
                 ((before_s + deck.card(index).keying_s()) * 1e9) as u64
             }
         }
@@ -149,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_deck_has_all_its_cards_in_another_order_each_time() {
-        let mut deck = Deck::new(7, 3);
+        let mut deck = Deck::new(7, 3, Pace::None);
         let mut orders = std::collections::BTreeSet::new();
         for number in 0..50 {
             let drawn: Vec<usize> = (0..23).map(|place| deck.card(number * 23 + place) as usize).collect();
@@ -158,7 +199,7 @@ mod tests {
             orders.insert(drawn);
         }
         assert_eq!(orders.len(), 50);
-        let again = Deck::new(7, 3).card(40 * 23 + 5);
+        let again = Deck::new(7, 3, Pace::None).card(40 * 23 + 5);
         assert_eq!(deck.card(40 * 23 + 5), again, "a card depends on its number alone");
         assert_ne!(shuffled(7, 4, 0), shuffled(7, 3, 0));
     }
@@ -172,7 +213,7 @@ mod tests {
 
     #[test]
     fn waits_are_keying_and_thinking() {
-        let (mut deck, mut sum_s) = (Deck::new(1, 0), 0.0);
+        let (mut deck, mut sum_s) = (Deck::new(1, 0, Pace::Spec), 0.0);
         let count = 23 * 400;
         for index in 1..=count {
             let wait_s = Pace::Spec.wait_ns(&mut deck, index) as f64 / 1e9;
@@ -182,5 +223,25 @@ mod tests {
         let mean_s = sum_s / count as f64;
         assert!((mean_s / cycle_s() - 1.0).abs() < 0.05, "{mean_s} of {}", cycle_s());
         assert_eq!(Pace::None.wait_ns(&mut deck, 5), 0);
+    }
+
+    #[test]
+    fn terminals_enter_the_mix_from_the_first_second_on() {
+        const SLOT_S: u64 = 10;
+        let terminals = 20_000_u32;
+        let mut entered = [0_u32; 6];
+        for client in 0..terminals {
+            let (mut deck, mut now_ns) = (Deck::new(3, client, Pace::Spec), 0);
+            for index in 0.. {
+                now_ns += Pace::Spec.wait_ns(&mut deck, index);
+                let Some(slot) = entered.get_mut((now_ns / (SLOT_S * 1_000_000_000)) as usize) else { break };
+                *slot += u32::from(deck.card(index) == Kind::NewOrder);
+            }
+        }
+        let steady = most_new_orders_a_minute() / 60.0 * SLOT_S as f64 * f64::from(terminals);
+        for (slot, count) in entered.into_iter().enumerate() {
+            let of_steady = f64::from(count) / steady;
+            assert!((0.96..1.04).contains(&of_steady), "slot {slot}: {of_steady:.3} of the steady rate, {entered:?}");
+        }
     }
 }

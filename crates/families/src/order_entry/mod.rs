@@ -2,11 +2,12 @@
 //! derived from that specification, and cannot be compared with published TPC results.
 //!
 //! A terminal (`terminal`) draws cards (`deck`) and input (`draw`), and runs one of five transactions by statements
-//! (`statements`) on the tables (`tables`). Afterwards what was entered (`audit`) and what is in the tables (`conditions`)
-//! are held against the specification.
+//! (`statements`) on the tables (`tables`). Afterwards what was entered (`audit`), what of it committed (`committed`) and what
+//! is in the tables (`conditions`) are held against the specification.
 
 mod audit;
 mod calls;
+mod committed;
 mod conditions;
 mod deck;
 mod delivery;
@@ -23,7 +24,7 @@ mod terminal;
 
 use std::sync::Arc;
 
-use model::{Direction, FromKey, Mark, Measurement, Point, Reading, Role, Value, WorkloadSpec};
+use model::{Direction, FromKey, Mark, MarkKind, Measurement, Point, Reading, Role, Value, WorkloadSpec};
 
 use crate::dataset::Dataset;
 use crate::transactions::{Moment, Native, NativeClient, Program, ScriptOptions};
@@ -126,6 +127,14 @@ impl OrderEntry {
         compiled.map_err(|cause| Failure::new(FailureKind::Plan, "prepare the statements of order entry", cause))
     }
 
+    /// Paced as the specification has it, while its warehouses have other numbers of terminals.
+    fn other_terminals(&self) -> Option<Mark> {
+        let of_each = f64::from(self.terminals) / self.size.warehouses as f64;
+        let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.districts();
+        let detail = format!("a warehouse has {of_each:.1} terminals, where the specification has {DISTRICTS}");
+        is_other.then_some(Mark { kind: MarkKind::Note, detail })
+    }
+
     fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
         Audit { sums: &counts.tallies, size: self.size }
     }
@@ -208,7 +217,7 @@ impl Native for OrderEntry {
         self.check_rows(server, counts)?;
         conditions::hold(server, self.size, self.extent)?;
         let audit = self.audit(counts);
-        match audit.fault() {
+        match audit.fault().or_else(|| committed::fault(&counts.kinds)) {
             Some(cause) => Err(Failure::new(FailureKind::Verification, "audit what the terminals entered", cause)),
             None => Ok(audit.mark().into_iter().collect()),
         }
@@ -239,7 +248,7 @@ impl Native for OrderEntry {
         let mut all = vec![Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, rate)];
         if self.pace == Pace::Spec {
             let most = most_new_orders_a_minute() * f64::from(self.terminals);
-            all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Secondary, 100.0 * rate / most));
+            all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Primary, 100.0 * rate / most));
         }
         for kind in Kind::ALL {
             let Some(counted) = of_kind(kind) else { continue };
@@ -259,7 +268,7 @@ impl Native for OrderEntry {
         let held = conditions::count(self.size, self.extent) as f64;
         all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, held));
         all.extend(self.audit(counts).measurements());
-        (all, Vec::new())
+        (all, self.other_terminals().into_iter().collect())
     }
 }
 

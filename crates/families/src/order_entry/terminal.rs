@@ -150,7 +150,7 @@ impl Terminal {
             constants: Constants::OF_RUN,
             home: (number % warehouses) as i64 + 1,
             district: (number / warehouses % DISTRICTS) as i64 + 1,
-            deck: Deck::new(seed, client),
+            deck: Deck::new(seed, client, load.pace),
             work: Work::StockLevel(StockLevel::default()),
             kind: Kind::StockLevel,
             fields: Fields(std::array::from_fn(|_| Datum::Null)),
