@@ -87,7 +87,7 @@ impl Remote {
         self.system.name.clone()
     }
 
-    /// Of a case's first run.
+    /// Whole of a case's first run and its last.
     fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
         match job.inspection {
             Inspection::Quick => Ok(()),

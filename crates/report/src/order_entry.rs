@@ -159,13 +159,15 @@ fn order_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
     of_points.flat_map(|view| [rates(&index, &view), responses(&index, &view), audit(&index, &view)]).collect()
 }
 
-/// The mean of the runs.
+/// The mean of the runs: geometric as in the results where that exists, so that a page has one figure of each.
 fn mean(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64, NoValue> {
     let points = index.of_all_runs(system.case, metric).map_err(|(why, _)| why)?;
-    let sum: f64 = points.iter().map(|point| point.value).sum();
-    match points.len() {
-        0 => Err(Absence::Unavailable.because("no run was measured")),
-        count => Ok(sum / count as f64),
+    let values = || points.iter().map(|point| point.value);
+    let count = points.len() as f64;
+    match points.is_empty() {
+        true => Err(Absence::Unavailable.because("no run was measured")),
+        false if values().all(|value| value > 0.0) => Ok((values().map(f64::ln).sum::<f64>() / count).exp()),
+        false => Ok(values().sum::<f64>() / count),
     }
 }
 
@@ -181,22 +183,30 @@ fn table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<Vec<E
 }
 
 fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
-    let columns = vec![
+    let is_paced = view.systems.iter().any(|system| mean(index, system, "efficiency").is_ok());
+    let mut columns = vec![
         Column::words("system"),
         Column::new("NOPM", "NOPM"),
         Column::new("tx/s", "tx/s"),
         Column::new("tried again", "%"),
         Column::new("conditions", "").headed("conditions held after a run"),
     ];
+    if is_paced {
+        columns.insert(2, Column::new("efficiency", "%"));
+    }
     let row = |system: &SystemCase<'_>| {
         let of = |metric: &str, form| Entry::of(mean(index, system, metric), form);
-        vec![
+        let mut entries = vec![
             Entry::system(system.name, system.index),
             of("nopm", Form::Whole),
             of("throughput", Form::Significant),
             of("tried_again", Form::Significant),
             of("conditions_held", Form::Whole),
-        ]
+        ];
+        if is_paced {
+            entries.insert(2, of("efficiency", Form::Significant));
+        }
+        entries
     };
     table(view, "New orders a minute", columns, view.systems.iter().map(row).collect())
 }

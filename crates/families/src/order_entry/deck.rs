@@ -93,8 +93,7 @@ pub struct Deck {
 
 impl Deck {
     pub fn new(seed: u64, client: u32, pace: Pace) -> Deck {
-        let mut deck =
-            Deck { seed, client, number: 0, cards: shuffled(seed, client, 0), drawn: 0, first_wait_ns: 0 };
+        let mut deck = Deck { seed, client, number: 0, cards: shuffled(seed, client, 0), drawn: 0, first_wait_ns: 0 };
         if pace == Pace::Spec {
             deck.begin_in_the_middle();
         }

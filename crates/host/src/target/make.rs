@@ -31,6 +31,11 @@ pub fn make(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), 
     if std::fs::symlink_metadata(path).is_ok() {
         remove(path)?;
     }
+    if Marker::is_someone_elses(path) {
+        let tried = format!("make {}", path.display());
+        let reason = format!("{} is in its marker's place. Name another file", Marker::path(path).display());
+        return Err(HostError::refused(io::ErrorKind::AlreadyExists, tried, reason));
+    }
     demand_space(path, size_bytes)?;
     make_with(path, size_bytes, &reserve, progress)
 }

@@ -1,6 +1,7 @@
 //! Recognises files that étalon made: only those are overwritten or removed without asking.
 
 use std::fs::Metadata;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,8 +10,10 @@ use crate::error::HostError;
 use crate::scratch::random_number;
 use crate::system::text;
 
-/// Appended to the file's name.
+/// Appended to the file's name; stores end so, too.
 const SUFFIX: &str = ".etalon";
+/// How a marker begins.
+const SIGN: &str = "# étalon made the file of this name without";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkerState {
@@ -79,7 +82,7 @@ impl Marker {
             MarkerState::Made => "made",
         };
         let noted = format!(
-            "# étalon made the file of this name without {SUFFIX}, and may write over it and remove it.\n\
+            "{SIGN} {SUFFIX}, and may write over it and remove it.\n\
              state={state}\nsize_bytes={size_bytes}\nmade_unix_ms={}\nfile={}\n",
             clock::unix_ms(),
             identity(path, &data)
@@ -88,8 +91,20 @@ impl Marker {
         std::fs::write(&marker, noted).map_err(HostError::at("write", &marker))
     }
 
+    /// Whether something else lies where the file's marker would, such as a store of results.
+    pub(super) fn is_someone_elses(path: &Path) -> bool {
+        let marker = Marker::path(path);
+        let Ok(data) = std::fs::symlink_metadata(&marker) else { return false };
+        let mut begins = vec![0; SIGN.len()];
+        let mut read = || std::fs::File::open(&marker)?.read_exact(&mut begins);
+        !data.is_file() || read().is_err() || begins != SIGN.as_bytes()
+    }
+
     /// Of a file that is no more.
     pub(super) fn remove(path: &Path) -> Result<(), HostError> {
+        if Marker::is_someone_elses(path) {
+            return Ok(());
+        }
         // NTFS has removed it with the file; Wine keeps it.
         #[cfg(windows)]
         let _ = std::fs::remove_file(attribute::stream(path));

@@ -93,6 +93,21 @@ fn a_file_of_somebody_else_s_is_let_alone() {
     assert!(remove(&own).is_err() && own.exists());
 }
 
+/// A store of results beside it, whose name is that of the marker.
+#[test]
+fn what_lies_in_a_marker_s_place_is_let_alone() {
+    let scratch = Scratch::new("target", None).unwrap();
+    let (file, beside) = (scratch.path().join("a"), scratch.path().join("a.etalon"));
+    for precious in ["SQLite format 3", "", "# étalon made the file of this name without .etalon, and …"] {
+        std::fs::write(&beside, precious).unwrap();
+        let made = make(&file, MIB, &mut go_on);
+        let is_marker = precious.starts_with('#');
+        assert_eq!(made.is_ok(), is_marker, "only a marker that was left behind is written over: {precious}");
+        remove(&file).unwrap();
+        assert_eq!(beside.exists(), !is_marker);
+    }
+}
+
 /// A filesystem gives a file's number to the next one as soon as it is free.
 #[cfg(unix)]
 #[test]

@@ -302,7 +302,7 @@ impl Databases {
             (OBJECT_IN_USE, _) => in_use(client, failed, name),
             (NO_SUCH_DATABASE, _) => Failure { kind: FailureKind::Missing, ..failed },
             (_, FailureKind::DiskFull) => failed.hint(
-                "free space on the server's device, choose a smaller `scale`, or write `reset = \"rebuild\"`, which keeps no \
+                "free space on the server's device, choose a smaller `scale` or fewer `warehouses`, or write `reset = \"rebuild\"`, which keeps no \
                  copy",
             ),
             (_, FailureKind::Permission) if failed.cause.contains("owner") => failed.hint(format!(

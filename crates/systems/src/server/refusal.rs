@@ -132,7 +132,9 @@ pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError
     };
     let hint = match class {
         ErrorClass::LockTimeout => Some("another session holds a lock on étalon's tables; end it"),
-        ErrorClass::DiskFull => Some("free space on the server's device, or choose a smaller `scale`"),
+        ErrorClass::DiskFull => {
+            Some("free space on the server's device, or choose a smaller `scale`, or fewer `warehouses`")
+        }
         _ => said.hint(),
     };
     Failure { hint: hint.map(str::to_owned), ..Failure::new(kind, tried, error) }
