@@ -109,7 +109,7 @@ fn a_disk_has_a_capacity_in_ios() {
     scene.write(
         "p.toml",
         "[systems.d]\nurl = \"disk:there\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 4\ndepth = 4\n\
-         promise = { response_p99 = \"500ms\" }\n[schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"300ms\"\n",
+         promise = { response_p99 = \"200ms\" }\n[schedule]\nrounds = 1\nwarmup = \"10ms\"\nduration = \"300ms\"\n",
     );
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
     ran.says(0, &[]);
