@@ -67,6 +67,9 @@ pub fn origin(evidence: &Evidence) -> Option<&'static str> {
 /// What order entry does where a level lets transactions disturb each other.
 const HELD: &str = "order entry changes or locks a row before it computes from it, so that no update is lost by that";
 
+/// What the strictest level allows, as the systems say it.
+const NOTHING: &str = "no anomaly";
+
 /// The systems that such cases ran on, in the plan's order.
 fn systems(evidence: &Evidence) -> Vec<&str> {
     let has_one = |name: &str| evidence.cases.iter().any(|case| case.workload == WORKLOAD && case.system == name);
@@ -94,10 +97,11 @@ pub fn isolation(evidence: &Evidence) -> Vec<String> {
         .iter()
         .map(|(names, level, allows)| {
             let allows = allows.unwrap_or("what étalon does not know");
-            format!("{level} of {}, which allows {allows}", names.join(", "))
+            format!("{level} on {}, which allows {allows}", names.join(", "))
         })
         .collect();
-    let known: Vec<&str> = groups.iter().filter(|(.., allows)| allows.is_some()).map(|(_, level, _)| *level).collect();
+    let is_weaker = |allows: &Option<&str>| allows.is_some_and(|allows| allows != NOTHING);
+    let known: Vec<&str> = groups.iter().filter(|(.., allows)| is_weaker(allows)).map(|(_, level, _)| *level).collect();
     let held = match known.len() {
         0 => String::new(),
         some if some == groups.len() => format!("; {HELD}"),

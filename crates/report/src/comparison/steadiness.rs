@@ -1,5 +1,7 @@
 //! Whether a side's runs are stationary, over all rows: of sixty some drift by chance.
 
+use std::collections::BTreeMap;
+
 use stats::Motion;
 
 use super::families::{Families, Family};
@@ -39,8 +41,24 @@ pub fn warn(rows: &mut [&mut Comparison], rules: &Rules) {
     }
 }
 
+/// Of several cases a round has one value, and only where it has all of them: a fast and a slow case are no two modes, and where
+/// the slow one has left nothing has changed.
 fn watched(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
     let side: &Side = comparison.side(letter);
-    let values: Vec<f64> = side.runs.iter().map(|point| point.value).collect();
+    let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    side.runs.iter().for_each(|point| rounds.entry(point.round).or_default().push(point.value));
+    let fullest = rounds.values().map(Vec::len).max().unwrap_or_default();
+    let whole = rounds.values().filter(|values| values.len() == fullest);
+    let values: Vec<f64> = whole.map(|values| centre(values)).collect();
     Some(Watched { row, letter, motion: Motion::of(&values)? })
+}
+
+/// Of cases of any size, where all values have a logarithm.
+fn centre(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    match values {
+        [only] => *only,
+        all if all.iter().all(|value| *value > 0.0) => (all.iter().map(|value| value.ln()).sum::<f64>() / count).exp(),
+        all => all.iter().sum::<f64>() / count,
+    }
 }

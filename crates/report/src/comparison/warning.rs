@@ -231,7 +231,7 @@ fn unpaired(a: usize, b: usize) -> String {
 fn left_out(cases: usize, rounds: usize) -> String {
     let of = |n, what, why| (n > 0).then(|| not_in_the_ratio(n, what, why));
     let cases = of(cases, "case", "in no round have both sides a value there");
-    let rounds = of(rounds, "round", "a case lacks a value on one side");
+    let rounds = of(rounds, "round", "a case has no value there on one side, or had left since it was decided");
     [cases, rounds].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

@@ -289,6 +289,26 @@ fn clients_can_be_compared_within_a_system() {
     assert!(set.rows().any(|row| row.verdict() == Some(Verdict::Slower)));
 }
 
+/// Of a slow and a fast case, of which one left: neither two modes nor a change.
+#[test]
+fn cases_of_other_levels_are_no_modes_and_no_drift() {
+    let mut made = Builder { clients: vec![1, 4], rounds: 20, ..Builder::default() }.build();
+    let leaves = |made: &Made, run: &store::StoredRun| {
+        let case = &made.evidence.cases[run.planned.case as usize];
+        run.planned.round >= 8 && case.point["clients"] == model::Value::Int(4)
+    };
+    let left: Vec<u32> =
+        made.evidence.runs.iter().filter(|run| leaves(&made, run)).map(|run| run.planned.position).collect();
+    left.iter().for_each(|position| made.end(*position, model::RunState::Superseded));
+    let pooled = Options { rows: Some(vec!["metric".to_owned()]), ..Options::default() };
+    let set = compare(&made.evidence, &pooled).unwrap();
+    assert!(set.rows().count() > 0);
+    for row in set.rows() {
+        assert_eq!(row.estimate.as_ref().unwrap().rounds, 8);
+        assert!(!kinds(row).iter().any(|kind| ["drift", "bimodal"].contains(kind)), "{:?}", row.warnings);
+    }
+}
+
 #[test]
 fn hidden_keys_that_vary_are_named() {
     let made = Builder::default().build();

@@ -39,7 +39,7 @@ fn isolation_is_said_with_what_it_allows() {
     let same = notes(&evidence("read committed"));
     assert!(
         same.iter().any(|note| note.starts_with(
-            "isolation: read committed of rollback-journal, wal, which allows what read committed allows; order entry changes"
+            "isolation: read committed on rollback-journal, wal, which allows what read committed allows; order entry changes"
         )),
         "{same:?}"
     );
@@ -67,7 +67,7 @@ fn nothing_is_promised_of_an_unknown_level() {
     };
     let one = told(&["wal"]);
     assert!(
-        one.contains("chaos of wal, which allows what étalon does not know; at read committed order entry"),
+        one.contains("chaos on wal, which allows what étalon does not know; at read committed order entry"),
         "{one}"
     );
     let none = told(&["wal", "rollback-journal"]);
