@@ -274,26 +274,32 @@ impl Question<'_> {
         })
     }
 
-    /// How sure that is: the interval of a single row, in the words of [`Question::compared`].
+    /// How sure that is: what the intervals of the rows span, in the words of [`Question::compared`].
     fn sure(&self, set: &ComparisonSet) -> String {
         let sure = match set.rules.pairing {
             Pairing::Paired if is_disturbed(set) => "under other load",
             Pairing::Paired => "sure",
             Pairing::Unpaired => "measured apart",
         };
-        let only = match self.rows.as_slice() {
-            [only] => only,
-            [_, _] => return format!(" ({sure} in both cases)"),
-            all => return format!(" ({sure} in all {} cases)", all.len()),
+        let in_cases = match self.rows.len() {
+            1 => String::new(),
+            2 => " in both cases".to_owned(),
+            all => format!(" in all {all} cases"),
         };
-        let Some(found) = only.ratio() else { return format!(" ({sure})") };
-        let ends = if found.ratio >= 1.0 { [found.lo, found.hi] } else { [1.0 / found.hi, 1.0 / found.lo] };
+        let sure = format!("{sure}{in_cases}");
+        let Some(found) = self.rows.iter().map(|row| row.ratio()).collect::<Option<Vec<_>>>() else {
+            return format!(" ({sure})");
+        };
+        let lo = found.iter().map(|row| row.lo).fold(f64::INFINITY, f64::min);
+        let hi = found.iter().map(|row| row.hi).fold(0.0, f64::max);
+        let is_more = found.iter().all(|row| row.ratio >= 1.0);
+        let ends = if is_more { [lo, hi] } else { [1.0 / hi, 1.0 / lo] };
         let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time);
-        let factor = found.ratio.max(1.0 / found.ratio);
+        let factor = found.iter().map(|row| row.ratio.max(1.0 / row.ratio)).fold(1.0, f64::max);
         let interval = match is_speed && factor >= TIMES {
             true => times(ends).trim_start_matches("about ").to_owned(),
-            false if found.ratio >= 1.0 => percents([found.lo - 1.0, found.hi - 1.0]),
-            false => percents([1.0 - found.hi, 1.0 - found.lo]),
+            false if is_more => percents([lo - 1.0, hi - 1.0]),
+            false => percents([1.0 - hi, 1.0 - lo]),
         };
         // An interval that rounds to one number tells nothing more.
         if interval.contains(" to ") { format!(" ({interval}, {sure})") } else { format!(" ({sure})") }
