@@ -278,6 +278,26 @@ mod tests {
     }
 
     #[test]
+    fn a_look_says_what_is_decided_and_what_no_round_can_decide() {
+        let said = |standings: &[Standing], is_late: bool| {
+            let row = |standing: &Standing| model::RowSoFar {
+                name: String::new(),
+                standing: *standing,
+                figures: String::new(),
+            };
+            said_of_look(8, &Look { rows: standings.iter().map(row).collect(), ..Look::default() }, is_late)
+        };
+        let (decided, open, closed) = (Standing::Decided, Standing::Open, Standing::Closed);
+        assert_eq!(said(&[decided, open], false), "after 8 rounds 1 of 2 rows decided");
+        assert_eq!(said(&[open], true), "after 8 rounds 0 of 1 row decided, and `max_time` is over");
+        assert_eq!(said(&[decided], false), "after 8 rounds 1 of 1 row decided: nothing is open");
+        let others = said(&[decided, closed, closed], false);
+        assert_eq!(others, "after 8 rounds 1 of 3 rows decided: nothing is open, and no round can decide the other 2");
+        assert!(said(&[closed], false).starts_with("after 8 rounds 0 of 1 row decided: no round can decide any"));
+        assert_eq!(said(&[], true), "after 8 rounds, and `max_time` is over");
+    }
+
+    #[test]
     fn a_rate_has_the_unit_of_its_workload() {
         let registry = Registry::built_in();
         let tick = Tick { rate_per_s: 8_120.4, p50_ns: Some(120_000), p99_ns: Some(400_000), errors: 0, backlog: 0 };

@@ -410,8 +410,11 @@ impl<'a> Conductor<'a> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
         let (schedule, interrupt, mates) = (&self.plan.schedule, &self.options.interrupt, &self.mates);
-        let is_quick = self.inspected.contains(&run.case) && !self.may_be_last(run);
-        let inspection = if is_quick { Inspection::Quick } else { Inspection::Whole };
+        let inspection = match self.inspected.contains(&run.case) {
+            false => Inspection::Whole,
+            true if self.may_be_last(run) => Inspection::Afterwards,
+            true => Inspection::Quick,
+        };
         SiteJob { case, task, schedule, seed, interrupt, mates, inspection }
     }
 

@@ -18,9 +18,9 @@ use load::observer::{Observer, StepProgress};
 /// Of 99 in 100 nothing can be told from fewer operations.
 const FEWEST: f64 = 100.0;
 
-/// In a queue whose knee is known a search reads 3 % too much with 700 operations in each short run, and is right within 1 % from
+/// In a queue whose knee is known a search reads some 5 % too much with 700 operations in each short run, and is right within 1 % from
 /// 5,000 on: late ones come in clumps, so that a few short runs keep a promise by luck, and how much that is depends on the system.
-const ENOUGH: f64 = 5_000.0;
+pub const ENOUGH: f64 = 5_000.0;
 
 /// A short run of the case that it is given, whose keys name its rate; the number is its own within the search.
 pub type ShortRun<'a> = dyn FnMut(&Case, u32, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
@@ -96,12 +96,7 @@ impl Tried {
     }
 
     fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
-        let found = search.found(between);
-        let few = match &found {
-            Some(Found::Rate(rate)) => too_few(*rate, length, unit),
-            _ => None,
-        };
-        let reading = match found {
+        let reading = match search.found(between) {
             Some(Found::Rate(rate)) => Reading::Value(rate),
             Some(Found::NoneKeeps(point)) => Reading::unavailable(none_keeps(&self.promise, &point, unit)),
             Some(Found::AllKeep(point)) => Reading::unavailable(all_keep(&point, unit)),
@@ -109,10 +104,10 @@ impl Tried {
                 "at a rate that the system may keep a short run has fewer than {FEWEST} operations: make them longer"
             )),
         };
-        let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
         let mut marks = told_once(&self.records);
+        marks.extend(reading.value().and_then(|rate| too_few(rate, length, unit)));
+        let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
         marks.extend(client_saturated(search, unit));
-        marks.extend(few);
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();

@@ -49,8 +49,21 @@ pub struct SiteJob<'a> {
 pub enum Inspection {
     /// No more than that.
     Quick,
-    /// Everything, before the run and after it: of a case's first one and its last.
+    /// Everything after the run: of one that may be its case's last.
+    Afterwards,
+    /// Everything before the run, too: of its case's first.
     Whole,
+}
+
+impl Inspection {
+    /// Whether everything is held at that moment.
+    pub fn holds(self, moment: Moment) -> bool {
+        match self {
+            Inspection::Quick => false,
+            Inspection::Afterwards => moment == Moment::Ended,
+            Inspection::Whole => true,
+        }
+    }
 }
 
 impl<'a> SiteJob<'a> {
@@ -185,11 +198,8 @@ impl Here {
         })
     }
 
-    fn inspect_first(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
-        match job.inspection {
-            Inspection::Quick => Ok(()),
-            Inspection::Whole => self.inspect(job.task, moment, job.interrupt),
-        }
+    fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
+        if job.inspection.holds(moment) { self.inspect(job.task, moment, job.interrupt) } else { Ok(()) }
     }
 
     /// Holds everything that a load of its own kind knows of its tables against them.
@@ -239,7 +249,7 @@ impl Here {
         };
         let record = LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
         if record.state == RunState::Measured {
-            self.inspect_first(job, Moment::Ended)?;
+            self.inspect_if_due(job, Moment::Ended)?;
         }
         Ok(record)
     }
@@ -323,7 +333,7 @@ impl Site for Here {
         let reading_s = if is_read { begun.elapsed().as_secs_f64() } else { 0.0 };
         let are_fresh = !self.stays_as_it_is() || self.known.are_fresh(&job.task.dataset);
         if job.task.tables() == Tables::Own && are_fresh {
-            self.inspect_first(job, Moment::Loaded)?;
+            self.inspect_if_due(job, Moment::Loaded)?;
         }
         let watch = watch(system, job.mates);
         system.settle()?;

@@ -71,6 +71,34 @@ fn the_knee_of_a_known_queue_is_found_in_eight_short_runs() {
     assert!(closed.iter().all(|point| (4_800.0..5_200.0).contains(&point.throughput) && point.is_kept.is_none()));
 }
 
+/// The knee lies at 269.7 a second: some 700 operations a short run, and 8,000.
+#[test]
+fn a_capacity_of_too_few_operations_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let knee = 500.0 - 100.0_f64.ln() / 0.02;
+    for (length, is_marked) in [("2500ms", true), ("30s", false)] {
+        let plan = plan(
+            "service_us=2000&spread=1&servers=1&noise=0",
+            "promise = { response_p99 = \"20ms\" }",
+            &format!("rounds = {}\nduration = \"{length}\"", searches()),
+        );
+        let mut store = create(&folder.path().join(format!("{length}.etalon")), &plan);
+        conduct(&plan, &mut store).unwrap();
+        let found: Vec<f64> = capacities(&store).iter().filter_map(Reading::value).collect();
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        eprintln!("short runs of {length}: {mean:.1} tx/s on average of {}, the knee is {knee:.1}", found.len());
+        let marks = store.marks().unwrap();
+        let few: Vec<&str> = marks
+            .iter()
+            .filter(|(_, mark)| mark.kind == MarkKind::TooFewOperations)
+            .map(|(_, mark)| &*mark.detail)
+            .collect();
+        assert_eq!(few.len(), if is_marked { found.len() } else { 0 }, "{few:?}");
+        assert!(few.iter().all(|detail| detail.contains("with fewer than 5000")), "{few:?}");
+        assert!(is_marked || (mean / knee - 1.0).abs() < 0.02, "{mean} of {knee}");
+    }
+}
+
 #[test]
 fn a_promise_that_nothing_keeps_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,6 +136,7 @@ fn a_promise_beside_what_it_cannot_be_beside_is_refused() {
         ("promise = { response_p99 = \"5ms\" }\nrate = 100", "duration = \"1s\"", "the rate that is sought"),
         ("promise = { errors = 0.1 }", "duration = \"1s\"", "not how fast the others are"),
         ("promise = { response_p99 = \"0s\" }", "duration = \"1s\"", "within no time"),
+        ("promise = { response_p99 = \"1s\" }", "duration = \"1s\"", "as long as the whole short run"),
         ("promise = { response_p99 = \"5ms\" }", "transactions = 100", "the schedule counts transactions"),
         ("promise = { response_p99 = \"5ms\" }\nthink_time = \"1ms\"", "duration = \"1s\"", "not a think time"),
     ]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::site::{Inspection, Site, SiteJob};
+use engine::site::{Site, SiteJob};
 use families::dataset::Tables;
 use families::system::Part;
 use families::transactions::Moment;
@@ -87,12 +87,11 @@ impl Remote {
         self.system.name.clone()
     }
 
-    /// Whole of a case's first run and its last.
-    fn inspect(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
-        match job.inspection {
-            Inspection::Quick => Ok(()),
-            Inspection::Whole => self.simply(&Ask::Inspect { system: self.name(), case: self.sent(job.case)?, moment }),
+    fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
+        if !job.inspection.holds(moment) {
+            return Ok(());
         }
+        self.simply(&Ask::Inspect { system: self.name(), case: self.sent(job.case)?, moment })
     }
 
     fn run_whole(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
@@ -177,7 +176,7 @@ impl Site for Remote {
     ) -> Result<RunRecord, Failure> {
         match (generator, &job.task.action) {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
-                self.inspect(job, Moment::Loaded)?;
+                self.inspect_if_due(job, Moment::Loaded)?;
                 self.simply(&Ask::Settle { system: self.name(), case: self.sent(job.case)? })?;
                 let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
                 let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) };
@@ -188,7 +187,7 @@ impl Site for Remote {
                     other => return Err(unexpected(&self.agent, &other)),
                 }
                 if record.state == RunState::Measured {
-                    self.inspect(job, Moment::Ended)?;
+                    self.inspect_if_due(job, Moment::Ended)?;
                 }
                 Ok(record)
             }

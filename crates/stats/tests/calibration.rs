@@ -292,6 +292,37 @@ fn a_sequence_keeps_its_level_at_every_look() {
     }
 }
 
+/// Whoever judges a fixed number of rounds once, and extends by the sequence only what showed nothing, has judged twice.
+#[test]
+fn a_fixed_number_and_then_a_sequence_err_more_often_than_either() {
+    let sequence = Sequence::new(LEVEL, MIN_ROUNDS).unwrap();
+    let of_sequence: Vec<f64> = (0..=80).map(|n| sequence.critical_t(n)).collect();
+    for fixed in [6_u32, 10, 20] {
+        let of_t = student_t_quantile(0.975, f64::from(fixed) - 1.0);
+        // Whatever came first, an extension is judged by all looks of the sequence, those before the fixed number among them.
+        let errs = |rng: &mut Rng| {
+            let (mut sum, mut squares, mut any) = (0.0, 0.0, false);
+            for n in 1..=fixed + 60 {
+                let value = normal(rng);
+                (sum, squares) = (sum + value, squares + value * value);
+                if n < MIN_ROUNDS {
+                    continue;
+                }
+                let (count, mean) = (f64::from(n), sum / f64::from(n));
+                let t = mean.abs() / ((squares - sum * mean) / (count - 1.0) / count).sqrt();
+                any |= t > of_sequence[n as usize] || n == fixed && t > of_t;
+            }
+            any
+        };
+        assert_within(
+            &format!("false alarms of {fixed} rounds, then extended"),
+            share_of(20_000, 1_500, errs),
+            0.05,
+            0.08,
+        );
+    }
+}
+
 /// Rounds to the verdict at true log ratios of so many deviations.
 #[test]
 fn a_sequence_ends_as_soon_as_it_can() {

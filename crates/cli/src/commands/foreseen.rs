@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use engine::Registry;
+use engine::{Registry, promised};
 use load::error::Failure;
-use model::{Case, Length, Plan, SystemPlan};
+use model::{Case, Length, Plan, Promise, SystemPlan};
 use serde_json::json;
+
+use report::number::{Script, whole};
 
 use super::plan::Work;
 
 /// Of a run, for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;
-/// As the engine marks it.
-const OPERATIONS_OF_CAPACITY: f64 = 5_000.0;
 
 /// Of a load whose rate nobody knows beforehand.
 const OPERATIONS_NEEDED: &str = "operations-needed";
@@ -96,20 +96,15 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                 let text = format!("{name}: {rate} a second in runs of {length} have no p99, which needs 1 000: {set}");
                 ("operations", text)
             }
-            (None, None) if model::Promise::of(&case.point).is_some() => {
-                let rate = (OPERATIONS_OF_CAPACITY / seconds).ceil();
-                let length = shown(seconds);
-                let text = format!(
-                    "a capacity needs 5 000 operations in each short run to be exact: {rate} a second in runs of {length}. Slower \
-                     cases need longer runs (`--set schedule.duration=TIME`)"
-                );
-                (OPERATIONS_NEEDED, text)
-            }
             (None, None) if number("queries").is_none() => {
-                let rate = (OPERATIONS_OF_P99 / seconds).ceil();
-                let length = shown(seconds);
+                let (what, needed, of) = match Promise::of(&case.point) {
+                    Some(_) => ("an exact capacity", promised::ENOUGH, "short run"),
+                    None => ("p99", OPERATIONS_OF_P99, "run"),
+                };
+                let rate = (needed / seconds).ceil();
+                let (needed, length) = (whole(needed as u64, Script::Plain), shown(seconds));
                 let text = format!(
-                    "p99 needs 1 000 operations a run: {rate} a second in runs of {length}. Slower cases need longer runs \
+                    "{what} needs {needed} operations a {of}: {rate} a second in runs of {length}. Slower cases need longer runs \
                      (`--set schedule.duration=TIME`)"
                 );
                 (OPERATIONS_NEEDED, text)

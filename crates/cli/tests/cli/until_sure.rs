@@ -186,6 +186,8 @@ fn a_single_system_has_nothing_to_be_sure_of() {
     let store = scene.store();
     let runs = measured(&store).len();
     let store = store.to_str().unwrap();
+    let late = ["run", "p.toml", "--rounds=6..200", "--set", "schedule.max_time=1ms", "-o", "late"];
+    scene.etalon(&late).says(0, &["after 6 rounds, and `max_time` is over"]);
     scene.etalon(&["extend", store]).says(2, &["nothing to be sure of", "--rounds N"]);
     assert_eq!(measured(store.as_ref()).len(), runs);
     scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);

@@ -1,8 +1,10 @@
 //! Faults that other tools have, or could have, each seeded into a copy of the workload.
 
 use families::order_entry::{OrderEntryWorkload, Rules};
+use load::observer::Observer;
+use model::{Case, PlannedRun, RunRecord};
 
-use crate::{SMALL, ran, ran_in_rounds, sqlite};
+use crate::{SMALL, ran, ran_in_rounds, ran_watched, sqlite};
 
 struct Fault {
     what: &'static str,
@@ -166,6 +168,33 @@ fn a_condition_is_not_excused_by_an_earlier_run_that_broke_it() {
     let (fair, twice) = (reasons(&SMALL), reasons(&TWICE));
     assert_eq!(fair, [""; 3]);
     assert!(twice.len() >= 3 && twice.iter().all(|reason| reason.contains("condition of stock")), "{twice:?}");
+}
+
+/// Breaks condition 12 beside étalon once the first run has ended, and keeps out of the quick ones' sight.
+struct BesideTheFirst {
+    database: std::path::PathBuf,
+    is_done: bool,
+}
+
+impl Observer for BesideTheFirst {
+    fn run_ended(&mut self, _: &PlannedRun, _: &Case, _: &RunRecord) {
+        if !std::mem::replace(&mut self.is_done, true) {
+            let database = rusqlite::Connection::open(&self.database).unwrap();
+            database.execute("UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_id = 1", ()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn all_conditions_are_held_at_a_case_s_end_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = format!("{}\nreset = \"none\"", sqlite(&folder));
+    let mut beside = BesideTheFirst { database: folder.path().join("a.db"), is_done: false };
+    let (store, _) = ran_watched(4, &SMALL, &system, "warehouses = 1\nclients = 1", "500ms", &mut beside);
+    let runs = store.runs().unwrap();
+    let reasons: Vec<&str> = runs.iter().map(|run| run.reason.as_deref().unwrap_or_default()).collect();
+    assert!(reasons[..3].iter().all(|reason| reason.is_empty()), "{reasons:?}");
+    assert!(reasons[3].contains("condition 12"), "{reasons:?}");
 }
 
 /// With enough orders to be rolled back in a short run on a busy machine.

@@ -17,7 +17,7 @@ use engine::conductor::ExperimentOptions;
 use engine::{Conductor, ExperimentEnd, Registry};
 use families::order_entry::OrderEntryWorkload;
 use families::system::Consent;
-use load::observer::Silent;
+use load::observer::{Observer, Silent};
 use model::{MarkKind, Plan, Reading};
 use store::Store;
 use stored::create;
@@ -49,6 +49,17 @@ fn ran_in_rounds(
     benchmark: &str,
     duration: &str,
 ) -> (Store, Option<String>) {
+    ran_watched(rounds, workload, system, benchmark, duration, &mut Silent)
+}
+
+fn ran_watched(
+    rounds: u32,
+    workload: &'static OrderEntryWorkload,
+    system: &str,
+    benchmark: &str,
+    duration: &str,
+    observer: &mut dyn Observer,
+) -> (Store, Option<String>) {
     let registry = Registry::built_in().with_workload(workload);
     let text = format!(
         "[systems.a]\n{system}\n[[benchmarks]]\nworkload = \"{}\"\n{benchmark}\n[schedule]\nrounds = {rounds}\non_error = \"continue\"\n\
@@ -59,7 +70,7 @@ fn ran_in_rounds(
     let folder = tempfile::tempdir().unwrap();
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    let reason = match Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent) {
+    let reason = match Conductor::new(&registry, &plan, &mut store, options).run(observer) {
         Ok(ExperimentEnd::Complete { failed: 0 }) => None,
         Ok(_) => Some(reason_of(&store)),
         Err(error) => Some(error.to_string()),
@@ -168,4 +179,12 @@ fn a_paced_terminal_waits_for_its_user() {
     let rate = value(&store, "throughput");
     assert!((0.5..6.0).contains(&rate), "{rate}");
     assert!(!values(&store, "efficiency").is_empty());
+    let notes = |store: &Store| {
+        let marks = store.marks().unwrap().into_iter();
+        marks.filter(|(_, mark)| mark.detail.contains("terminals")).map(|(_, mark)| mark.detail).collect::<Vec<_>>()
+    };
+    assert_eq!(notes(&store), [""; 0]);
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = ran(&SMALL, &sqlite(&folder), "warehouses = 2\nclients = 5\npace = \"spec\"", "1s");
+    assert_eq!(notes(&store), ["a warehouse has 2.5 terminals, where the specification has 10"]);
 }

@@ -68,7 +68,7 @@ model::keys! {
         /// means until it succeeds
         max_tries: u32 = int(0..=1_000_000).or(10),
         /// What the tables are held against after each run: `quick` conditions (1 to 4, 8 and 9 of the specification's),
-        /// or `all`, which read every order and are held before and after a case's first run and its last in any case
+        /// or `all`, which read every order and are held before and after a case's first run, and after its last, in any case
         conditions: Extent = choice(&["quick", "all"]).or("quick"),
     }
 }

@@ -33,7 +33,8 @@ pub fn make(path: &Path, size_bytes: u64, progress: Progress<'_>) -> Result<(), 
     }
     if Marker::is_someone_elses(path) {
         let tried = format!("make {}", path.display());
-        let reason = format!("{} is in its marker's place. Name another file", Marker::path(path).display());
+        let reason =
+            format!("{} is in its marker's place. Name another file, or move that one", Marker::path(path).display());
         return Err(HostError::refused(io::ErrorKind::AlreadyExists, tried, reason));
     }
     demand_space(path, size_bytes)?;

@@ -245,13 +245,16 @@ impl Context<'_> {
 
     /// Too few operations, searches that found nothing, or runs that failed.
     fn of_missing(&self, row: &Comparison) -> Option<Remedy> {
-        if row.metric.id == CAPACITY
-            && let Some((reason, _)) = row.a.unavailable.iter().chain(&row.b.unavailable).next()
+        let missing = || row.a.unavailable.iter().chain(&row.b.unavailable);
+        let failed = |warning: &Warning| matches!(warning, Warning::Dropped { .. });
+        let has_failed = row.warnings.iter().any(failed);
+        if let Some((reason, _)) = missing().next()
+            && row.metric.id.starts_with(CAPACITY)
+            && !has_failed
         {
             return Some(Remedy::OtherLoad { reason: reason.to_string() });
         }
-        let missing = row.a.unavailable.iter().chain(&row.b.unavailable);
-        let needed = missing.filter_map(|(missing, _)| missing.operations_needed()).max();
+        let needed = missing().filter_map(|(missing, _)| missing.operations_needed()).max();
         match needed {
             Some(_) if again::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
             Some(needed) => Some(match self.operations(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
@@ -261,10 +264,7 @@ impl Context<'_> {
                 },
                 None => Remedy::OtherQuantile { needed },
             }),
-            None => {
-                let failed = |warning: &Warning| matches!(warning, Warning::Dropped { .. });
-                row.warnings.iter().any(failed).then(|| Remedy::MendFailures { reason: failure_of(row) })
-            }
+            None => has_failed.then(|| Remedy::MendFailures { reason: failure_of(row) }),
         }
     }
 

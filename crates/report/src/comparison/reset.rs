@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use model::Caches;
 use model::facts::RESET;
+use store::StoredMeasurement;
 
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script};
@@ -36,21 +37,24 @@ fn told(evidence: &Evidence, system: &str, way: &str) -> String {
     for one in own() {
         first.entry(one.case).and_modify(|least| *least = one.position.min(*least)).or_insert(one.position);
     }
-    // What precedes a case's first run is a load, whatever the way; where nothing comes back there is no time of it.
-    let usual = |id: &str| {
-        let again = own().filter(|one| one.measurement.metric.id == id && first.get(&one.case) != Some(&one.position));
-        let mut values: Vec<f64> = again.filter_map(|one| one.measurement.reading.value()).collect();
+    let median = |id: &str, is_asked: &dyn Fn(&StoredMeasurement) -> bool| {
+        let asked = own().filter(|one| one.measurement.metric.id == id && is_asked(one));
+        let mut values: Vec<f64> = asked.filter_map(|one| one.measurement.reading.value()).collect();
         values.sort_unstable_by(f64::total_cmp);
-        values.get(values.len().saturating_sub(1) / 2).copied().filter(|_| !way.starts_with("none"))
+        values.get(values.len().saturating_sub(1) / 2).copied()
     };
+    // What precedes a case's first run is a load, whatever the way; where nothing comes back there is no time of it.
+    let comes_back = !way.starts_with("none");
+    let usual = |id| median(id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
     let printed = |value: f64, unit: &str| {
         let unit = RowUnit::new(unit, [value]);
         format!("{} {}", unit.print(value, Script::Plain), unit.name())
     };
     let time = usual("prepare_time").map(|time| format!(" in {}", printed(time, "s"))).unwrap_or_default();
     let read = usual("read_through_time").map(|time| format!(" and read through in {}", printed(time, "s")));
-    let copy =
-        usual("kept_copies").map(|bytes| format!(", with copies of {}", printed(bytes, "B"))).unwrap_or_default();
+    let copy = median("kept_copies", &|_| true)
+        .map(|bytes| format!(", with copies of {}", printed(bytes, "B")))
+        .unwrap_or_default();
     let (way, why) = way.split_once(": ").map_or((way, String::new()), |(way, why)| (way, format!(" ({why})")));
     let read = read.unwrap_or_default();
     format!("{system}: {way}{time}{read}{copy}{why}")

@@ -12,11 +12,11 @@ use crate::evidence::Evidence;
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct LoadTried {
-    /// The benchmark.
+    /// The benchmark's name in the plan.
     pub benchmark: String,
     /// The workload's keys with their values, the promise among them.
     pub case: BTreeMap<String, CaseValue>,
-    /// The system.
+    /// The name of the system that was asked.
     pub system: String,
     /// The round of the search, from 0.
     pub round: u32,

@@ -51,6 +51,36 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     assert!(!page(&imported).contains("all its"), "what it was planned with is not known");
 }
 
+/// Runs that are planned are resumed; what is open is extended; and what the plan's own rules call sure would end at once.
+#[test]
+fn what_would_help_is_what_it_can_still_do() {
+    let alike = |most: u32| {
+        let same: crate::evidence::Speed = |_| 1_000.0;
+        let systems = vec![("a".to_owned(), same), ("b".to_owned(), same)];
+        let mut made = Builder { systems, clients: vec![1], rounds: 10, noise: 0.005, ..Builder::default() }.build();
+        made.evidence.header.plan.schedule.rounds = most;
+        made.evidence.header.plan.schedule.until_sure = Some(from_the_sixth());
+        made
+    };
+    let commands = |made: &Made, margin: Option<f64>| {
+        let set = compare(&made.evidence, &Options { margin, ..Options::default() }).unwrap();
+        let of_throughput =
+            |line: &report::comparison::RemedyLine| line.rows.iter().any(|row| row.contains("throughput"));
+        set.remedies.into_iter().filter(of_throughput).filter_map(|line| line.command).collect::<Vec<_>>()
+    };
+    let (mut open, mut stopped) = (alike(10), alike(10));
+    open.evidence.header.plan.comparison.margin = 0.006;
+    stopped.evidence.header.plan.comparison.margin = 0.006;
+    (16..20).for_each(|position| stopped.end(position, RunState::Planned));
+    assert_eq!(commands(&open, None), ["etalon extend STORE"]);
+    assert_eq!(commands(&stopped, None), ["etalon resume STORE"]);
+    let sure = alike(60);
+    assert!(commands(&sure, None).is_empty(), "equivalent by the plan's margin");
+    let [narrower] = &commands(&sure, Some(0.006))[..] else { panic!("one for all") };
+    let (_, rounds) = narrower.split_once("etalon extend STORE --rounds ").unwrap();
+    assert!(rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0), "{narrower}");
+}
+
 /// Neither a band nor a line through a mean: they would be for one look.
 #[test]
 fn what_a_side_varies_by_is_said_to_be_for_one_look_and_not_drawn() {

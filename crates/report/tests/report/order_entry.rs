@@ -156,6 +156,47 @@ fn orders_responses_and_what_was_entered_are_shown_in_three_tables() {
 }
 
 #[test]
+fn terminals_that_are_paced_have_their_efficiency_beside_the_orders() {
+    let mut evidence = with_figures();
+    let paced: Vec<StoredMeasurement> =
+        evidence.measurements.iter().filter(|row| row.measurement.metric.id == "nopm").cloned().collect();
+    evidence.measurements.extend(paced.into_iter().map(|mut row| {
+        row.measurement.metric.id = "efficiency".to_owned();
+        row.measurement.reading = Reading::Value(98.7);
+        row
+    }));
+    let family = report::views::FAMILIES.into_iter().find(|family| family.name == "order-entry").unwrap();
+    let text = family.render(&evidence, None, 80).unwrap();
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("system"));
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(lines.next().unwrap())[..4], ["system", "NOPM", "efficiency", "tx/s"]);
+    assert!(words(lines.next().unwrap()).contains(&"98.7".to_owned()), "{text}");
+}
+
+/// A first run's preparation is a load, and nothing comes back where tables stay.
+#[test]
+fn how_tables_came_back_is_told_without_the_load() {
+    let mut evidence = Builder { clients: vec![1], rounds: 2, ..Builder::default() }.build().evidence;
+    evidence.header.plan.systems[0].reset = Some(model::Reset::Restore);
+    let ways = [("rollback-journal", "restore"), ("wal", "none")];
+    for (name, way) in ways {
+        evidence.facts.entry(name.to_owned()).or_default().identity(model::facts::RESET, way);
+    }
+    for run in evidence.runs.clone() {
+        let (round, case, position) = (run.planned.round, run.planned.case, run.planned.position);
+        for (id, unit, value) in [("prepare_time", "s", if round == 0 { 4.0 } else { 0.5 }), ("kept_copies", "B", 1e6)]
+        {
+            let reading = Reading::Value(value);
+            let measurement = Measurement::new(id, unit, Direction::Neither, Role::Diagnostic, reading);
+            evidence.measurements.push(StoredMeasurement { run_id: run.id, round, case, position, measurement });
+        }
+    }
+    let note = notes(&evidence).into_iter().find(|note| note.starts_with("tables before each run")).unwrap();
+    assert!(note.contains("rollback-journal: restore in 500 ms, with copies of"), "{note}");
+    assert!(note.contains("wal: none, with copies of"), "{note}");
+}
+
+#[test]
 fn checkpoints_that_are_the_same_are_said_once() {
     let mut evidence = evidence("read committed");
     let readings = evidence.measurements.iter_mut().filter(|row| row.measurement.metric.id == "checkpoints");

@@ -109,6 +109,27 @@ fn each_reason_has_its_fix() {
     }
 }
 
+/// Unless runs failed, which longer ones would as well.
+#[test]
+fn searches_that_found_nothing_are_to_ask_for_another_load() {
+    let of = |has_failed: bool| {
+        of(&built(), "throughput", |row| {
+            row.metric.id = "capacity".to_owned();
+            row.b.unavailable = vec![(Absence::Unavailable.because("no rate keeps the promise"), 2)];
+            row.outcome = Outcome::None(NoVerdict::Lacking { side: SideLetter::B, runs: 2, of: 10 });
+            if has_failed {
+                let reason = "it went away".to_owned();
+                row.warnings.push(Warning::Dropped { side: SideLetter::B, runs: 2, failed: 2, repeated: 0, reason });
+            }
+        })
+    };
+    let [found] = &of(false)[..] else { panic!() };
+    assert!(found.text.contains("every search has to find a capacity") && found.command.is_none(), "{found:?}");
+    assert!(found.text.ends_with("(no rate keeps the promise)"), "{found:?}");
+    let [failed] = &of(true)[..] else { panic!() };
+    assert!(failed.text.contains("fix what failed"), "{failed:?}");
+}
+
 #[test]
 fn rows_of_one_fix_have_one_line_and_runs_of_all_fixes_one_command() {
     let mut made = Builder { rounds: 4, ..Builder::default() }.build();

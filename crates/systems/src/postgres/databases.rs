@@ -302,8 +302,8 @@ impl Databases {
             (OBJECT_IN_USE, _) => in_use(client, failed, name),
             (NO_SUCH_DATABASE, _) => Failure { kind: FailureKind::Missing, ..failed },
             (_, FailureKind::DiskFull) => failed.hint(
-                "free space on the server's device, choose a smaller `scale` or fewer `warehouses`, or write `reset = \"rebuild\"`, which keeps no \
-                 copy",
+                "free space on the server's device, choose a smaller `scale` or fewer `warehouses`, or write \
+                 `reset = \"rebuild\"`, which keeps no copy",
             ),
             (_, FailureKind::Permission) if failed.cause.contains("owner") => failed.hint(format!(
                 "another role's étalon has made it: drop it, or give it away by `ALTER DATABASE {name} OWNER TO {user}`"

@@ -133,7 +133,7 @@ pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError
     let hint = match class {
         ErrorClass::LockTimeout => Some("another session holds a lock on étalon's tables; end it"),
         ErrorClass::DiskFull => {
-            Some("free space on the server's device, or choose a smaller `scale`, or fewer `warehouses`")
+            Some("free space on the server's device, or choose a smaller `scale` or fewer `warehouses`")
         }
         _ => said.hint(),
     };
