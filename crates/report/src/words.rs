@@ -334,15 +334,18 @@ pub fn interval_words(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
         (Pairing::Paired, Some(sequence)) => {
-            let (first, looks) = (ordinal(sequence.first()), count(rules.looks.unwrap_or_default() as usize, "look"));
+            let first = ordinal(sequence.first());
+            let looks = match rules.looks.unwrap_or_default() {
+                1 => "1 look".to_owned(),
+                looks => format!("{}: what all their intervals have in common", count(looks as usize, "look")),
+            };
             let extended = rules.begun.map(|begun| match begun.stop {
                 None => format!(" (begun with {}, and extended)", count(begun.rounds as usize, "round")),
                 Some(_) => " (and extended)".to_owned(),
             });
+            let extended = extended.unwrap_or_default();
             format!(
-                "interval by Lai's confidence sequence over the rounds, judged after each from the {first} on, in {looks}{}: what \
-                 those of all have in common",
-                extended.unwrap_or_default()
+                "interval by Lai's confidence sequence over the rounds{extended}, judged after each from the {first} on, in {looks}"
             )
         }
         (Pairing::Unpaired, _) => "interval by Welch's test (no rounds to pair by)".to_owned(),
