@@ -156,7 +156,7 @@ pub enum Helpers {
 
 impl Transfer {
     pub fn new(form: String, shortfalls: Vec<String>, helpers: Helpers) -> Transfer {
-        let submission = Durations::default();
+        let submission = Durations::with_room();
         Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, submission }
     }
 

@@ -49,7 +49,7 @@ pub struct KindCounts {
 
 impl KindCounts {
     pub fn new(name: String) -> KindCounts {
-        KindCounts { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::default() }
+        KindCounts { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::with_room() }
     }
 
     /// Successes that ended together.
@@ -79,8 +79,8 @@ impl RecordedInterval {
         RecordedInterval {
             worker,
             number,
-            response: Durations::default(),
-            service: (kind == LatencyKinds::ResponseAndService).then(Durations::default),
+            response: Durations::with_room(),
+            service: (kind == LatencyKinds::ResponseAndService).then(Durations::with_room),
             backlog: 0,
             extent: Extent::Full,
         }

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use model::{Series, SeriesKind};
 use serde::{Deserialize, Serialize};
 
-use crate::durations::{Durations, histogram, serialise};
+use crate::durations::{Durations, count_in, histogram, serialise};
 use crate::recorder::{Extent, RecordedInterval};
 
 #[derive(Debug)]
@@ -148,7 +148,7 @@ impl Collector {
         all.extend(self.service.as_ref().map(|service| whole(SeriesKind::Service, service)));
         if self.gauge == Gauge::Backlog {
             let mut of_all = histogram();
-            self.whole.iter().for_each(|interval| of_all.saturating_record(interval.backlog));
+            self.whole.iter().for_each(|interval| count_in(&mut of_all, interval.backlog, 1));
             all.push(series(SeriesKind::Backlog, None, window_ms, 0, serialise(&of_all)));
         }
         for interval in self.whole {
@@ -160,7 +160,7 @@ impl Collector {
                 all.push(series(SeriesKind::Response, number, length_ms, interval.errors, interval.serialised));
                 if self.gauge == Gauge::Backlog {
                     let mut one = histogram();
-                    one.saturating_record(interval.backlog);
+                    count_in(&mut one, interval.backlog, 1);
                     all.push(series(SeriesKind::Backlog, number, length_ms, 0, serialise(&one)));
                 }
             }

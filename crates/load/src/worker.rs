@@ -313,7 +313,7 @@ where
             states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
         let mut counts = LoadCounts {
             over_limits: vec![0; traffic.limits_ns.len()],
-            pool_wait: traffic.pool.map(|_| Durations::default()),
+            pool_wait: traffic.pool.map(|_| Durations::with_room()),
             connections: std::mem::take(&mut context.opened),
             ..LoadCounts::default()
         };
