@@ -101,6 +101,30 @@ fn where_every_rate_keeps_the_promise_there_is_no_figure_and_a_reason() {
     assert!(tried.iter().all(|point| point["rate"].is_null() || point["is_kept"] == true), "{tried:?}");
 }
 
+/// Of sixteen servers one client reaches one: that is its capacity, and every form says so.
+#[test]
+fn a_capacity_that_is_that_of_its_clients_says_so() {
+    let scene = Scene::new();
+    let plan = plan(["", ""], PROMISE).replace("servers=1", "servers=16").replace("clients = 32", "clients = 1");
+    scene.write("p.toml", &plan);
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let answer = object["answer"].as_str().unwrap();
+    assert!(answer.ends_with("; more clients may carry more on a and b."), "{answer}");
+    let rows = rows(&ran.stdout);
+    let capacity = rows.iter().find(|row| row["metric"] == "capacity").unwrap();
+    assert_eq!(capacity["verdict"], "faster", "with so many clients it is");
+    let told = |row: &Value| row["warnings"].as_array().unwrap().iter().any(|one| one["kind"] == "too-few-clients");
+    assert!(told(capacity), "{capacity}");
+    let shown = scene.etalon(&["compare", scene.store().to_str().unwrap()]);
+    let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("too few clients in 6 of 6 runs of A: at ") && words.contains("More `clients`"), "{words}");
+    let alone = scene.etalon(&["run", "p.toml", "--rounds", "1", "--system", "a", "--json"]);
+    let object: Value = serde_json::from_str(&alone.stdout).unwrap();
+    assert!(object["answer"].as_str().unwrap().contains("tx/s; more clients may carry more. Nothing"), "{object}");
+}
+
 /// Real I/Os: which rate it is depends on the disk.
 #[test]
 fn a_disk_has_a_capacity_in_ios() {
