@@ -106,7 +106,7 @@ impl Tried {
         let (closed, under_all) = self.records.first()?;
         let at_rates = || self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)));
         let (_, under_least) = at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
-        let at_break = at_rates().filter(|(rate, _)| Some(*rate) == broke.rate).next_back()?.1;
+        let at_break = at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
         let alone_us = service_us(at_break, "p99")?;
         let is_alone_kept = alone_us <= SHARE_OF_PROMISE * self.promise.response_p99.as_secs_f64() * 1e6;
         let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;

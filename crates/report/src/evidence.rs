@@ -157,6 +157,16 @@ impl Evidence {
         schedule.until_sure.map_or(schedule.rounds, |_| of_runs())
     }
 
+    /// The same of the case that has the fewest.
+    pub fn fewest_rounds(&self) -> u32 {
+        let mut of_cases: BTreeMap<u32, u32> = BTreeMap::new();
+        for run in &self.runs {
+            let rounds = of_cases.entry(run.planned.case).or_default();
+            *rounds = (*rounds).max(run.planned.round + 1);
+        }
+        of_cases.into_values().min().unwrap_or_default().min(self.rounds())
+    }
+
     /// Unless a comparison pairs no rounds.
     pub fn is_judged_after_each_round(&self) -> bool {
         let schedule = &self.header.plan.schedule;

@@ -99,7 +99,16 @@ fn time_that_is_over_ends_it_with_what_there_is() {
     let set = ["--set", "schedule.max_time=1ms", "--set", "margin=0.0001"];
     let ran = scene.etalon(&[&["run", "p.toml", "--rounds=6..2000"], &set[..]].concat());
     ran.says(0, &["`max_time` is over"]);
-    assert_eq!(measured(&scene.store()).iter().map(|(round, _)| *round).max(), Some(5));
+    let store = scene.store();
+    assert_eq!(measured(&store).iter().map(|(round, _)| *round).max(), Some(5));
+    // Whoever has the store alone reads why.
+    let shown = scene.etalon(&["compare", store.to_str().unwrap(), "--json"]);
+    let object: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let told: Vec<&Value> =
+        object["notes"].as_array().unwrap().iter().filter(|note| note["kind"] == "max-time").collect();
+    let [note] = *told else { panic!("{}", object["notes"]) };
+    let text = note["text"].as_str().unwrap();
+    assert!(text.starts_with("ended after 6 of 2000 rounds at most, since `max_time` (1ms) was over, with "), "{text}");
 }
 
 #[test]
@@ -218,7 +227,13 @@ fn a_single_system_has_nothing_to_be_sure_of() {
     let runs = measured(&store).len();
     let store = store.to_str().unwrap();
     let late = ["run", "p.toml", "--rounds=6..200", "--set", "schedule.max_time=1ms", "-o", "late"];
-    scene.etalon(&late).says(0, &["after 6 rounds, and `max_time` is over"]);
+    let ran = scene.etalon(&late);
+    ran.says(0, &["after 6 rounds, and `max_time` is over"]);
+    assert!(
+        ran.stdout.contains("ended after 6 of 200 rounds at most, since `max_time` (1ms) was over"),
+        "{}",
+        ran.stdout
+    );
     scene.etalon(&["extend", store]).says(2, &["nothing to be sure of", "--rounds N"]);
     assert_eq!(measured(store.as_ref()).len(), runs);
     scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);
