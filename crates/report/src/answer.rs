@@ -13,7 +13,7 @@ use crate::comparison::{
 };
 use crate::number::{RowUnit, Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
-use crate::words::metric_name;
+use crate::words::{is_promised, metric_name};
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
@@ -163,6 +163,12 @@ fn family(metric: &Metric) -> &str {
     metric.id.split('/').next().unwrap_or_default()
 }
 
+/// A capacity, and what it costs, with its promise.
+fn named(metric: &Metric, benchmark: &str) -> String {
+    let promised = if is_promised(metric) { " at its promise" } else { "" };
+    format!("{} of {benchmark}{promised}", metric_name(family(metric)))
+}
+
 /// A name as part of a sentence: in quotes if it has more than a word.
 fn said(name: &str) -> String {
     let name = clipped(&clean(name), NAME);
@@ -221,9 +227,13 @@ impl Question<'_> {
     /// `select-update`, or with what it is about if that is no speed.
     fn subject(&self) -> String {
         match self.metric.quantity() {
-            Quantity::Rate | Quantity::Time => self.benchmark.clone(),
-            _ => format!("{} of {}", metric_name(family(self.metric)), self.benchmark),
+            Quantity::Rate | Quantity::Time if !is_promised(self.metric) => self.benchmark.clone(),
+            _ => self.named(),
         }
+    }
+
+    fn named(&self) -> String {
+        named(self.metric, &self.benchmark)
     }
 
     /// Of a better and of a worse side.
@@ -322,7 +332,8 @@ impl Question<'_> {
                 .filter(|other| (&other.metric.id, other.verdict()) == (&row.metric.id, row.verdict()));
             let alike = alike.count();
             let some = if alike < of_metric { format!(" in {alike} of {of_metric} cases") } else { String::new() };
-            let said = format!("{} is {word}{some}", metric_name(&row.metric.id));
+            let promised = if is_promised(&row.metric) { " at its promise" } else { "" };
+            let said = format!("{}{promised} is {word}{some}", metric_name(&row.metric.id));
             if !found.contains(&said) {
                 found.push(said);
             }
@@ -493,7 +504,7 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
         }
     };
     let (question, finding) = first;
-    let subject = format!("{} of {}", metric_name(family(question.metric)), question.benchmark);
+    let subject = question.named();
     let (a, b) = (&question.a, &question.b);
     let shares = || {
         let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
@@ -578,8 +589,7 @@ fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
         Some(format!("{} {}{at}", unit.print(value, Script::Plain), clean(unit.name())))
     });
     let told: Vec<String> = told.take(FEW - 1).collect();
-    let metric = metric_name(family(&first.metric));
-    let about = format!("{} alone, {} of {}", said(&first.side.label), metric, said(&first.benchmark));
+    let about = format!("{} alone, {}", said(&first.side.label), named(&first.metric, &said(&first.benchmark)));
     let mut of_benchmark = known().filter(|figure| figure.benchmark == first.benchmark);
     let is_limited = of_benchmark.any(|figure| figure.warnings.iter().any(has_too_few_clients));
     let limited = if is_limited { more_at_once(&first.metric) } else { "" };

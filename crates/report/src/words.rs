@@ -313,10 +313,14 @@ pub fn row_title(row: &Comparison, table: &Table, has_pairs: bool) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
+/// A capacity, or what it costs.
+pub fn is_promised(metric: &Metric) -> bool {
+    metric.id.strip_prefix(CAPACITY).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
 /// What a load must keep whose rate, or price, a row is: no figure of it stands without. After "at which".
 pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
-    let of_capacity = row.metric.id.strip_prefix(CAPACITY)?;
-    if !of_capacity.is_empty() && !of_capacity.starts_with('_') {
+    if !is_promised(&row.metric) {
         return None;
     }
     // Sides of several promises have none in common.

@@ -20,7 +20,7 @@ use crate::args::PlanArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::progress::clock;
+use crate::progress::{clock, may_end_early};
 use crate::source;
 
 /// Preparation of a run besides loading: connections, a checkpoint.
@@ -197,9 +197,18 @@ pub fn expected_time(plan: &Plan) -> Duration {
 fn time_text(plan: &Plan, work: &Work) -> String {
     let time = clock(expected_time(plan) + work.loading);
     match plan.schedule.length {
-        Length::Duration(_) => format!("about {time}"),
+        Length::Duration(_) => format!("about {time}{}", at_most(plan)),
         Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and run"),
     }
+}
+
+/// Of an experiment that may end before.
+pub fn at_most(plan: &Plan) -> &'static str {
+    if may_end_early(plan) { " at most" } else { "" }
+}
+
+pub fn runs_text(plan: &Plan) -> String {
+    format!("{}{}", count(plan.order().len(), "run"), at_most(plan))
 }
 
 /// Every benchmark uses tables that étalon did not make.
@@ -248,7 +257,7 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
-        count(order.len(), "run"),
+        runs_text(plan),
         time_text(plan, work),
         work.disk_bytes / 1_000_000
     );

@@ -27,7 +27,10 @@ fn what_is_clear_ends_with_its_reason_and_an_interval_for_every_look() {
     let scene = Scene::new();
     scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
     let ran = scene.etalon(&["run", "p.toml", "--rounds", "6..30", "--json"]);
-    ran.says(0, &["6 to 30 rounds, as many as it takes to be sure", "nothing is open"]);
+    ran.says(
+        0,
+        &["6 to 30 rounds, as many as it takes to be sure, 120 runs at most, about 2:00 at most", "nothing is open"],
+    );
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(object["experiment"]["rules"]["interval"], "lai-sequence", "{}", object["experiment"]);
     assert_eq!(object["experiment"]["rules"]["first_look"], 6);
