@@ -305,11 +305,8 @@ mod tests {
     #[test]
     fn a_look_says_what_is_decided_and_what_no_round_can_decide() {
         let said = |standings: &[Standing], is_late: bool| {
-            let row = |standing: &Standing| model::RowSoFar {
-                name: String::new(),
-                standing: *standing,
-                figures: String::new(),
-            };
+            let row =
+                |standing: &Standing| RowSoFar { name: String::new(), standing: *standing, figures: String::new() };
             said_of_look(8, &Look { rows: standings.iter().map(row).collect(), ..Look::default() }, is_late)
         };
         let (decided, open, closed) = (Standing::Decided, Standing::Open, Standing::Closed);

@@ -319,8 +319,8 @@ pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failur
     }
 }
 
-/// Loads that a run of the case consists of, at most.
-pub fn most_loads(case: &Case) -> u32 {
+/// Loads that a run of the case consists of; a search whose top is raised has more.
+pub fn usual_loads(case: &Case) -> u32 {
     Promise::of(&case.point).map_or(1, |_| RUNS)
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::promised::most_loads;
+use engine::promised::usual_loads;
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
@@ -79,7 +79,7 @@ impl Work {
             false => Duration::ZERO,
         };
         let copy = Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
-        let runs = plan.schedule.rounds * most_loads(case);
+        let runs = plan.schedule.rounds * usual_loads(case);
         self.loading += match reset {
             Reset::Rebuild => load * runs,
             // As long as it takes where no blocks are shared.
@@ -92,7 +92,7 @@ impl Work {
     fn add_made_by_runs(&mut self, case: &Case, size_bytes: u64, plan: &Plan) {
         self.add_space(size_bytes, plan);
         let load = Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
-        self.loading += load * (plan.schedule.rounds * most_loads(case));
+        self.loading += load * (plan.schedule.rounds * usual_loads(case));
     }
 
     /// The tables, and a write-ahead log of about that size.
@@ -189,7 +189,7 @@ pub fn expected_time(plan: &Plan) -> Duration {
         Length::Duration(duration) => duration,
         Length::Transactions(_) => Duration::ZERO,
     };
-    let loads: u32 = plan.cases().iter().map(most_loads).sum();
+    let loads: u32 = plan.cases().iter().map(usual_loads).sum();
     (plan.schedule.warmup + length + PREPARATION) * loads * plan.schedule.rounds
 }
 

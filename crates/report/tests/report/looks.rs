@@ -79,6 +79,24 @@ fn rounds_that_not_all_cases_have_are_a_range() {
     assert!(said(&made).starts_with("9 of 10 rounds of up to 4 cases in random order"), "{}", said(&made));
 }
 
+/// Ten rounds that are clear, and three that turn the estimate: the values are coarse, and that is not why there is no side.
+#[test]
+fn a_late_turn_of_coarse_values_is_not_the_clocks() {
+    let mut made = looked_at(13, 60);
+    let coarse = |round: u32| 20_000.0 * f64::from(2 + round % 3);
+    made.change("rollback-journal", "response_p50", |round, _| coarse(round));
+    made.change("wal", "response_p50", |round, _| match round {
+        0..10 => 2.0 * coarse(round) + 20_000.0 * f64::from(round % 2),
+        _ => coarse(round) / 20.0,
+    });
+    let set = set(&made);
+    let row = set.rows().find(|row| row.metric.id == "response_p50").unwrap();
+    assert!(row.warnings.iter().any(|warning| warning.kind() == "quantised-clock"), "{row:?}");
+    let found = row.estimate.unwrap();
+    assert!(found.p_t < 0.05 && found.lo < 1.0 && found.hi > 1.0, "{found:?}");
+    assert_eq!(row.verdict(), Some(stats::Verdict::Inconclusive), "{row:?}");
+}
+
 /// Runs that are planned are resumed; what is open is extended; and what the plan's own rules call sure would end at once.
 #[test]
 fn what_would_help_is_what_it_can_still_do() {
