@@ -232,16 +232,15 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let failures = failures::of(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings = cases.warnings.clone();
     warnings.extend(failures.unknown);
-    warnings.extend(missing_values(&side_a, SideLetter::A));
-    warnings.extend(missing_values(&side_b, SideLetter::B));
+    let sides = [(&side_a, SideLetter::A), (&side_b, SideLetter::B)];
+    warnings.extend(sides.into_iter().flat_map(|(side, letter)| missing_values(side, letter)));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let rounding = rounding_step(evidence, metric, (cases, &sample_a, &sample_b));
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
-    warnings.extend(unpaired(&matched, rules));
-    warnings.extend(matched.left_out.clone());
+    warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
     let repeated = match &estimate {
         Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules)),
         None => Ok(None),

@@ -87,7 +87,8 @@ impl Rules {
             Order::Interleaved => options.pairing,
             Order::Sequential => Pairing::Unpaired,
         };
-        let looks = plan.schedule.until_sure.filter(|_| pairing == Pairing::Paired);
+        let is_looked_at = pairing == Pairing::Paired && evidence.is_judged_after_each_round();
+        let looks = plan.schedule.until_sure.filter(|_| is_looked_at);
         let unfinished = evidence.unfinished();
         let whole = unfinished.map_or(evidence.rounds(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
         Rules {

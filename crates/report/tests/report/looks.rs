@@ -79,6 +79,20 @@ fn rounds_that_not_all_cases_have_are_a_range() {
     assert!(said(&made).starts_with("9 of 10 rounds of up to 4 cases in random order"), "{}", said(&made));
 }
 
+/// Nothing of it is ever sure, so that nothing ends it after a look; what is extended has been looked at.
+#[test]
+fn a_single_system_has_the_intervals_of_a_fixed_number_of_rounds() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as crate::evidence::Speed)];
+    let mut made = Builder { systems, clients: vec![1, 4], rounds: 8, ..Builder::default() }.build();
+    made.evidence.header.plan.schedule.rounds = 8;
+    made.evidence.header.plan.schedule.until_sure = Some(from_the_sixth());
+    let has_band =
+        |made: &Made| set(made).clients.iter().flat_map(|group| group.points()).all(|point| point.has_interval);
+    assert!(!set(&made).clients.is_empty() && has_band(&made));
+    made.evidence.header.plan.schedule.until_sure.as_mut().unwrap().begun = Some(Begun { rounds: 6, stop: None });
+    assert!(!has_band(&made));
+}
+
 /// Ten rounds that are clear, and three that turn the estimate: the values are coarse, and that is not why there is no side.
 #[test]
 fn a_late_turn_of_coarse_values_is_not_the_clocks() {
