@@ -8,9 +8,13 @@ use engine::Registry;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
-use model::{Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Reading, RunRecord, RunState, Standing};
+use model::{
+    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Reading, RowSoFar, RunRecord, RunState, Standing, Stop,
+    UntilSure,
+};
 
 use report::number::count;
+use report::text::wrapped;
 
 use crate::printer::Printer;
 use crate::task_log::TaskLogs;
@@ -37,6 +41,9 @@ pub struct Progress<'a> {
 /// Where there is no bar.
 const TELL_LOAD_EVERY: Duration = Duration::from_secs(10);
 
+/// Of a line.
+const WIDTH: usize = 80;
+
 /// So many open rows are told of after a round.
 const TOLD: usize = 8;
 
@@ -44,7 +51,12 @@ impl<'a> Progress<'a> {
     pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}");
+            // When it is sure nobody knows before.
+            let template = match may_end_early(plan) {
+                true => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
+                false => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",
+            };
+            let style = ProgressStyle::with_template(template);
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         let (running, rate_unit, reactor, reason) = (String::new(), "", None, None);
@@ -99,14 +111,14 @@ impl Observer for Progress<'_> {
     }
 
     fn looked(&mut self, rounds: u32, found: &Look, is_late: bool) {
-        self.say(&said_of_look(rounds, found, is_late));
+        self.say(wrapped(&said_of_look(rounds, found, is_late), WIDTH, 2).trim_end());
         for row in found.of(Standing::Decided) {
             if self.decided.insert(row.name.clone()) {
-                self.say(&format!("  decided: {} {}", row.name, row.figures));
+                self.say(&of_row("decided", row));
             }
         }
         for row in found.of(Standing::Open).take(TOLD) {
-            self.say(&format!("  open: {} {}", row.name, row.figures));
+            self.say(&of_row("open", row));
         }
         let more = found.of(Standing::Open).count().saturating_sub(TOLD);
         if more > 0 {
@@ -186,6 +198,12 @@ impl Observer for Progress<'_> {
     }
 }
 
+/// A single system is never sure of anything.
+pub fn may_end_early(plan: &Plan) -> bool {
+    let is_sure_some_day = |until: &UntilSure| until.stop != Stop::Never && plan.systems.len() > 1;
+    plan.schedule.until_sure.is_some_and(|until| until.max_time.is_some() || is_sure_some_day(&until))
+}
+
 /// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
 fn loading(progress: &TablesProgress<'_>) -> String {
     let TablesProgress { data, rows_done, rows, left } = *progress;
@@ -242,6 +260,13 @@ pub fn clock(left: Duration) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
+/// A line, and further ones where it has no room.
+fn of_row(standing: &str, row: &RowSoFar) -> String {
+    const INDENT: usize = 2;
+    let text = wrapped(&format!("{standing}: {} {}", row.name, row.figures), WIDTH - INDENT, 2 * INDENT);
+    format!("{:INDENT$}{}", "", text.trim_end())
+}
+
 /// `after 8 rounds 4 of 6 rows decided: nothing is open, and no round can decide the other 2`.
 fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
     let of = |standing| found.of(standing).count();
@@ -280,11 +305,8 @@ mod tests {
     #[test]
     fn a_look_says_what_is_decided_and_what_no_round_can_decide() {
         let said = |standings: &[Standing], is_late: bool| {
-            let row = |standing: &Standing| model::RowSoFar {
-                name: String::new(),
-                standing: *standing,
-                figures: String::new(),
-            };
+            let row =
+                |standing: &Standing| RowSoFar { name: String::new(), standing: *standing, figures: String::new() };
             said_of_look(8, &Look { rows: standings.iter().map(row).collect(), ..Look::default() }, is_late)
         };
         let (decided, open, closed) = (Standing::Decided, Standing::Open, Standing::Closed);
@@ -295,6 +317,20 @@ mod tests {
         assert_eq!(others, "after 8 rounds 1 of 3 rows decided: nothing is open, and no round can decide the other 2");
         assert!(said(&[closed], false).starts_with("after 8 rounds 0 of 1 row decided: no round can decide any"));
         assert_eq!(said(&[], true), "after 8 rounds, and `max_time` is over");
+    }
+
+    #[test]
+    fn rows_of_long_names_stay_within_a_terminal() {
+        let name =
+            "order-entry, clients=64, isolation=repeatable-read, response p99 of new order, old → new".to_owned();
+        let figures = "-12 % [-31, +12], about 123 rounds to go".to_owned();
+        let row = RowSoFar { name: name.clone(), standing: Standing::Open, figures: figures.clone() };
+        let said = of_row("open", &row);
+        assert!(said.lines().count() > 1 && said.lines().all(|line| line.chars().count() <= WIDTH), "{said}");
+        assert!(said.starts_with("  open: ") && said.lines().skip(1).all(|line| line.starts_with("    ")), "{said}");
+        assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), format!("open: {name} {figures}"));
+        let short = RowSoFar { name: "points, p50".to_owned(), ..row };
+        assert_eq!(of_row("open", &short), format!("  open: points, p50 {figures}"));
     }
 
     #[test]

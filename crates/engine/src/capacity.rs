@@ -23,7 +23,7 @@ const HIGHER: i32 = 16;
 /// So often.
 const RAISES: u32 = 3;
 
-/// Short runs of a search at most: the closed loop, and those at rates.
+/// Short runs of a search, unless its top is raised: the closed loop, and those at rates.
 pub const RUNS: u32 = 8;
 /// More of them each time that the top is raised.
 const RUNS_HIGHER: u32 = 5;
@@ -213,6 +213,15 @@ mod tests {
             let Found::Rate(rate) = found else { panic!("{found:?}") };
             assert!((rate / knee - 1.0).abs() < 0.01, "{phase}: {rate} and {knee}");
         }
+    }
+
+    /// As the documents say: every top keeps the promise.
+    #[test]
+    fn a_search_has_23_short_runs_at_most() {
+        assert_eq!(RUNS + RUNS_HIGHER * RAISES, 23);
+        let (_, tried) = search(1_000.0, 0.2, |rate| queue(1e9, rate));
+        // And the closed loop.
+        assert!((21..=23).contains(&(tried.len() + 1)), "{tried:?}");
     }
 
     #[test]

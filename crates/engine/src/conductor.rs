@@ -20,7 +20,7 @@ use crate::files::files_allow;
 use crate::lasting::LastingFailure;
 use crate::look::Judge;
 use crate::patience::within;
-use crate::promised::{check, for_money, most_loads, seek};
+use crate::promised::{check, for_money, seek, usual_loads};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
@@ -514,7 +514,7 @@ impl<'a> Conductor<'a> {
             Length::Duration(duration) => duration,
             Length::Transactions(_) => Duration::ZERO,
         };
-        let loads: u32 = self.cases.iter().map(most_loads).sum();
+        let loads: u32 = self.cases.iter().map(usual_loads).sum();
         let load = (self.plan.schedule.warmup + length) * loads / self.cases.len().max(1) as u32;
         load + self.preparing / self.done.max(1) as u32
     }
@@ -643,7 +643,7 @@ impl<'a> Conductor<'a> {
             Length::Duration(duration) => self.plan.schedule.warmup + duration,
             Length::Transactions(_) => self.plan.schedule.warmup,
         };
-        load * most_loads(case)
+        load * usual_loads(case)
     }
 
     fn places(&self) -> Option<&dyn Places> {

@@ -95,6 +95,35 @@ impl Tried {
         Ok(point)
     }
 
+    /// From sending on they kept the promise by far, so they came late by waiting for a client; and where the system itself
+    /// slows down under all clients, more of them would only wait there instead.
+    fn too_few_clients(&self, search: &Search, unit: &str) -> Option<Mark> {
+        const SHARE_OF_PROMISE: f64 = 0.5;
+        /// Below it chance and rare stalls let operations wait for a client as well.
+        const BUSY_SHARE: f64 = 0.5;
+        const SLOWED: f64 = 1.1;
+        let broke = search.worst().filter(|point| point.late_share > Promise::LATE)?;
+        let (closed, under_all) = self.records.first()?;
+        let at_rates = || self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)));
+        let (_, under_least) = at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
+        let at_break = at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
+        let alone_us = service_us(at_break, "p99")?;
+        let is_alone_kept = alone_us <= SHARE_OF_PROMISE * self.promise.response_p99.as_secs_f64() * 1e6;
+        let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;
+        let is_slowed = service_us(under_all, "p50")? > SLOWED * service_us(under_least, "p50")?;
+        let key = at_once(unit);
+        let detail = || {
+            format!(
+                "at {} {unit}, where the promise was not kept, 99 of 100 operations were answered within {:.2} ms of being sent: \
+                 they were late by waiting for a free client, and the system was no slower when all were busy. More `{key}` may \
+                 carry more",
+                broke.rate.unwrap_or_default().round(),
+                alone_us / 1e3
+            )
+        };
+        (is_alone_kept && is_busy && !is_slowed).then(|| Mark { kind: MarkKind::TooFewClients, detail: detail() })
+    }
+
     fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
         let reading = match search.found(between) {
             Some(Found::Rate(rate)) => Reading::Value(rate),
@@ -107,7 +136,7 @@ impl Tried {
         let mut marks = told_once(&self.records);
         marks.extend(reading.value().and_then(|rate| too_few(rate, length, unit)));
         let mut measurements = vec![Measurement::new(CAPACITY, unit, Direction::Higher, Role::Primary, reading)];
-        marks.extend(client_saturated(search, unit));
+        marks.extend(client_saturated(search, unit).or_else(|| self.too_few_clients(search, unit)));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();
@@ -182,6 +211,12 @@ fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
     })
 }
 
+/// From sending to the answer: of a disk it is its latency.
+fn service_us(record: &RunRecord, quantile: &str) -> Option<f64> {
+    let is_it = |id: &str| ["service", "latency"].iter().any(|kind| id == format!("{kind}_{quantile}"));
+    record.measurements.iter().find(|found| is_it(&found.metric.id))?.reading.value()
+}
+
 /// What came later than promised, or waited longer when the run ended, of all that was not broken off.
 fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
     let value = |id: &str| {
@@ -249,10 +284,16 @@ fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
 
 fn all_keep(highest: &LoadPoint, unit: &str) -> String {
     let rate = highest.rate.unwrap_or_default().round();
+    let key = at_once(unit);
     format!(
         "every rate keeps the promise up to {rate} {unit}, more than its clients reach one after the other: ask with more \
-         `clients`, or promise less time"
+         `{key}`, or promise less time"
     )
+}
+
+/// The key that says how many are asked for at once.
+fn at_once(unit: &str) -> &'static str {
+    if unit == "io/s" { "depth" } else { "clients" }
 }
 
 /// Holds the task of a case against the plan's schedule.
@@ -278,8 +319,8 @@ pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failur
     }
 }
 
-/// Loads that a run of the case consists of, at most.
-pub fn most_loads(case: &Case) -> u32 {
+/// Loads that a run of the case consists of; a search whose top is raised has more.
+pub fn usual_loads(case: &Case) -> u32 {
     Promise::of(&case.point).map_or(1, |_| RUNS)
 }
 

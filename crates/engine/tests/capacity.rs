@@ -17,9 +17,13 @@ use store::Store;
 use stored::create;
 
 fn plan(url: &str, benchmark: &str, schedule: &str) -> Plan {
+    plan_of(url, 64, benchmark, schedule)
+}
+
+fn plan_of(url: &str, clients: u32, benchmark: &str, schedule: &str) -> Plan {
     let text = format!(
         "[systems.a]\nurl = \"sim:?{url}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n\
-         clients = 64\narrivals = \"poisson\"\n{benchmark}\n[schedule]\nwarmup = \"1s\"\n{schedule}"
+         clients = {clients}\narrivals = \"poisson\"\n{benchmark}\n[schedule]\nwarmup = \"1s\"\n{schedule}"
     );
     Plan::parse(&text, "test.toml", &model::plan::Changes::default(), &Registry::built_in().catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}"))
@@ -69,6 +73,47 @@ fn the_knee_of_a_known_queue_is_found_in_eight_short_runs() {
     let closed: Vec<&LoadPoint> = points.iter().map(|(_, point)| point).filter(|point| point.rate.is_none()).collect();
     assert_eq!(closed.len(), runs.len());
     assert!(closed.iter().all(|point| (4_800.0..5_200.0).contains(&point.throughput) && point.is_kept.is_none()));
+}
+
+/// One client of a system of sixteen servers reaches the knee of one of them, and 256 reach that of all; 32 fill them twice over,
+/// so that more would only wait there. In a stall, too, operations wait for a client. What takes over half of the promised time
+/// by itself may take longer beside more of its kind.
+#[test]
+fn too_few_clients_are_told_from_a_system_at_its_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let knee_of_one = 1_000.0 - 100.0_f64.ln() / 0.02;
+    for (name, system, clients, is_told) in [
+        ("one", "service_us=1000&servers=16", 1, true),
+        ("four", "service_us=1000&servers=16", 4, true),
+        ("enough", "service_us=1000&servers=16", 256, false),
+        ("twice", "service_us=1000&servers=16", 32, false),
+        ("one-more", "service_us=1000&servers=3", 4, false),
+        ("queue", "service_us=200&servers=1", 16, false),
+        ("near", "service_us=12000&servers=16&spread=0", 8, false),
+        ("stall", "service_us=1000&servers=16&stall_at_ms=3000&stall_ms=300", 12, false),
+    ] {
+        let url = format!("spread=1&noise=0&{system}");
+        let promise = "promise = { response_p99 = \"20ms\" }";
+        let plan = plan_of(&url, clients, promise, "rounds = 2\nduration = \"5s\"");
+        let mut store = create(&folder.path().join(format!("{name}.etalon")), &plan);
+        conduct(&plan, &mut store).unwrap();
+        let marks = store.marks().unwrap();
+        let told: Vec<&str> = marks
+            .iter()
+            .filter(|(_, mark)| mark.kind == MarkKind::TooFewClients)
+            .map(|(_, mark)| &*mark.detail)
+            .collect();
+        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{name}: {marks:?} {:?}", store.points().unwrap());
+        assert!(told.iter().all(|detail| detail.ends_with("More `clients` may carry more")), "{told:?}");
+        let found: Vec<f64> = capacities(&store).iter().filter_map(Reading::value).collect();
+        let mean = found.iter().sum::<f64>() / found.len() as f64;
+        let knee = match name {
+            "one" => Some(knee_of_one),
+            "enough" => Some(15_000.0 + knee_of_one),
+            _ => None,
+        };
+        assert!(knee.is_none_or(|knee| (mean / knee - 1.0).abs() < 0.05), "{name}: {mean}");
+    }
 }
 
 /// The knee lies at 269.7 a second: some 700 operations a short run, and 8,000.

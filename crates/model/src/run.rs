@@ -93,6 +93,8 @@ pub enum MarkKind {
     ServedByCache,
     /// Too few for the statistics.
     TooFewOperations,
+    /// A promise broke by waiting for a free client, of a system that all of them did not slow down.
+    TooFewClients,
     /// The server's own counters could not, or only in part, confirm the load.
     NotCounted,
     /// Other programs used the machine's processors.
@@ -140,6 +142,7 @@ impl MarkKind {
             MarkKind::RateNotMet => "rate-not-met",
             MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
+            MarkKind::TooFewClients => "too-few-clients",
             MarkKind::NotCounted => "not-counted",
             MarkKind::MachineBusy => "machine-busy",
             MarkKind::MachineSteal => "machine-steal",
@@ -157,8 +160,8 @@ impl FromStr for MarkKind {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         use MarkKind::{
-            ClientSaturated, Errors, NotCounted, NotSteady, Note, RateNotMet, ServedByCache, TooFewOperations,
-            WarmUpTooShort,
+            ClientSaturated, Errors, NotCounted, NotSteady, Note, RateNotMet, ServedByCache, TooFewClients,
+            TooFewOperations, WarmUpTooShort,
         };
         let all = [
             ClientSaturated,
@@ -168,6 +171,7 @@ impl FromStr for MarkKind {
             RateNotMet,
             ServedByCache,
             TooFewOperations,
+            TooFewClients,
             NotCounted,
             Note,
         ];

@@ -5,15 +5,15 @@
 use std::collections::BTreeMap;
 
 use model::metric::CAPACITY;
-use model::{Metric, Quantity, Role};
+use model::{MarkKind, Metric, Quantity, Role};
 use stats::Verdict;
 
 use crate::comparison::{
-    ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, Table, Warning,
+    ApartFinding, Comparison, ComparisonSet, Figure, KEY_SYSTEM, NoVerdict, Pairing, Scale, SideLetter, Table, Warning,
 };
 use crate::number::{RowUnit, Script, count, failed_share, percent};
 use crate::text::{clean, clipped, wrapped};
-use crate::words::metric_name;
+use crate::words::{is_promised, metric_name};
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
@@ -163,6 +163,12 @@ fn family(metric: &Metric) -> &str {
     metric.id.split('/').next().unwrap_or_default()
 }
 
+/// A capacity, and what it costs, with its promise.
+fn named(metric: &Metric, benchmark: &str) -> String {
+    let promised = if is_promised(metric) { " at its promise" } else { "" };
+    format!("{} of {benchmark}{promised}", metric_name(family(metric)))
+}
+
 /// A name as part of a sentence: in quotes if it has more than a word.
 fn said(name: &str) -> String {
     let name = clipped(&clean(name), NAME);
@@ -215,15 +221,19 @@ impl Question<'_> {
             let words = tally.words(self.words());
             format!("{} on {} beside {}, in {all} cases: {words}", self.subject(), self.b, self.a)
         };
-        Some(format!("{said}{}{}.", self.but(tally), self.failures()))
+        Some(format!("{said}{}{}{}.", self.but(tally), self.failures(), self.more_clients()))
     }
 
     /// `select-update`, or with what it is about if that is no speed.
     fn subject(&self) -> String {
         match self.metric.quantity() {
-            Quantity::Rate | Quantity::Time => self.benchmark.clone(),
-            _ => format!("{} of {}", metric_name(family(self.metric)), self.benchmark),
+            Quantity::Rate | Quantity::Time if !is_promised(self.metric) => self.benchmark.clone(),
+            _ => self.named(),
         }
+    }
+
+    fn named(&self) -> String {
+        named(self.metric, &self.benchmark)
     }
 
     /// Of a better and of a worse side.
@@ -322,7 +332,8 @@ impl Question<'_> {
                 .filter(|other| (&other.metric.id, other.verdict()) == (&row.metric.id, row.verdict()));
             let alike = alike.count();
             let some = if alike < of_metric { format!(" in {alike} of {of_metric} cases") } else { String::new() };
-            let said = format!("{} is {word}{some}", metric_name(&row.metric.id));
+            let promised = if is_promised(&row.metric) { " at its promise" } else { "" };
+            let said = format!("{}{promised} is {word}{some}", metric_name(&row.metric.id));
             if !found.contains(&said) {
                 found.push(said);
             }
@@ -336,6 +347,17 @@ impl Question<'_> {
         }
     }
 
+    /// Where the load was limited by how many asked for it.
+    fn more_clients(&self) -> String {
+        let is_marked = |letter: SideLetter| {
+            let mut warnings = self.rows.iter().flat_map(|row| &row.warnings);
+            warnings.any(|warning| has_too_few_clients(warning) && warning.side() == Some(letter))
+        };
+        let sides = [(SideLetter::A, &self.a), (SideLetter::B, &self.b)].into_iter();
+        let on: Vec<&str> = sides.filter(|(letter, _)| is_marked(*letter)).map(|(_, side)| side.as_str()).collect();
+        if on.is_empty() { String::new() } else { format!("{} on {}", more_at_once(self.metric), on.join(" and ")) }
+    }
+
     /// What did not succeed, where the sides differ in it: the most of any row.
     fn failures(&self) -> String {
         let all = self.rows.iter().filter_map(|row| row.failures);
@@ -346,6 +368,15 @@ impl Question<'_> {
         });
         format!("; of its operations {}", told.join(" and "))
     }
+}
+
+/// What the capacity is of that all clients limited.
+fn more_at_once(metric: &Metric) -> &'static str {
+    if metric.unit == "io/s" { "; a greater depth may carry more" } else { "; more clients may carry more" }
+}
+
+fn has_too_few_clients(warning: &Warning) -> bool {
+    matches!(warning, Warning::Marked { kind: MarkKind::TooFewClients, .. })
 }
 
 /// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.
@@ -419,7 +450,7 @@ fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
         let outcome = match question.rows.iter().find_map(|row| row.no_verdict()) {
             Some(reason) if tally.open == 0 => no_verdict(reason),
             Some(_) => "no difference shown, and in some cases no verdict".to_owned(),
-            None => format!("no difference shown{}", question.but(tally)),
+            None => format!("no difference shown{}{}", question.but(tally), question.more_clients()),
         };
         match found.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, names)) => names.push(name),
@@ -473,7 +504,7 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
         }
     };
     let (question, finding) = first;
-    let subject = format!("{} of {}", metric_name(family(question.metric)), question.benchmark);
+    let subject = question.named();
     let (a, b) = (&question.a, &question.b);
     let shares = || {
         let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
@@ -500,7 +531,7 @@ fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
         return None;
     }
     let mut early = questions.iter().filter(|question| is_seen(question));
-    let told = early.find_map(|question| question.compared(Tense::Past));
+    let told = early.find_map(|question| Some(question.compared(Tense::Past)? + &question.more_clients()));
     let needed = set.rules.min_rounds;
     Some(match (set.rules.unfinished, told) {
         (Some(_), told) => format!("So far, without a verdict, {}.", told?),
@@ -558,9 +589,12 @@ fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
         Some(format!("{} {}{at}", unit.print(value, Script::Plain), clean(unit.name())))
     });
     let told: Vec<String> = told.take(FEW - 1).collect();
-    let metric = metric_name(family(&first.metric));
-    let about = format!("{} alone, {} of {}", said(&first.side.label), metric, said(&first.benchmark));
-    let of = |few: usize| vec![format!("{about}: {}.", told[..few].join(", ")), "Nothing was compared.".to_owned()];
+    let about = format!("{} alone, {}", said(&first.side.label), named(&first.metric, &said(&first.benchmark)));
+    let mut of_benchmark = known().filter(|figure| figure.benchmark == first.benchmark);
+    let is_limited = of_benchmark.any(|figure| figure.warnings.iter().any(has_too_few_clients));
+    let limited = if is_limited { more_at_once(&first.metric) } else { "" };
+    let of =
+        |few: usize| vec![format!("{about}: {}{limited}.", told[..few].join(", ")), "Nothing was compared.".to_owned()];
     (2..=told.len())
         .rev()
         .map(of)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use model::{Case, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series};
+use model::{Case, Facts, LoadPoint, Mark, Order, PlannedRun, RunRecord, RunState, Series, UntilSure};
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 use crate::apart::Apart;
@@ -157,10 +157,23 @@ impl Evidence {
         schedule.until_sure.map_or(schedule.rounds, |_| of_runs())
     }
 
-    /// Unless a comparison pairs no rounds.
+    /// The same of the case that has the fewest.
+    pub fn fewest_rounds(&self) -> u32 {
+        let mut of_cases: BTreeMap<u32, u32> = BTreeMap::new();
+        for run in &self.runs {
+            let rounds = of_cases.entry(run.planned.case).or_default();
+            *rounds = (*rounds).max(run.planned.round + 1);
+        }
+        of_cases.into_values().min().unwrap_or_default().min(self.rounds())
+    }
+
+    /// Unless a comparison pairs no rounds. A single system is not looked at: its rounds are as many as were planned, until
+    /// somebody adds some.
     pub fn is_judged_after_each_round(&self) -> bool {
-        let schedule = &self.header.plan.schedule;
-        schedule.until_sure.is_some() && schedule.order == Order::Interleaved && self.apart.is_none()
+        let plan = &self.header.plan;
+        let is_looked_at = |until: &UntilSure| plan.systems.len() > 1 || until.begun.is_some();
+        let is_paired = plan.schedule.order == Order::Interleaved && self.apart.is_none();
+        is_paired && plan.schedule.until_sure.as_ref().is_some_and(is_looked_at)
     }
 
     /// As it was before a round began.

@@ -230,7 +230,8 @@ pub struct Comparison {
     pub rounds: u32,
     /// The smallest difference that so many rounds find with 80 % power, as a share.
     pub detectable: Option<f64>,
-    /// `faster`, `slower`, `equivalent`, `inconclusive` (of B against A), or null.
+    /// `faster`, `slower`, `equivalent`, `inconclusive` (of B against A), or null. Of what is no time and no rate, too, B is
+    /// `faster` where it is better: reports call that smaller, larger, less or more, as of what a capacity costs.
     pub verdict: Option<String>,
     /// Why there is no verdict.
     pub no_verdict: Option<String>,

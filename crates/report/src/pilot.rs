@@ -3,53 +3,90 @@
 use model::{Case, Plan, Role};
 use stats::Sequence;
 
-use crate::comparison::Comparison;
+use crate::comparison::{Comparison, Families, Family, MetricFilter};
 use crate::evidence::Evidence;
 use crate::words::{has_pairs, row_title};
 use crate::{CompareError, Options, compare};
+
+/// What a pilot tells of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foretold {
+    pub rows: Vec<Expected>,
+    /// The plan's cases that the pilot does not compare.
+    pub missing: Vec<String>,
+}
 
 /// Of a primary row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub name: String,
+    /// Or why the pilot has none.
+    pub rounds: Result<Rounds, String>,
+}
+
+/// `None` beyond what is proposed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounds {
     /// Between the logarithms of the rounds' ratios.
     pub log_sd: f64,
-    /// Judged after each round: as many as show the difference with an even chance. `None` beyond what is proposed.
+    /// The ratio B / A of the pilot.
+    pub seen: f64,
+    /// Judged after each round: as many as [`stats::rounds_until_sure`] has for what the pilot saw.
+    pub as_seen: Option<u32>,
+    /// For no difference.
+    pub equal: Option<u32>,
+    /// For the difference that was asked for.
     pub until_sure: Option<u32>,
-    /// Of a fixed number: as many as show it with 80 % power.
+    /// Of a fixed number: as many as show it with 80 % power; nothing where it is within the margin.
     pub once: Option<u32>,
 }
 
-/// The rounds of `plan` that show a relative difference of `effect`, in each row that it shares with a pilot. Each row has its
-/// part of the level, as the first of Holm's has.
+/// The rounds of `plan` that settle each row that it shares with a pilot, if it differs as there, not at all, or by `effect`.
+/// Each row has its part of the level, as the first of Holm's has; what is equivalent is not adjusted.
 ///
 /// # Errors
 /// There is nothing to compare in the pilot.
-pub fn expected(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Vec<Expected>, CompareError> {
-    let set = compare(pilot, &Options::default())?;
+pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, CompareError> {
+    let set = compare(pilot, &Options { metrics: MetricFilter::All, ..Options::default() })?;
     let cases = plan.cases();
-    let is_of_plan = |row: &Comparison| {
-        let has = |system: &str| {
-            let is_it = |case: &&Case| case.benchmark == row.benchmark && case.system == system;
-            let has_point = |case: &Case| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value));
-            cases.iter().filter(is_it).any(has_point)
-        };
-        row.metric.role == Role::Primary && has(&row.a.system) && has(&row.b.system)
+    let is_row_of = |row: &Comparison, case: &Case| {
+        case.benchmark == row.benchmark && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
     };
-    let rows: Vec<_> = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row))).collect();
-    let rows: Vec<_> = rows.into_iter().filter(|(_, row)| is_of_plan(row)).collect();
-    let level = 1.0 - (1.0 - plan.comparison.level) / rows.len().max(1) as f64;
+    let is_of_plan = |row: &Comparison| {
+        let has = |system: &str| cases.iter().any(|case| case.system == system && is_row_of(row, case));
+        has(&row.a.system) && has(&row.b.system)
+    };
+    let all = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
+    let (primary, others): (Vec<_>, Vec<_>) =
+        all.filter(|(_, row)| is_of_plan(row)).partition(|(_, row)| row.metric.role == Role::Primary);
+    let exploratory =
+        others.iter().filter(|(_, row)| row.metric.role != Role::Diagnostic && row.ratio().is_some()).count();
+    let part = Families { primary: primary.len(), exploratory }.part(Family::Primary);
+    let level = 1.0 - (1.0 - plan.comparison.level) * part / primary.len().max(1) as f64;
     let first = plan.schedule.until_sure.map_or(stats::MIN_ROUNDS, |until| until.first);
-    let sequence = Sequence::new(level, first).ok();
-    let expect = |log_sd: f64| {
-        let until_sure = sequence.and_then(|sequence| sequence.rounds_to_detect(effect, log_sd));
-        (until_sure, stats::rounds_to_detect(effect, log_sd, level))
+    let sequences = [level, plan.comparison.level].map(|level| Sequence::new(level, first).ok());
+    let margin = plan.comparison.margin;
+    let rounds = |log_sd: f64, seen: f64| {
+        let until = |ratio: f64| {
+            let [Some(differs), Some(equals)] = &sequences else { return None };
+            stats::rounds_until_sure(ratio, log_sd, margin, [differs, equals])
+        };
+        let once = stats::rounds_to_detect(effect, log_sd, level).filter(|_| effect >= margin);
+        Rounds { log_sd, seen, as_seen: until(seen), equal: until(1.0), until_sure: until(1.0 + effect), once }
     };
     let has_pairs = has_pairs(&set.tables);
-    let told = rows.into_iter().filter_map(|(table, row)| {
-        let log_sd = row.estimate?.log_sd?;
-        let (until_sure, once) = expect(log_sd);
-        Some(Expected { name: row_title(row, table, has_pairs), log_sd, until_sure, once })
+    let told = primary.iter().map(|(table, row)| Expected {
+        name: row_title(row, table, has_pairs),
+        rounds: row.ratio().and_then(|found| Some(rounds(found.log_sd?, found.ratio))).ok_or_else(|| why_none(row)),
     });
-    Ok(told.collect())
+    let has_row = |case: &&Case| primary.iter().any(|(_, row)| is_row_of(row, case));
+    let label = |case: &Case| case.label(&plan.varying_keys(&case.benchmark));
+    let missing = cases.iter().filter(|case| !has_row(case)).map(label).collect();
+    Ok(Foretold { rows: told.collect(), missing })
+}
+
+fn why_none(row: &Comparison) -> String {
+    let unavailable = row.a.unavailable.iter().chain(&row.b.unavailable).next();
+    let reason = unavailable.map(|(reason, _)| reason.to_string());
+    reason.or_else(|| row.no_verdict().map(|reason| reason.text())).unwrap_or_else(|| "no ratio".to_owned())
 }

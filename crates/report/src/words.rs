@@ -313,10 +313,14 @@ pub fn row_title(row: &Comparison, table: &Table, has_pairs: bool) -> String {
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
+/// A capacity, or what it costs.
+pub fn is_promised(metric: &Metric) -> bool {
+    metric.id.strip_prefix(CAPACITY).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+}
+
 /// What a load must keep whose rate, or price, a row is: no figure of it stands without. After "at which".
 pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
-    let of_capacity = row.metric.id.strip_prefix(CAPACITY)?;
-    if !of_capacity.is_empty() && !of_capacity.starts_with('_') {
+    if !is_promised(&row.metric) {
         return None;
     }
     // Sides of several promises have none in common.
@@ -358,17 +362,29 @@ pub fn of_one_look(rules: &Rules) -> &'static str {
     if rules.sequence.is_some() { " for one look, on which nothing rests" } else { "" }
 }
 
+/// `10 rounds of 4 cases`, or `6 to 79 rounds of 4 cases` where decided ones have left.
+pub fn rounds_of_cases(set: &ComparisonSet) -> String {
+    let unit = if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" };
+    let all = count(set.rounds as usize, unit);
+    let has_left = set.fewest_rounds > 0 && set.fewest_rounds < set.rounds;
+    let rounds = match set.rules.unfinished {
+        Some(found) => found.how_far(),
+        None if has_left => format!("{} to {all}", set.fewest_rounds),
+        None => all,
+    };
+    let up_to = if has_left && set.rules.unfinished.is_some() { "up to " } else { "" };
+    format!("{rounds} of {up_to}{}", count(set.cases, "case"))
+}
+
 /// Rounds, order, lost runs.
 pub fn design(set: &ComparisonSet) -> String {
-    let (unit, order) = match set.rules.order {
-        TimeOrder::Interleaved => ("round", "in random order"),
-        TimeOrder::Sequential | TimeOrder::SequentialAllowed => ("round", "one case after the other"),
-        TimeOrder::Unknown => ("repetition", "in an order that nobody tells"),
-        TimeOrder::Apart => ("round", "in separate experiments"),
+    let order = match set.rules.order {
+        TimeOrder::Interleaved => "in random order",
+        TimeOrder::Sequential | TimeOrder::SequentialAllowed => "one case after the other",
+        TimeOrder::Unknown => "in an order that nobody tells",
+        TimeOrder::Apart => "in separate experiments",
     };
-    let all = || count(set.rounds as usize, unit);
-    let cases = count(set.cases, "case");
-    let mut text = format!("{} of {cases} {order}", set.rules.unfinished.map_or_else(all, |found| found.how_far()));
+    let mut text = format!("{} {order}", rounds_of_cases(set));
     match set.lost() {
         0 => {}
         lost => text.push_str(&format!(", {} dropped", count(lost, "run"))),

@@ -39,7 +39,7 @@ pub use estimate::{Direction, Estimator, Summary, UnknownEstimator, relative_hal
 pub use modality::{Clusters, clusters, two_clusters};
 pub use multiplicity::{benjamini_hochberg, holm};
 pub use paired::{NotComparable, PairedRatio, paired_ratio, sign_flip_p};
-pub use power::{minimum_detectable_effect, rounds_to_detect};
+pub use power::{minimum_detectable_effect, rounds_to_detect, rounds_until_sure};
 pub use quantisation::{clock_step, hardly_varies, rounding_step, smallest_gap};
 pub use ranks::{MannWhitney, mann_whitney};
 pub use rng::Rng;

@@ -9,7 +9,6 @@
 use crate::paired::{NotComparable, PairedRatio, ROUNDING, check_level, paired_ratio};
 use crate::sample::Pairs;
 use crate::special::{student_t_density, student_t_two_sided};
-use crate::verdict::MAX_ROUNDS;
 
 /// The looks at an experiment from one round on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,13 +47,6 @@ impl Sequence {
         }
         let n = f64::from(n);
         ((n - 1.0) * ((self.ln_b + n.ln()) / n).exp_m1()).sqrt()
-    }
-
-    /// The rounds after which a ratio of `1 + effect` is shown with an even chance: the first whose interval around it
-    /// excludes 1. `None` if that takes more than [`MAX_ROUNDS`].
-    pub fn rounds_to_detect(&self, effect: f64, log_sd: f64) -> Option<u32> {
-        let shows = |n: &u32| self.critical_t(*n) * log_sd / f64::from(*n).sqrt() < effect.ln_1p();
-        (self.first..=MAX_ROUNDS).find(shows)
     }
 
     /// The p of "the ratio is 1" by what is known after `n` rounds, whose mean is `t` standard errors from 0.
@@ -163,11 +155,6 @@ mod tests {
         }
         assert!((sequence.p(10, 5.0) - 0.0095).abs() < 5e-5, "{}", sequence.p(10, 5.0));
         assert!((sequence.p(20, 4.0) - 0.0195).abs() < 5e-5, "{}", sequence.p(20, 4.0));
-        // The mean of 20,000 simulated experiments was 20.1, 12.8, 6.5 and 6.0 rounds.
-        for (ratio_by_sd, rounds) in [(0.75, 22), (1.0, 13), (2.0, 6), (3.0, 6)] {
-            let found = sequence.rounds_to_detect((ratio_by_sd * 0.02_f64).exp_m1(), 0.02).unwrap();
-            assert!(found.abs_diff(rounds) <= 1, "{ratio_by_sd}: {found}");
-        }
         assert_eq!((sequence.critical_t(5), sequence.p(5, 99.0), sequence.p(60, 0.0)), (f64::INFINITY, 1.0, 1.0));
     }
 

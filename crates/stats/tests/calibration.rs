@@ -8,8 +8,8 @@
 
 use stats::{
     DEFAULT_MARGIN, Direction, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Sequence, Verdict, bootstrap_ratio, holm,
-    judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio, sign_flip_p, special::student_t_quantile,
-    tost_p, two_clusters, welch_ratio,
+    judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio, rounds_until_sure, sign_flip_p,
+    special::student_t_quantile, tost_p, two_clusters, welch_ratio,
 };
 
 const EXPERIMENTS: u32 = 10_000;
@@ -334,4 +334,40 @@ fn a_sequence_ends_as_soon_as_it_can() {
         let mean = (0..20_000).map(|_| f64::from(rounds(&mut rng))).sum::<f64>() / 20_000.0;
         assert_within(&format!("rounds to the verdict at {effect} deviations"), mean, 0.9 * want, 1.1 * want);
     }
+}
+
+/// What is told of an experiment before it: by the round that is named it is sure in six of ten experiments or more, by three
+/// times as many almost always; whether it differs, is equal, or differs by less than the margin. A primary row has 4 % of 5 %.
+#[test]
+fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
+    let margin = 0.03;
+    let [differs, equals] = [0.96, LEVEL].map(|level| Sequence::new(level, MIN_ROUNDS).unwrap());
+    for (ratio, log_sd) in [(1.03, 0.03), (0.95, 0.06), (1.0, 0.02), (1.01, 0.015), (1.0, 0.03)] {
+        let named = rounds_until_sure(ratio, log_sd, margin, [&differs, &equals]).unwrap();
+        assert!(named > MIN_ROUNDS, "{ratio}, {log_sd}: the first look is not what is asked");
+        let sure_by = |most: u32, seed: u64| {
+            share_of(1_000, seed, |rng| {
+                let logs: Vec<f64> = (0..most).map(|_| f64::ln(ratio) + log_sd * normal(rng)).collect();
+                (MIN_ROUNDS..=most).any(|n| {
+                    let seen = pairs_of(&logs[..n as usize]);
+                    let own = equals.ratio(&seen).unwrap();
+                    let adjusted = differs.ratio(&seen).unwrap().p_t * 0.05 / 0.04;
+                    !matches!(
+                        judge(&own, adjusted, Direction::Higher, margin, MIN_ROUNDS).verdict,
+                        Some(Verdict::Inconclusive)
+                    )
+                })
+            })
+        };
+        let what = format!("sure of {ratio} with {log_sd}");
+        assert_within(&format!("{what} by round {named}"), sure_by(named, 1_600), 0.57, 0.75);
+        assert_within(&format!("{what} by round {}", 3 * named), sure_by(3 * named, 1_601), 0.95, 1.0);
+    }
+}
+
+fn pairs_of(logs: &[f64]) -> Pairs {
+    let side = |value: &dyn Fn(f64) -> f64| {
+        Sample::from_runs((0..).zip(logs).map(|(round, log)| RunValue { round, value: value(*log) }))
+    };
+    paired(&side(&|_| 1.0), &side(&f64::exp))
 }

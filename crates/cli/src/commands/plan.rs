@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::promised::most_loads;
+use engine::promised::usual_loads;
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
@@ -20,7 +20,7 @@ use crate::args::PlanArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::progress::clock;
+use crate::progress::{clock, may_end_early};
 use crate::source;
 
 /// Preparation of a run besides loading: connections, a checkpoint.
@@ -79,7 +79,7 @@ impl Work {
             false => Duration::ZERO,
         };
         let copy = Duration::from_secs_f64(size_bytes as f64 / FILL_BYTES_PER_S);
-        let runs = plan.schedule.rounds * most_loads(case);
+        let runs = plan.schedule.rounds * usual_loads(case);
         self.loading += match reset {
             Reset::Rebuild => load * runs,
             // As long as it takes where no blocks are shared.
@@ -92,7 +92,7 @@ impl Work {
     fn add_made_by_runs(&mut self, case: &Case, size_bytes: u64, plan: &Plan) {
         self.add_space(size_bytes, plan);
         let load = Duration::from_secs_f64(size_bytes as f64 / LOAD_BYTES_PER_S);
-        self.loading += load * (plan.schedule.rounds * most_loads(case));
+        self.loading += load * (plan.schedule.rounds * usual_loads(case));
     }
 
     /// The tables, and a write-ahead log of about that size.
@@ -189,7 +189,7 @@ pub fn expected_time(plan: &Plan) -> Duration {
         Length::Duration(duration) => duration,
         Length::Transactions(_) => Duration::ZERO,
     };
-    let loads: u32 = plan.cases().iter().map(most_loads).sum();
+    let loads: u32 = plan.cases().iter().map(usual_loads).sum();
     (plan.schedule.warmup + length + PREPARATION) * loads * plan.schedule.rounds
 }
 
@@ -197,9 +197,18 @@ pub fn expected_time(plan: &Plan) -> Duration {
 fn time_text(plan: &Plan, work: &Work) -> String {
     let time = clock(expected_time(plan) + work.loading);
     match plan.schedule.length {
-        Length::Duration(_) => format!("about {time}"),
+        Length::Duration(_) => format!("about {time}{}", at_most(plan)),
         Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and run"),
     }
+}
+
+/// Of an experiment that may end before.
+pub fn at_most(plan: &Plan) -> &'static str {
+    if may_end_early(plan) { " at most" } else { "" }
+}
+
+pub fn runs_text(plan: &Plan) -> String {
+    format!("{}{}", count(plan.order().len(), "run"), at_most(plan))
 }
 
 /// Every benchmark uses tables that étalon did not make.
@@ -248,7 +257,7 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
-        count(order.len(), "run"),
+        runs_text(plan),
         time_text(plan, work),
         work.disk_bytes / 1_000_000
     );

@@ -16,6 +16,7 @@ use model::Plan;
 use report::number::count;
 use store::{Header, Kept, Store, StoreError};
 
+use super::plan::{at_most, runs_text};
 use super::report::conclude;
 use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
@@ -281,17 +282,17 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
 }
 
 fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
-    let runs = plan.order().len();
     let seed = plan.schedule.seed;
     let expected = super::plan::expected_whole(plan, registry).unwrap_or_default();
     printer.note(&format!(
-        "{}: {}, {}, {}, {}, about {}; seed {seed}",
+        "{}: {}, {}, {}, {}, about {}{}; seed {seed}",
         plan.name,
         count(plan.systems.len(), "system"),
         count(plan.cases().len(), "case"),
         rounds(plan),
-        count(runs, "run"),
+        runs_text(plan),
         clock(expected),
+        at_most(plan),
     ));
     printer.note(&format!("store: {}", path.display()));
     for line in made_and_dropped(plan, registry) {

@@ -7,6 +7,8 @@ use crate::until_sure::rows;
 
 const PROMISE: &str = "promise = { response_p99 = \"20ms\" }";
 
+const PRICE: &str = ", but on b capacity per EUR at its promise is less.";
+
 /// One simulated server of twice the speed of the other.
 fn plan(prices: [&str; 2], benchmark: &str) -> String {
     let [a, b] = prices.map(|price| if price.is_empty() { String::new() } else { format!("price = \"{price}\"\n") });
@@ -33,6 +35,9 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     let (capacity, money) = (row("capacity"), row("capacity_per_EUR"));
     assert_eq!((capacity["unit"].as_str(), capacity["verdict"].as_str()), (Some("tx/s"), Some("faster")));
     assert_eq!((money["unit"].as_str(), money["verdict"].as_str()), (Some("tx/EUR"), Some("slower")));
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let answer = object["answer"].as_str().unwrap();
+    assert!(answer.contains("the load of a in points at its promise") && answer.contains(PRICE), "{answer}");
     let ratio = |row: &Value| row["ratio"].as_f64().unwrap();
     // 4,770 over 2,270 a second, and a third of that for the same money.
     assert!((ratio(capacity) / 2.10 - 1.0).abs() < 0.05, "{capacity}");
@@ -99,6 +104,31 @@ fn where_every_rate_keeps_the_promise_there_is_no_figure_and_a_reason() {
     assert_eq!(object["answer"], "What was measured gave no figure.");
     let tried = object["loads_tried"].as_array().unwrap();
     assert!(tried.iter().all(|point| point["rate"].is_null() || point["is_kept"] == true), "{tried:?}");
+}
+
+/// Of sixteen servers one client reaches one: that is its capacity, and every form says so.
+#[test]
+fn a_capacity_that_is_that_of_its_clients_says_so() {
+    let scene = Scene::new();
+    let plan = plan(["", ""], PROMISE).replace("servers=1", "servers=16").replace("clients = 32", "clients = 1");
+    scene.write("p.toml", &plan);
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let object: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let answer = object["answer"].as_str().unwrap();
+    assert!(answer.ends_with("; more clients may carry more on a and b."), "{answer}");
+    let rows = rows(&ran.stdout);
+    let capacity = rows.iter().find(|row| row["metric"] == "capacity").unwrap();
+    assert_eq!(capacity["verdict"], "faster", "with so many clients it is");
+    let told = |row: &Value| row["warnings"].as_array().unwrap().iter().any(|one| one["kind"] == "too-few-clients");
+    assert!(told(capacity), "{capacity}");
+    let shown = scene.etalon(&["compare", scene.store().to_str().unwrap()]);
+    let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("too few clients in 6 of 6 runs of A: at ") && words.contains("More `clients`"), "{words}");
+    let alone = scene.etalon(&["run", "p.toml", "--rounds", "1", "--system", "a", "--json"]);
+    let object: Value = serde_json::from_str(&alone.stdout).unwrap();
+    assert!(object["answer"].as_str().unwrap().contains("tx/s; more clients may carry more. Nothing"), "{object}");
+    assert!(object["answer"].as_str().unwrap().contains("capacity of points at its promise: "), "{object}");
 }
 
 /// Real I/Os: which rate it is depends on the disk.

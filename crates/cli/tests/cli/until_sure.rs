@@ -27,7 +27,10 @@ fn what_is_clear_ends_with_its_reason_and_an_interval_for_every_look() {
     let scene = Scene::new();
     scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
     let ran = scene.etalon(&["run", "p.toml", "--rounds", "6..30", "--json"]);
-    ran.says(0, &["6 to 30 rounds, as many as it takes to be sure", "nothing is open"]);
+    ran.says(
+        0,
+        &["6 to 30 rounds, as many as it takes to be sure, 120 runs at most, about 2:00 at most", "nothing is open"],
+    );
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(object["experiment"]["rules"]["interval"], "lai-sequence", "{}", object["experiment"]);
     assert_eq!(object["experiment"]["rules"]["first_look"], 6);
@@ -99,7 +102,16 @@ fn time_that_is_over_ends_it_with_what_there_is() {
     let set = ["--set", "schedule.max_time=1ms", "--set", "margin=0.0001"];
     let ran = scene.etalon(&[&["run", "p.toml", "--rounds=6..2000"], &set[..]].concat());
     ran.says(0, &["`max_time` is over"]);
-    assert_eq!(measured(&scene.store()).iter().map(|(round, _)| *round).max(), Some(5));
+    let store = scene.store();
+    assert_eq!(measured(&store).iter().map(|(round, _)| *round).max(), Some(5));
+    // Whoever has the store alone reads why.
+    let shown = scene.etalon(&["compare", store.to_str().unwrap(), "--json"]);
+    let object: Value = serde_json::from_str(&shown.stdout).unwrap();
+    let told: Vec<&Value> =
+        object["notes"].as_array().unwrap().iter().filter(|note| note["kind"] == "max-time").collect();
+    let [note] = *told else { panic!("{}", object["notes"]) };
+    let text = note["text"].as_str().unwrap();
+    assert!(text.starts_with("ended after 6 of 2000 rounds at most, since `max_time` (1ms) was over, with "), "{text}");
 }
 
 #[test]
@@ -141,11 +153,42 @@ fn a_pilot_says_how_many_rounds_a_plan_takes() {
         assert!(coarse["log_sd"].as_f64().unwrap() > 0.0 && rounds(coarse) <= rounds(fine), "{coarse} {fine}");
     }
     let text = asked(&["--rounds", "6..60"]).stdout;
-    assert!(text.contains("rounds that show a difference of 3 %, by the 3 rounds of the pilot"), "{text}");
+    assert!(text.contains("sure in 6 of 10 experiments or more, by 3 rounds of\nthe pilot"), "{text}");
     assert!(text.contains("… up to round 60, each after a look"), "{text}");
+    // What lies within the margin is found equal, so that more rounds are no help in telling it.
+    let within = asked(&["--detect", "1%"]).stdout;
+    assert!(within.contains("A difference of 1 % lies within the margin of 3 % and is called equivalent"), "{within}");
+    assert!(!within.contains("finds it in four of five") && within.contains("    –\n"), "{within}");
     scene.etalon(&["plan", "p.toml", "--detect", "3%"]).says(2, &["--pilot"]);
     scene.write("q.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT).replace("points", "others"));
     scene.etalon(&[&["plan", "q.toml"], &pilot[..]].concat()).says(2, &["has no row with the systems and benchmarks"]);
+}
+
+/// Of the pilot's short runs no p99 is known, and of its clients half of the plan's.
+#[test]
+fn what_a_pilot_does_not_tell_is_said() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
+    let few =
+        ["run", "p.toml", "--rounds=3", "--set", "schedule.duration=100ms", "--set", "benchmarks.points.clients=1"];
+    scene.etalon(&few).says(0, &[]);
+    let store = scene.store();
+    let ask = |more: &[&str]| scene.etalon(&[&["plan", "p.toml", "--pilot", store.to_str().unwrap()], more].concat());
+    let object: Value = serde_json::from_str(&ask(&["--json"]).stdout).unwrap();
+    let expected = &object["expected_rounds"];
+    assert_eq!(expected["not_in_pilot"], serde_json::json!(["points, clients=4 @ a", "points, clients=4 @ b"]));
+    let rows = expected["rows"].as_array().unwrap();
+    let unknown: Vec<&Value> = rows.iter().filter(|row| !row["unavailable"].is_null()).collect();
+    let [p99] = *unknown else { panic!("{rows:?}") };
+    assert!(
+        p99["row"].as_str().unwrap().ends_with("p99") && p99["until_sure"].is_null() && rows.len() == 3,
+        "{rows:?}"
+    );
+    let text = ask(&[]).stdout;
+    assert!(text.contains("response p99  n/a: fewer than 1000 transactions in the run"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Not in the pilot, so nothing is known of them: points, clients=4 @ a;"), "{words}");
+    assert!(words.contains("The pilot's runs are not as long as the plan's"), "{words}");
 }
 
 /// Of rows that are decided early, and of some that are never.
@@ -187,7 +230,13 @@ fn a_single_system_has_nothing_to_be_sure_of() {
     let runs = measured(&store).len();
     let store = store.to_str().unwrap();
     let late = ["run", "p.toml", "--rounds=6..200", "--set", "schedule.max_time=1ms", "-o", "late"];
-    scene.etalon(&late).says(0, &["after 6 rounds, and `max_time` is over"]);
+    let ran = scene.etalon(&late);
+    ran.says(0, &["after 6 rounds, and `max_time` is over"]);
+    assert!(
+        ran.stdout.contains("ended after 6 of 200 rounds at most, since `max_time` (1ms) was over"),
+        "{}",
+        ran.stdout
+    );
     scene.etalon(&["extend", store]).says(2, &["nothing to be sure of", "--rounds N"]);
     assert_eq!(measured(store.as_ref()).len(), runs);
     scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);

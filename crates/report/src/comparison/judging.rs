@@ -232,15 +232,15 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let failures = failures::of(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings = cases.warnings.clone();
     warnings.extend(failures.unknown);
-    warnings.extend(missing_values(&side_a, SideLetter::A));
-    warnings.extend(missing_values(&side_b, SideLetter::B));
+    let sides = [(&side_a, SideLetter::A), (&side_b, SideLetter::B)];
+    warnings.extend(sides.into_iter().flat_map(|(side, letter)| missing_values(side, letter)));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let rounding = rounding_step(evidence, metric, (cases, &sample_a, &sample_b));
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
+    let are_apart = estimate.as_ref().is_some_and(excludes_one);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
-    warnings.extend(unpaired(&matched, rules));
-    warnings.extend(matched.left_out.clone());
+    warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
     let repeated = match &estimate {
         Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules)),
         None => Ok(None),
@@ -258,7 +258,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| survivors::lacking(index, cases, metric))
         .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
-        .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, rules))
+        .or_else(|| under_step(step?, (&side_a, &side_b), (estimate.as_ref()?, are_apart), rules))
         .or_else(|| (metric.role == Role::Diagnostic).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
     let rounds_needed = if let Some(NoVerdict::TooFewRounds { missing }) = no_verdict { Some(missing) } else { None };
@@ -343,15 +343,24 @@ fn widened(estimate: Estimate, (clock, rounding): (Option<f64>, Option<f64>), a:
     Estimate { lo: estimate.lo * (-half).exp(), hi: estimate.hi * half.exp(), ..estimate }
 }
 
+fn excludes_one(estimate: &Estimate) -> bool {
+    estimate.lo > 1.0 || estimate.hi < 1.0
+}
+
 /// Such a clock cannot show a difference of one step, but equality within the margin if its step is within the margin.
-fn under_step(step: f64, a: &Side, b: &Side, estimate: &Estimate, rules: &Rules) -> Option<NoVerdict> {
+fn under_step(
+    step: f64,
+    (a, b): (&Side, &Side),
+    (estimate, are_apart): (&Estimate, bool),
+    rules: &Rules,
+) -> Option<NoVerdict> {
     /// Tolerance between tick lengths.
     const JITTER: f64 = 1.01;
     let (a, b) = (a.summary.as_ref()?.median, b.summary.as_ref()?.median);
     let within = |ratio: f64| ratio.ln().abs() <= (1.0 + rules.margin).ln();
     let are_equal = within(estimate.lo) && within(estimate.hi) && step <= rules.margin * a.min(b);
-    // What tells the sides apart by its p alone may still be of the steps.
-    let is_open = estimate.lo <= 1.0 && estimate.hi >= 1.0 && estimate.p_t <= 1.0 - estimate.level;
+    // What tells the sides apart but for what the steps can do may be of the steps.
+    let is_open = are_apart && !excludes_one(estimate);
     (((a - b).abs() <= JITTER * step || is_open) && !are_equal).then_some(NoVerdict::UnderClockStep)
 }
 

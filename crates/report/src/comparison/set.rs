@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
-use model::{Begun, Metric, Order, RunState};
+use model::{Begun, Metric, Order, Role, RunState, Standing, Stop};
 use stats::Estimator;
 use store::StoredRun;
 
@@ -28,7 +28,9 @@ use super::row::{Comparison, SideLetter};
 use super::steadiness;
 use crate::apart::Apart;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
+use crate::look;
 use crate::lookup::Lookup;
+use crate::number::count;
 
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +87,8 @@ impl Rules {
             Order::Interleaved => options.pairing,
             Order::Sequential => Pairing::Unpaired,
         };
-        let looks = plan.schedule.until_sure.filter(|_| pairing == Pairing::Paired);
+        let is_looked_at = pairing == Pairing::Paired && evidence.is_judged_after_each_round();
+        let looks = plan.schedule.until_sure.filter(|_| is_looked_at);
         let unfinished = evidence.unfinished();
         let whole = unfinished.map_or(evidence.rounds(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
         Rules {
@@ -244,6 +247,8 @@ pub enum NoteKind {
     Incomplete,
     /// The plan is not at its end.
     Unfinished,
+    /// Its end came with rows open.
+    MaxTime,
     /// Both sides are one server.
     SameServer,
     /// The sides promise different things at commit.
@@ -282,6 +287,7 @@ impl NoteKind {
             NoteKind::SequentialOrder => "sequential-order",
             NoteKind::Incomplete => "incomplete",
             NoteKind::Unfinished => "unfinished",
+            NoteKind::MaxTime => "max-time",
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Reset => "reset",
@@ -330,6 +336,8 @@ pub struct ComparisonSet {
     pub hosts: Vec<HostsGroup>,
     pub counts: RunCounts,
     pub rounds: u32,
+    /// Of the case that has the fewest: what is decided leaves the later rounds.
+    pub fewest_rounds: u32,
     /// Of all systems.
     pub cases: usize,
     pub dropped: Vec<DroppedRun>,
@@ -379,7 +387,6 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     }
     let index = Index::new(evidence);
     check_metrics(&index, &options.metrics)?;
-    let dropped = dropped_runs(&index.lookup);
     let (baseline, others) = sides(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
     let pairs = pairs(evidence, &baseline, &others);
@@ -399,13 +406,15 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     if rules.order == TimeOrder::Apart {
         tables.iter_mut().flat_map(|table| &mut table.rows).for_each(Comparison::without_verdict);
     }
+    let out_of_time = out_of_time(evidence, &tables, &rules);
     tables.retain(|table| matches!(fate(&table.a, &table.b), Fate::Shown(_)));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
-    let asked = pairs.iter().filter(|(_, b)| is_asked(b));
-    let mut one_sided: Vec<OneSided> = asked.flat_map(|(a, b)| builder.one_sided(a, b)).collect();
+    let asked = pairs.iter().filter(|(_, b)| is_asked(b)).flat_map(|(a, b)| builder.one_sided(a, b));
+    let mut one_sided = asked.collect::<Vec<_>>();
     let disturbances = disturbances(&index.lookup, &tables);
-    let notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
+    let own = notes(evidence, &tables, &one_sided, &disturbances, &rules);
+    let notes = own.into_iter().chain(out_of_time).collect();
     let remedies = remedies(evidence, &tables, &rules);
     // What no other experiment has is in notes of its own, and was left out when they were joined.
     one_sided.extend(evidence.apart.iter().flat_map(|apart| apart.lost()));
@@ -434,14 +443,38 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         hosts,
         counts: evidence.counts(),
         rounds: evidence.rounds(),
+        fewest_rounds: evidence.fewest_rounds(),
         cases: evidence.cases.len(),
-        dropped,
+        dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
         remedies,
         apart: evidence.apart.as_deref().cloned(),
     };
     Ok(in_words(evidence, set))
+}
+
+/// Of an experiment that was to go on until it is sure, and did not get so far: nothing else ends one before its most rounds
+/// with a row open. By other rules than its own a row may be open that was not.
+fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<Note> {
+    let plan = &evidence.header.plan;
+    let until = plan.schedule.until_sure?;
+    let max_time = until.max_time?;
+    let is_early = rules.unfinished.is_none() && evidence.apart.is_none() && evidence.rounds() < plan.schedule.rounds;
+    if !is_early || (rules.margin, rules.level) != (plan.comparison.margin, plan.comparison.level) {
+        return None;
+    }
+    let rows = || tables.iter().flat_map(|table| &table.rows).filter(|row| row.metric.role == Role::Primary);
+    let open = rows().filter(|row| look::standing(row) == Standing::Open).count();
+    let is_it = open > 0 || until.stop == Stop::Never || plan.systems.len() == 1;
+    let still = if open > 0 { format!(", with {} open", count(open, "primary row")) } else { String::new() };
+    let text = format!(
+        "ended after {} of {} at most, since `max_time` ({}) was over{still}",
+        evidence.rounds(),
+        count(plan.schedule.rounds as usize, "round"),
+        model::duration::format(max_time)
+    );
+    is_it.then_some(Note { kind: NoteKind::MaxTime, text })
 }
 
 /// With what was compared, and the answer.

@@ -248,6 +248,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::RateNotMet => "rate not met",
         MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
+        MarkKind::TooFewClients => "too few clients",
         MarkKind::NotCounted => "not counted at the server",
         MarkKind::MachineBusy => "busy machine",
         MarkKind::MachineSteal => "time kept by the hypervisor",

@@ -1,11 +1,11 @@
 use maud::{Markup, html};
 use model::{Length, Promise, Standing};
 
-use crate::comparison::{ComparisonSet, Pairing, TimeOrder};
+use crate::comparison::{ComparisonSet, NoteKind, Pairing, TimeOrder};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::look;
 use crate::number::{Script, count, ordinal, percent, whole};
-use crate::words::{created, estimator_words};
+use crate::words::{created, estimator_words, rounds_of_cases};
 
 pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
@@ -65,7 +65,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         _ => "A run, or each short run of a search,",
     };
     html! {
-        (count(set.rounds as usize, if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" })) " of " (count(evidence.cases.len(), "case")) ". " (order)
+        (rounds_of_cases(set)) ". " (order)
         @if evidence.header.build != IMPORTED && set.apart.is_none() {
             " " (a_run) " is " (schedule.warmup.as_secs_f64()) " s of warm-up, which is not counted, and then " (length) " that is."
         }
@@ -93,7 +93,9 @@ fn ended(evidence: &Evidence, set: &ComparisonSet) -> String {
         return format!("{extended}, and ran all its {}", rounds());
     }
     let open = if open == 0 { "no row".to_owned() } else { count(open, "row") };
-    format!("{extended}, and ended after {} with {open} open", rounds())
+    let late = set.notes.iter().any(|note| note.kind == NoteKind::MaxTime);
+    let open = if late { format!("{open} open, since `max_time` was over") } else { format!("{open} open") };
+    format!("{extended}, and ended after {} with {open}", rounds())
 }
 
 fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {

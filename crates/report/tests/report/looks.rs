@@ -1,10 +1,12 @@
 //! What is said of an experiment that is judged after each round.
 
+use std::time::Duration;
+
 use model::{Begun, RunState, Stop};
-use report::comparison::ComparisonSet;
+use report::comparison::{ComparisonSet, NoteKind};
 use report::gate::{Format, GateRules, gate, render};
 use report::text::TextOptions;
-use report::{Options, compare};
+use report::{MetricFilter, Options, compare};
 
 use crate::evidence::{Builder, Made, from_the_sixth};
 
@@ -35,8 +37,19 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     let mut open = looked_at(8, 60);
     let noise = |round: u32, value: f64| value * if round.is_multiple_of(2) { 0.2 } else { 5.0 };
     ["throughput", "response_p50", "response_p99"].iter().for_each(|metric| open.change("wal", metric, noise));
-    let open = page(&open);
-    assert!(open.contains(&format!("{begun}, and ended after 8 rounds with 3 rows open")), "{open}");
+    let early = page(&open);
+    assert!(early.contains(&format!("{begun}, and ended after 8 rounds with 3 rows open, in 3 looks")), "{early}");
+    open.evidence.header.plan.schedule.until_sure.as_mut().unwrap().max_time = Some(Duration::from_secs(600));
+    let late = set(&open);
+    let told: Vec<_> =
+        late.notes.iter().filter(|note| note.kind == NoteKind::MaxTime).map(|note| &*note.text).collect();
+    assert_eq!(told, ["ended after 8 of 60 rounds at most, since `max_time` (10m) was over, with 3 primary rows open"]);
+    assert!(page(&open).contains("ended after 8 rounds with 3 rows open, since `max_time` was over, in 3 looks"));
+    let by_other_rules = compare(&open.evidence, &Options { margin: Some(0.9), ..Options::default() }).unwrap();
+    assert!(by_other_rules.notes.iter().all(|note| note.kind != NoteKind::MaxTime), "{by_other_rules:?}");
+    let one_metric = Options { metrics: MetricFilter::Named(vec!["response_p95".to_owned()]), ..Options::default() };
+    let shown = compare(&open.evidence, &one_metric).unwrap();
+    assert!(shown.notes.iter().any(|note| note.text == told[0]), "what is not shown was open all the same");
     let mut stopped = looked_at(10, 10);
     (16..20).for_each(|position| stopped.end(position, RunState::Planned));
     let stopped = page(&stopped);
@@ -49,6 +62,53 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     let mut imported = looked_at(8, 8);
     imported.evidence.header.build = report::evidence::IMPORTED.to_owned();
     assert!(!page(&imported).contains("all its"), "what it was planned with is not known");
+}
+
+/// Two cases were decided after eight rounds.
+#[test]
+fn rounds_that_not_all_cases_have_are_a_range() {
+    let mut made = Builder { clients: vec![1, 4], rounds: 10, ..Builder::default() }.build();
+    made.evidence.header.plan.schedule.rounds = 60;
+    made.evidence.header.plan.schedule.until_sure = Some(from_the_sixth());
+    let said = |made: &Made| set(made).compared.last().unwrap().clone();
+    assert!(said(&made).starts_with("10 rounds of 4 cases in random order"), "{}", said(&made));
+    made.evidence.runs.retain(|run| run.planned.case < 2 || run.planned.round < 8);
+    assert!(said(&made).starts_with("8 to 10 rounds of 4 cases in random order"), "{}", said(&made));
+    assert!(page(&made).contains("8 to 10 rounds of 4 cases. "));
+    made.evidence.runs.last_mut().unwrap().state = RunState::Planned;
+    assert!(said(&made).starts_with("9 of 10 rounds of up to 4 cases in random order"), "{}", said(&made));
+}
+
+/// Nothing of it is ever sure, so that nothing ends it after a look; what is extended has been looked at.
+#[test]
+fn a_single_system_has_the_intervals_of_a_fixed_number_of_rounds() {
+    let systems = vec![("a".to_owned(), (|_| 1_000.0) as crate::evidence::Speed)];
+    let mut made = Builder { systems, clients: vec![1, 4], rounds: 8, ..Builder::default() }.build();
+    made.evidence.header.plan.schedule.rounds = 8;
+    made.evidence.header.plan.schedule.until_sure = Some(from_the_sixth());
+    let has_band =
+        |made: &Made| set(made).clients.iter().flat_map(|group| group.points()).all(|point| point.has_interval);
+    assert!(!set(&made).clients.is_empty() && has_band(&made));
+    made.evidence.header.plan.schedule.until_sure.as_mut().unwrap().begun = Some(Begun { rounds: 6, stop: None });
+    assert!(!has_band(&made));
+}
+
+/// Ten rounds that are clear, and three that turn the estimate: the values are coarse, and that is not why there is no side.
+#[test]
+fn a_late_turn_of_coarse_values_is_not_the_clocks() {
+    let mut made = looked_at(13, 60);
+    let coarse = |round: u32| 20_000.0 * f64::from(2 + round % 3);
+    made.change("rollback-journal", "response_p50", |round, _| coarse(round));
+    made.change("wal", "response_p50", |round, _| match round {
+        0..10 => 2.0 * coarse(round) + 20_000.0 * f64::from(round % 2),
+        _ => coarse(round) / 20.0,
+    });
+    let set = set(&made);
+    let row = set.rows().find(|row| row.metric.id == "response_p50").unwrap();
+    assert!(row.warnings.iter().any(|warning| warning.kind() == "quantised-clock"), "{row:?}");
+    let found = row.estimate.unwrap();
+    assert!(found.p_t < 0.05 && found.lo < 1.0 && found.hi > 1.0, "{found:?}");
+    assert_eq!(row.verdict(), Some(stats::Verdict::Inconclusive), "{row:?}");
 }
 
 /// Runs that are planned are resumed; what is open is extended; and what the plan's own rules call sure would end at once.

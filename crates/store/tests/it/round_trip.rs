@@ -151,9 +151,20 @@ fn series() -> impl Strategy<Value = Vec<Series>> {
 
 fn marks() -> impl Strategy<Value = Vec<Mark>> {
     use MarkKind::{
-        ClientSaturated, Errors, NotSteady, Note, RateNotMet, ServedByCache, TooFewOperations, WarmUpTooShort,
+        ClientSaturated, Errors, NotSteady, Note, RateNotMet, ServedByCache, TooFewClients, TooFewOperations,
+        WarmUpTooShort,
     };
-    let kinds = [ClientSaturated, Errors, NotSteady, WarmUpTooShort, RateNotMet, ServedByCache, TooFewOperations, Note];
+    let kinds = [
+        ClientSaturated,
+        Errors,
+        NotSteady,
+        WarmUpTooShort,
+        RateNotMet,
+        ServedByCache,
+        TooFewOperations,
+        TooFewClients,
+        Note,
+    ];
     let kind = select(kinds.to_vec());
     vec((kind, text()).prop_map(|(kind, detail)| Mark { kind, detail }), 0..5)
 }
