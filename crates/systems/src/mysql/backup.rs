@@ -228,7 +228,7 @@ impl MySqlBackups<'_> {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
         // Not timed: the empty server.
-        let (private, endpoint) = match self.system.private() {
+        let (mut private, endpoint) = match self.system.private() {
             Some(private) => private.fresh_twin(request.folder)?,
             None => Private::fresh(self.product(), request.folder)?,
         };
