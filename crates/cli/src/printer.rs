@@ -111,12 +111,30 @@ impl Printer {
         }
     }
 
+    /// To stderr, unless only results and errors are said.
+    pub fn remark(self, text: &str) {
+        if !self.quiet {
+            self.labelled("note", "36", text);
+        }
+    }
+
     fn labelled(self, label: &str, code: &str, text: &str) {
+        let line = self.folded(&format!("{label}: {text}"));
         let mut stderr = std::io::stderr().lock();
-        let _ = if self.color {
-            writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m: {text}")
-        } else {
-            writeln!(stderr, "{label}: {text}")
+        let _ = match line.strip_prefix(label) {
+            Some(rest) if self.color => writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m{rest}"),
+            _ => writeln!(stderr, "{line}"),
         };
+    }
+
+    /// For a reader at a terminal; a file keeps whole lines.
+    fn folded(self, text: &str) -> String {
+        let told = std::env::var_os("COLUMNS").is_some() || std::io::stderr().is_terminal();
+        let Some(width) = self.known_width().filter(|_| told) else { return text.to_owned() };
+        let fold = |line: &str| match line.chars().count() > width {
+            true => report::text::wrapped(line, width, 4).trim_end().to_owned(),
+            false => line.to_owned(),
+        };
+        text.lines().map(fold).collect::<Vec<_>>().join("\n")
     }
 }
