@@ -4,28 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::reactor::Choice;
 use model::facts::TEXTS;
 use model::{
     Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
 };
-use store::{Rest, Store};
+use store::Store;
 
 pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
 use crate::lasting::LastingFailure;
-use crate::look::Judge;
+pub use crate::options::ExperimentOptions;
 use crate::patience::within;
 use crate::promised::{check, for_money, most_loads, seek};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
 use families::dataset::Tables;
-use families::system::{Consent, OpenRequest};
+use families::system::OpenRequest;
 use families::texts::Texts;
 use families::work::LoadKind;
 use families::work::{StreamTask, StreamWork};
@@ -34,8 +33,6 @@ use load::error::{Failure, FailureKind};
 use load::observer::{ExperimentProgress, Observer};
 use load::rng::Rng;
 
-/// For a server that went away.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// For a silent server at the end.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// Polling interval for its return.
@@ -53,48 +50,6 @@ pub const CLIENT: &str = "client";
 
 /// Subject prefix of other client hosts' facts.
 pub const CLIENT_HOST: &str = "client ";
-
-#[derive(Clone)]
-pub struct ExperimentOptions {
-    pub consent: Consent,
-    pub interrupt: Arc<AtomicBool>,
-    /// Overrides where private servers live.
-    pub scratch_base: Option<PathBuf>,
-    pub grants: Grants,
-    /// For the clients' I/O.
-    pub reactor: Choice,
-    /// Block devices whose data the user gave up by name.
-    pub forfeited: Vec<PathBuf>,
-    /// The plan's hosts; `None`: everything in this process.
-    pub places: Option<Arc<dyn Places>>,
-    /// For a server or host that went away.
-    pub patience: Duration,
-    /// For a round that an earlier run left incomplete.
-    pub rest: Rest,
-    /// Of a plan that ends when it is sure.
-    pub judge: Option<Arc<dyn Judge>>,
-    /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
-    pub extends: bool,
-}
-
-impl ExperimentOptions {
-    /// Default permissions and the best reactor.
-    pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> ExperimentOptions {
-        ExperimentOptions {
-            consent,
-            interrupt,
-            scratch_base: None,
-            grants: Grants::default(),
-            reactor: Choice::Auto,
-            forfeited: Vec::new(),
-            places: None,
-            patience: PATIENCE,
-            rest: Rest::WholeRounds,
-            judge: None,
-            extends: false,
-        }
-    }
-}
 
 enum RunEnd {
     Measured,

@@ -15,7 +15,6 @@ mod stored;
 
 mod conditions;
 mod faults;
-#[cfg(unix)]
 mod killed;
 
 use std::sync::Arc;
