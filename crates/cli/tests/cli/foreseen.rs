@@ -138,11 +138,6 @@ fn an_optional_server_that_is_not_installed_is_left_out() {
         0,
         &["system `a` is optional and left out: cannot find the server programs of PostgreSQL 999", "postgresql-999"],
     );
-    let narrow = scene.command(&["plan", "p.toml"]).env("COLUMNS", "80").output().unwrap();
-    let narrow = String::from_utf8(narrow.stderr).unwrap();
-    assert!(narrow.starts_with("note: system `a` is optional and left out: "), "{narrow}");
-    assert!(narrow.lines().skip(1).all(|line| line.starts_with("    ")), "{narrow}");
-    assert!(narrow.lines().count() > 2 && narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     let told: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let names: Vec<&str> =
         told["systems"].as_array().unwrap().iter().map(|system| system["name"].as_str().unwrap()).collect();
