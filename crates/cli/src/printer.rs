@@ -111,12 +111,51 @@ impl Printer {
         }
     }
 
+    /// To stderr, unless only results and errors are said.
+    pub fn remark(self, text: &str) {
+        if !self.quiet {
+            self.labelled("note", "36", text);
+        }
+    }
+
     fn labelled(self, label: &str, code: &str, text: &str) {
+        let line = self.folded(&format!("{label}: {text}"));
         let mut stderr = std::io::stderr().lock();
-        let _ = if self.color {
-            writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m: {text}")
-        } else {
-            writeln!(stderr, "{label}: {text}")
+        let _ = match line.strip_prefix(label) {
+            Some(rest) if self.color => writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m{rest}"),
+            _ => writeln!(stderr, "{line}"),
         };
+    }
+
+    /// For a reader at a terminal; a file keeps whole lines.
+    fn folded(self, text: &str) -> String {
+        match self.known_width().filter(|_| std::io::stderr().is_terminal()) {
+            Some(width) => folded(text, width),
+            None => text.to_owned(),
+        }
+    }
+}
+
+fn folded(text: &str, width: usize) -> String {
+    let fold = |line: &str| match line.chars().count() > width {
+        true => report::text::wrapped(line, width, 4).trim_end().to_owned(),
+        false => line.to_owned(),
+    };
+    text.lines().map(fold).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn long_lines_are_folded_and_indented_and_short_ones_stay() {
+        let long = format!("note: it is{}", " so".repeat(100));
+        let text = folded(&format!("  as  it is\n{long}"), 80);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "  as  it is");
+        assert!(lines.len() > 4 && lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(lines[1].starts_with("note: ") && lines[2..].iter().all(|line| line.starts_with("    so")), "{text}");
+        assert_eq!(lines[1..].iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" "), long);
     }
 }

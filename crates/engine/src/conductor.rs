@@ -4,28 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::reactor::Choice;
 use model::facts::TEXTS;
 use model::{
     Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
 };
-use store::{Rest, Store};
+use store::Store;
 
 pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
 use crate::lasting::LastingFailure;
-use crate::look::Judge;
+pub use crate::options::ExperimentOptions;
 use crate::patience::within;
 use crate::promised::{check, for_money, seek, usual_loads};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{Here, Inspection, Places, Site, SiteJob, run_once};
 use families::dataset::Tables;
-use families::system::{Consent, OpenRequest};
+use families::system::OpenRequest;
 use families::texts::Texts;
 use families::work::LoadKind;
 use families::work::{StreamTask, StreamWork};
@@ -34,8 +33,6 @@ use load::error::{Failure, FailureKind};
 use load::observer::{ExperimentProgress, Observer};
 use load::rng::Rng;
 
-/// For a server that went away.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// For a silent server at the end.
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 /// Polling interval for its return.
@@ -54,48 +51,6 @@ pub const CLIENT: &str = "client";
 /// Subject prefix of other client hosts' facts.
 pub const CLIENT_HOST: &str = "client ";
 
-#[derive(Clone)]
-pub struct ExperimentOptions {
-    pub consent: Consent,
-    pub interrupt: Arc<AtomicBool>,
-    /// Overrides where private servers live.
-    pub scratch_base: Option<PathBuf>,
-    pub grants: Grants,
-    /// For the clients' I/O.
-    pub reactor: Choice,
-    /// Block devices whose data the user gave up by name.
-    pub forfeited: Vec<PathBuf>,
-    /// The plan's hosts; `None`: everything in this process.
-    pub places: Option<Arc<dyn Places>>,
-    /// For a server or host that went away.
-    pub patience: Duration,
-    /// For a round that an earlier run left incomplete.
-    pub rest: Rest,
-    /// Of a plan that ends when it is sure.
-    pub judge: Option<Arc<dyn Judge>>,
-    /// The plan has more rounds than the store, which gets them once the systems are known to be the same.
-    pub extends: bool,
-}
-
-impl ExperimentOptions {
-    /// Default permissions and the best reactor.
-    pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> ExperimentOptions {
-        ExperimentOptions {
-            consent,
-            interrupt,
-            scratch_base: None,
-            grants: Grants::default(),
-            reactor: Choice::Auto,
-            forfeited: Vec::new(),
-            places: None,
-            patience: PATIENCE,
-            rest: Rest::WholeRounds,
-            judge: None,
-            extends: false,
-        }
-    }
-}
-
 enum RunEnd {
     Measured,
     Aborted,
@@ -111,6 +66,8 @@ pub struct Conductor<'a> {
     sites: BTreeMap<String, Arc<dyn Site>>,
     /// Systems that did not answer last: asking them again must not block for ever.
     silent: BTreeSet<String>,
+    /// Systems that could not begin the round.
+    unready: BTreeSet<String>,
     /// Cases whose tables were held against everything, in this sitting.
     inspected: BTreeSet<u32>,
     tasks: Vec<Task>,
@@ -141,6 +98,7 @@ impl<'a> Conductor<'a> {
             options,
             sites: BTreeMap::new(),
             silent: BTreeSet::new(),
+            unready: BTreeSet::new(),
             inspected: BTreeSet::new(),
             tasks: Vec::new(),
             texts: Facts::default(),
@@ -446,7 +404,7 @@ impl<'a> Conductor<'a> {
                     return Ok(ExperimentEnd::Stopped { reason, kind: failure.kind });
                 }
                 if round.is_some() {
-                    self.begin_round()?;
+                    self.begin_round(observer);
                 }
                 (round, lasting) = (Some(run.round), LastingFailure::of_round(run.round, &self.store.runs()?));
                 observer.round_started(run.round, self.plan.schedule.rounds);
@@ -501,9 +459,22 @@ impl<'a> Conductor<'a> {
         Ok(self.store.leave_out(left_out, round)?)
     }
 
-    fn begin_round(&self) -> Result<(), ExperimentError> {
+    /// What fails here is tried again by the system's next run, whose failure it is if it fails again.
+    fn begin_round(&mut self, observer: &mut dyn Observer) {
         for (name, site) in &self.sites {
-            site.begin_round().map_err(|failure| system_error(name, failure))?;
+            if let Err(failure) = site.begin_round() {
+                let why = with_hint(&failure);
+                observer.warning(&format!("system `{name}`: {why}; its next run tries it again"));
+                self.unready.insert(name.clone());
+            }
+        }
+    }
+
+    fn make_ready(&mut self, system: &str) -> Result<(), Failure> {
+        let name = self.name_of(system).to_owned();
+        if let Some(site) = self.sites.get(&name).filter(|_| self.unready.contains(&name)) {
+            site.begin_round()?;
+            self.unready.remove(&name);
         }
         Ok(())
     }
@@ -522,8 +493,7 @@ impl<'a> Conductor<'a> {
     fn why(&self, run: PlannedRun, failure: &Failure) -> String {
         let case = &self.cases[run.case as usize];
         let label = case.label(&self.plan.varying_keys(&case.benchmark));
-        let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("round {}, {label}: {failure}{hint}", run.round + 1)
+        format!("round {}, {label}: {}", run.round + 1, with_hint(failure))
     }
 
     /// Makes a run. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
@@ -612,7 +582,8 @@ impl<'a> Conductor<'a> {
         observer.run_started(&run, &case, progress);
         let id = self.store.begin_run(run, host::clock::unix_ms())?;
         let started = Instant::now();
-        let (record, ended) = match self.prepare_and_run(run, &case, observer) {
+        let ready = self.make_ready(&case.system).map_err(|failure| (failure, Vec::new()));
+        let (record, ended) = match ready.and_then(|()| self.prepare_and_run(run, &case, observer)) {
             Ok(record) if record.state == RunState::Aborted => (record, RunEnd::Aborted),
             Ok(record) => {
                 self.inspected.insert(run.case);
@@ -686,6 +657,11 @@ impl<'a> Conductor<'a> {
         record.measurements.extend(price.and_then(|price| for_money(&record, price)));
         Ok(record)
     }
+}
+
+fn with_hint(failure: &Failure) -> String {
+    let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{failure}{hint}")
 }
 
 fn system_error(system: &str, failure: Failure) -> ExperimentError {

@@ -8,6 +8,7 @@ mod ended;
 mod files;
 mod lasting;
 pub mod look;
+mod options;
 mod patience;
 pub mod promised;
 pub mod registry;

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// plan may be one file with different settings.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    _held: Arc<Held>,
+    held: Arc<Held>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum ClaimError {
 #[derive(Debug)]
 struct Held {
     /// Closing it releases the lock.
-    _file: File,
+    file: File,
     lock: PathBuf,
 }
 
@@ -65,13 +65,31 @@ impl Claim {
         let lock = lock_of(path)?;
         let mut own = own();
         if let Some(held) = own.get(&lock).and_then(Weak::upgrade) {
-            return Ok(Claim { _held: held });
+            return Ok(Claim { held });
         }
         let file = take(&lock)?;
-        let held = Arc::new(Held { _file: file, lock: lock.clone() });
+        let held = Arc::new(Held { file, lock: lock.clone() });
         own.retain(|_, held| held.strong_count() > 0);
         own.insert(lock, Arc::downgrade(&held));
-        Ok(Claim { _held: held })
+        Ok(Claim { held })
+    }
+
+    /// Makes a file, and notes beside the lock's holder when: while it is empty, nothing else tells it from somebody's.
+    ///
+    /// # Errors
+    /// It is there, or cannot be made or noted.
+    pub fn make_empty(&self, file: &Path) -> Result<(), HostError> {
+        File::create_new(file).map_err(HostError::at("make", file))?;
+        let Some(note) = note_of_empty(file) else { return Ok(()) };
+        let noted = (&self.held.file).write_all(format!("{note}\n").as_bytes());
+        noted.map_err(HostError::at("write", &self.held.lock))
+    }
+
+    /// Whether the holder of a claim on `path`, who was killed, has made this file. To be asked before the claim is taken.
+    pub fn has_made_empty(path: &Path, file: &Path) -> bool {
+        let Some(note) = note_of_empty(file) else { return false };
+        let noted = lock_of(path).ok().and_then(|lock| text::read(&lock).ok());
+        noted.is_some_and(|noted| noted.lines().any(|line| line == note))
     }
 
     pub fn path(path: &Path) -> PathBuf {
@@ -92,6 +110,13 @@ fn lock_of(path: &Path) -> Result<PathBuf, HostError> {
     };
     let folder = std::fs::canonicalize(folder).map_err(HostError::at("find", folder))?;
     Ok(Claim::path(&folder.join(name)))
+}
+
+/// `None`: it is not there, or the filesystem does not tell when files were made.
+fn note_of_empty(file: &Path) -> Option<String> {
+    let made = std::fs::symlink_metadata(file).and_then(|metadata| metadata.created()).ok()?;
+    let since = made.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("made_unix_ns={} {}", since.as_nanos(), file.file_name()?.to_string_lossy()))
 }
 
 fn take(lock: &Path) -> Result<File, ClaimError> {

@@ -24,6 +24,9 @@ use load::traffic::NetworkTraffic;
 /// Whatever the size: a copy of a file takes no longer than loading its tables does.
 const USUAL: Reset = Reset::Restore;
 
+/// Of an [`OwnershipMark::Beside`].
+const MARKER_SUFFIX: &str = ".etalon-made";
+
 /// How a database of an engine lies on the disk.
 #[derive(Clone, Copy, Debug)]
 pub struct FileShape {
@@ -92,7 +95,7 @@ impl EmbeddedFile {
             claim: Mutex::new(None),
         };
         match request.tables {
-            Tables::Own => file.refuse_foreign(EmptyFile::at(&file.path))?,
+            Tables::Own => file.refuse_foreign(file.left_empty())?,
             Tables::None => refuse_missing(&file.path)?,
         }
         file.claim()?;
@@ -140,6 +143,7 @@ impl EmbeddedFile {
             // A copy of another data set.
             self.remove(&self.pristine)?;
             self.remove(built)?;
+            self.make_empty(built)?;
             build(built)?;
             *prepared = Some(data.name.clone());
         }
@@ -149,6 +153,10 @@ impl EmbeddedFile {
             Reset::Clone => Blocks::SharedIfPossible,
         };
         self.remove(&self.path)?;
+        // A file that shares blocks is not made before.
+        if blocks == Blocks::Own {
+            self.make_empty(&self.path)?;
+        }
         // It must be on the device before the run, or its write-back would be part of what is measured.
         let stop = || self.interrupt.load(Ordering::Relaxed);
         host::copy::file(&self.pristine, &self.path, blocks, &stop).map(drop).map_err(|error| match error.kind() {
@@ -237,7 +245,7 @@ impl EmbeddedFile {
         if claim.is_some() {
             return Ok(());
         }
-        let empty = EmptyFile::at(&self.path);
+        let left_empty = self.left_empty();
         *claim = match claim_file(&self.path) {
             // Who may write nothing beside somebody's tables can do them no harm either.
             Err(failure) if self.tables == Tables::None && failure.kind == FailureKind::Permission => None,
@@ -245,7 +253,7 @@ impl EmbeddedFile {
         };
         if self.tables == Tables::Own {
             // Another étalon may have ended, and somebody else have come, before the claim was had.
-            self.refuse_foreign(empty)?;
+            self.refuse_foreign(left_empty)?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
                 fs::write(&marker, MARKER).map_err(|error| Failure::io(&tried, &error))?;
@@ -255,11 +263,29 @@ impl EmbeddedFile {
     }
 
     fn marker_beside(&self, path: &Path) -> Option<PathBuf> {
-        matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion(path, ".etalon-made"))
+        matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion(path, MARKER_SUFFIX))
     }
 
-    fn refuse_foreign(&self, empty: EmptyFile) -> Result<(), Failure> {
-        refuse_foreign(&self.path, self.shape, empty).and_then(|()| refuse_foreign(&self.pristine, self.shape, empty))
+    /// The database and its copy: whether a killed étalon made the file and did not come to fill it. Asked before the claim is
+    /// taken.
+    fn left_empty(&self) -> [bool; 2] {
+        [&self.path, &self.pristine].map(|file| Claim::has_made_empty(&self.path, file))
+    }
+
+    fn refuse_foreign(&self, [database, copy]: [bool; 2]) -> Result<(), Failure> {
+        refuse_foreign(&self.path, self.shape, database)?;
+        refuse_foreign(&self.pristine, self.shape, copy)
+    }
+
+    /// An empty file, to be filled, that the next étalon knows by the claim if this one is killed meanwhile.
+    fn make_empty(&self, path: &Path) -> Result<(), Failure> {
+        match (&self.shape.marker, &*lock(&self.claim)) {
+            (OwnershipMark::Within(_), Some(claim)) => {
+                let tried = format!("make {}", path.display());
+                claim.make_empty(path).map_err(|error| Failure::new(FailureKind::Other, tried, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn remove_folders(&self) {
@@ -303,7 +329,9 @@ pub fn would_make(system: &SystemPlan) -> String {
 
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.
 pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
-    match path_of(system).and_then(|path| refuse_foreign(&path, shape, EmptyFile::at(&path)).map(|()| path)) {
+    match path_of(system)
+        .and_then(|path| refuse_foreign(&path, shape, Claim::has_made_empty(&path, &path)).map(|()| path))
+    {
         Ok(path) if path.exists() => format!("the file {}, which étalon made", path.display()),
         Ok(path) => format!("nothing: {} does not exist yet", path.display()),
         Err(failure) => failure.to_string(),
@@ -389,12 +417,19 @@ fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
 }
 
 /// Refuses a file that étalon did not make, and what the engine left beside one: it may be all that is left of a transaction.
-fn refuse_foreign(path: &Path, shape: FileShape, empty: EmptyFile) -> Result<(), Failure> {
+fn refuse_foreign(path: &Path, shape: FileShape, is_left_empty: bool) -> Result<(), Failure> {
     let tried = || format!("use the database file {}", path.display());
     let refused = |cause: String| {
         Err(Failure::new(FailureKind::NotOurs, tried(), cause)
             .hint("name a file that does not exist yet; étalon makes it, and removes it at the end"))
     };
+    let marker = companion(path, MARKER_SUFFIX);
+    if matches!(shape.marker, OwnershipMark::Beside)
+        && fs::symlink_metadata(&marker).is_ok()
+        && !is_ours(path, &[], shape)
+    {
+        return refused(format!("{} is there already, and étalon did not make it", marker.display()));
+    }
     match fs::symlink_metadata(path) {
         // A link leads to what is somebody's, and étalon makes none.
         Ok(found) if found.is_symlink() => return refused("it is a symbolic link".to_owned()),
@@ -404,7 +439,7 @@ fn refuse_foreign(path: &Path, shape: FileShape, empty: EmptyFile) -> Result<(),
             if is_ours(path, &bytes, shape) {
                 return Ok(());
             }
-            if found.len() > 0 || empty == EmptyFile::Foreign {
+            if found.len() > 0 || !is_left_empty {
                 return refused("it exists already, and étalon did not make it".to_owned());
             }
         }
@@ -427,23 +462,10 @@ fn is_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {
     match shape.marker {
         OwnershipMark::Within(says) => says(header),
         OwnershipMark::Beside => {
-            fs::read(companion(path, ".etalon-made")).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
+            let marker = companion(path, MARKER_SUFFIX);
+            let is_file = fs::symlink_metadata(&marker).is_ok_and(|found| found.is_file());
+            is_file && fs::read(marker).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
         }
-    }
-}
-
-/// Whose an empty file at a database's path is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EmptyFile {
-    /// An étalon that was killed left its claim: it may have made the file, and not have come to mark it.
-    MaybeOurs,
-    Foreign,
-}
-
-impl EmptyFile {
-    /// To be asked before the claim is taken.
-    fn at(path: &Path) -> EmptyFile {
-        if Claim::path(path).exists() { EmptyFile::MaybeOurs } else { EmptyFile::Foreign }
     }
 }
 

@@ -322,9 +322,9 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
         printer.note(&format!("{}: {results} of {} {version}", import.source, import.tool.as_str()));
         import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
     }
-    experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.note(&format!("note: {note}")));
+    experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.remark(note));
     if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
-        printer.note(&format!("note: {more} more cases lack repetitions"));
+        printer.remark(&format!("{more} more cases lack repetitions"));
     }
     let runs = count(experiment.runs.len(), "run");
     printer.note(&format!("{runs} of {}: {}", count(systems.len(), "system"), systems.join(", ")));

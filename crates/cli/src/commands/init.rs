@@ -22,7 +22,7 @@ pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     let what = if names_none { files_of_here(&registry) } else { args.question.what.clone() };
     let question = Question { what, ..args.question.clone() };
     let made = ask::plan(&question, &[], &registry, Passwords::LeftOut)?;
-    made.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
+    made.notes.iter().for_each(|note| printer.remark(note));
     if names_none {
         printer
             .note("its systems are two databases that étalon makes in this folder: put your own URLs in their place");

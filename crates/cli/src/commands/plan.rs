@@ -37,7 +37,7 @@ const FILL_BYTES_PER_S: f64 = 300e6;
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let loaded = source::load(&args.source, &registry, 0)?;
-    loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
+    loaded.notes.iter().for_each(|note| printer.remark(note));
     let plan = &loaded.plan;
     let work = work_of(plan, &registry)?;
     let warnings = foreseen(plan, &registry, &work);
@@ -303,7 +303,8 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
         }
         for caution in cautions(system, registry) {
-            let _ = writeln!(text, "    note: {caution}");
+            let note = wrapped(&format!("note: {caution}"), WIDTH - 4, 4);
+            note.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
     }
 }

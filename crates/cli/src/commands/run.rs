@@ -47,7 +47,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     })?;
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
-    loaded.notes.iter().for_each(|note| printer.note(&format!("note: {note}")));
+    loaded.notes.iter().for_each(|note| printer.remark(note));
     announce(&loaded.plan, &path, registry, printer);
     if args.conduct.yes {
         printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
@@ -337,7 +337,10 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
     }
     lines
         .into_iter()
-        .map(|(made, systems)| format!("{}: makes {made}, and removes it at the end", systems.join(", ")))
+        .map(|(made, systems)| {
+            let them = if made.starts_with("the databases") { "them" } else { "it" };
+            format!("{}: makes {made}, and removes {them} at the end", systems.join(", "))
+        })
         .collect()
 }
 

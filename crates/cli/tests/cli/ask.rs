@@ -220,6 +220,10 @@ fn servers_by_url_are_compared_and_left_as_they_were() {
         assert_eq!(psql(&server, database, "SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
     }
     assert!(!scene.path().join("a.db").exists());
+    let kept = ["run", &format!("kept={one}"), "--set", "systems.kept.reset=restore", "--quick", "--clients", "2"];
+    let ran = scene.etalon(&kept);
+    ran.says(0, &["kept: makes the databases `etalon` and `etalon_kept_1`, ", ", and removes them at the end"]);
+    assert_eq!(psql(&server, "postgres", "SELECT count(*) FROM pg_database WHERE datname LIKE 'etalon%'"), "0");
     // A script of one's own, on tables of one's own, in a plan's place.
     scene.write("mine.sql", "SELECT id FROM mine;\nINSERT INTO mine VALUES (8);\n");
     let ran = scene.etalon(&["run", "mine.sql", "--system", &one, "--quick"]);

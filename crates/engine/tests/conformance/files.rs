@@ -30,6 +30,18 @@ fn foreign_files_are_refused_and_stay(subject: &Subject) {
         assert_eq!(fs::read(&file).unwrap(), b"precious");
         fs::remove_file(&file).unwrap();
     }
+    // An engine that marks its files beside them refuses this one, and to others it is nothing.
+    for file in
+        [path.clone(), path.with_added_extension("pristine")].map(|file| file.with_added_extension("etalon-made"))
+    {
+        fs::write(&file, "precious").unwrap();
+        if let Ok(opened) = subject.open_another(&system) {
+            opened.prepare(&rows(3)).unwrap();
+            opened.drop_all().unwrap();
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"precious");
+        fs::remove_file(&file).unwrap();
+    }
     let left = fs::read_dir(path.parent().unwrap()).unwrap().count();
     assert_eq!(left, 0, "a system that was refused leaves something behind");
     fs::remove_dir(path.parent().unwrap()).unwrap();

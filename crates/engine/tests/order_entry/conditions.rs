@@ -1,4 +1,4 @@
-//! Each of the specification's conditions, broken by hand in a loaded database.
+//! The specification's conditions and étalon's own, broken by hand in a loaded database.
 
 use engine::Registry;
 use families::session::SessionKind;
@@ -11,7 +11,7 @@ use crate::{SMALL, parse, sqlite};
 
 struct Broken {
     condition: &'static str,
-    /// Warehouse and district, or the warehouse alone.
+    /// Warehouse and district, the warehouse alone, or nothing where it is of all.
     place: &'static str,
     statements: &'static [&'static str],
 }
@@ -21,7 +21,7 @@ const fn broken(condition: &'static str, place: &'static str, statements: &'stat
 }
 
 /// In ways that leave all the conditions whole that are held before it.
-static ALL: [Broken; 14] = [
+static ALL: [Broken; 20] = [
     broken("1", "warehouse 2", &["UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 2"]),
     broken(
         "2",
@@ -99,6 +99,8 @@ static ALL: [Broken; 14] = [
              AND o_c_id = c_id AND ol_delivery_d IS NULL), 0) WHERE c_w_id = 2 AND c_d_id = 10",
             "UPDATE order_line SET ol_delivery_d = '2026-01-01 00:00:00' \
              WHERE ol_w_id = 2 AND ol_d_id = 10 AND ol_delivery_d IS NULL",
+            "UPDATE customer SET c_delivery_cnt = 1 WHERE c_w_id = 2 AND c_d_id = 10 AND c_id IN \
+             (SELECT o_c_id FROM orders WHERE o_w_id = 2 AND o_d_id = 10 AND o_carrier_id IS NULL)",
             "UPDATE orders SET o_carrier_id = 1 WHERE o_w_id = 2 AND o_d_id = 10 AND o_carrier_id IS NULL",
             "DELETE FROM new_order WHERE no_w_id = 2 AND no_d_id = 10",
         ],
@@ -108,6 +110,32 @@ static ALL: [Broken; 14] = [
         "warehouse 2, district 9",
         &["UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_w_id = 2 AND c_d_id = 9 AND c_id = 1"],
     ),
+    broken("of stock", "warehouse 2", &["UPDATE stock SET s_remote_cnt = 1 WHERE s_w_id = 2 AND s_i_id = 1"]),
+    broken(
+        "of quantities",
+        "",
+        &[
+            "UPDATE stock SET s_quantity = s_quantity + CASE WHEN s_quantity > 50 THEN -1 ELSE 1 END WHERE s_w_id = 2 AND s_i_id = 5",
+        ],
+    ),
+    broken(
+        "of counts",
+        "warehouse 2, district 3",
+        &["UPDATE customer SET c_payment_cnt = c_payment_cnt + CASE c_id WHEN 1 THEN 1 ELSE -1 END \
+           WHERE c_w_id = 2 AND c_d_id = 3 AND c_id IN (1, 2)"],
+    ),
+    broken(
+        "of counts",
+        "warehouse 2, district 4",
+        &["UPDATE customer SET c_delivery_cnt = 1 WHERE c_w_id = 2 AND c_d_id = 4 AND c_id = 1"],
+    ),
+    broken(
+        "of rows",
+        "warehouse 2, district 1",
+        &["UPDATE orders SET o_c_id = (SELECT o_c_id FROM orders WHERE o_w_id = 2 AND o_d_id = 1 AND o_id = 119) \
+           WHERE o_w_id = 2 AND o_d_id = 1 AND o_id = 120"],
+    ),
+    broken("of tenths", "", &["UPDATE item SET i_data = 'as any other'"]),
 ];
 
 #[test]
@@ -133,11 +161,11 @@ fn every_condition_is_found_broken_by_its_name_and_place() {
         statements.iter().for_each(|statement| session.execute(statement).map(drop).unwrap());
         drop(session);
         let said = inspect().map_err(|failure| failure.cause).expect_err(condition);
-        let is_its =
-            said.starts_with(&format!("condition {condition}, ")) && said.ends_with(&format!("first of {place}"));
+        let end = if place.is_empty() { "does not hold".to_owned() } else { format!("first of {place}") };
+        let is_its = said.starts_with(&format!("condition {condition}, ")) && said.ends_with(&end);
         assert!(is_its, "of condition {condition} in {place} it says: {said}");
     }
     let names: std::collections::BTreeSet<&str> = ALL.iter().map(|broken| broken.condition).collect();
-    assert_eq!(names.len(), 12);
+    assert_eq!(names.len(), 17);
     system.drop_all().unwrap();
 }

@@ -1,6 +1,10 @@
 //! Faults that other tools have, or could have, each seeded into a copy of the workload.
 
+use std::sync::Arc;
+
+use families::dataset::{Dataset, Table};
 use families::order_entry::{OrderEntryWorkload, Rules};
+use load::datum::Datum;
 use load::observer::Observer;
 use model::{Case, PlannedRun, RunRecord};
 
@@ -30,7 +34,7 @@ fn change(texts: &mut [String], from: &str, to: &str) {
     found.for_each(|text| *text = text.replace(from, to));
 }
 
-static FAULTS: [Fault; 33] = [
+static FAULTS: [Fault; 40] = [
     drawn("items of another range", Rules { items_sold: 90, ..FAIR }, "items are not drawn"),
     drawn("items drawn evenly", Rules { items_a: 0, ..FAIR }, "items are not drawn"),
     drawn("customers of another A", Rules { customers_a: 255, ..FAIR }, "customers are not drawn"),
@@ -102,6 +106,47 @@ static FAULTS: [Fault; 33] = [
         "condition of stock",
     ),
     written(
+        "a remote line that its stock does not count",
+        |texts| change(texts, "s_remote_cnt + :remote", "s_remote_cnt"),
+        "condition of stock",
+    ),
+    written(
+        "stock that is taken from another item",
+        |texts| change(texts, "s_w_id = :supply AND s_i_id = :i", "s_w_id = :supply AND s_i_id = :i % 1000 + 1"),
+        "condition of stock",
+    ),
+    written(
+        "stock that never changes",
+        |texts| {
+            change(
+                texts,
+                "THEN s_quantity - :quantity ELSE s_quantity - :quantity + 91 END",
+                "THEN s_quantity ELSE s_quantity END",
+            )
+        },
+        "condition of quantities",
+    ),
+    written(
+        "stock that is refilled by ninety",
+        |texts| change(texts, "s_quantity - :quantity + 91", "s_quantity - :quantity + 90"),
+        "condition of quantities",
+    ),
+    written(
+        "a payment that its customer does not count",
+        |texts| change(texts, "c_payment_cnt + 1", "c_payment_cnt"),
+        "condition of counts",
+    ),
+    written(
+        "a delivery that its customer does not count",
+        |texts| change(texts, "c_delivery_cnt + 1", "c_delivery_cnt"),
+        "condition of counts",
+    ),
+    written(
+        "an order that is always all local",
+        |texts| change(texts, ":lines, :all_local", ":lines, 1"),
+        "condition of origins",
+    ),
+    written(
         "lines at another price",
         |texts| change(texts, ":quantity, :amount", ":quantity, :amount + 1"),
         "condition of amounts",
@@ -138,6 +183,93 @@ static FAULTS: [Fault; 33] = [
         "deliveries",
     ),
 ];
+
+fn table<'d>(data: &'d mut Dataset, name: &str) -> &'d mut Table {
+    data.tables.iter_mut().find(|table| table.name == name).unwrap()
+}
+
+/// Changes the rows of a table, whose numbers it is given.
+fn respell(data: &mut Dataset, name: &str, change: fn(u64, &mut Vec<Datum>)) {
+    let table = table(data, name);
+    let rule = Arc::clone(&table.row);
+    table.row = Arc::new(move |index, row| {
+        rule(index, row);
+        change(index, row);
+    });
+}
+
+const fn loaded(what: &'static str, spoil: fn(&mut Dataset), said: &'static str) -> Fault {
+    Fault { what, workload: OrderEntryWorkload { spoil, ..SMALL }, said }
+}
+
+/// With customers who are named by the uneven function.
+const LARGER: OrderEntryWorkload =
+    OrderEntryWorkload { name: "order-entry-larger", items: 1_000, customers: 1_500, ..OrderEntryWorkload::BUILT_IN };
+
+static FAULTS_OF_LOADS: [Fault; 8] = [
+    loaded("a customer short", |data| table(data, "customer").rows -= 1, "condition of counts"),
+    loaded("a payment short", |data| table(data, "history").rows -= 1, "condition 8"),
+    loaded(
+        "a customer with two first orders",
+        |data| respell(data, "orders", |index, row| row[3] = Datum::Int((index % 120 / 2 * 2 + 1) as i64)),
+        "condition of rows",
+    ),
+    loaded(
+        "nothing is original",
+        |data| respell(data, "item", |_, row| row[4] = Datum::Text("as any other".into())),
+        "condition of tenths",
+    ),
+    loaded(
+        "everybody has good credit",
+        |data| respell(data, "customer", |_, row| row[13] = Datum::Text("GC".into())),
+        "condition of tenths",
+    ),
+    loaded(
+        "little on stock",
+        |data| respell(data, "stock", |_, row| row[2] = Datum::Int(10)),
+        "condition of quantities",
+    ),
+    loaded(
+        "names without syllables",
+        |data| respell(data, "customer", |index, row| row[5] = Datum::Text(format!("NAME{}", index % 120).into())),
+        "name",
+    ),
+    Fault {
+        what: "names that are drawn evenly",
+        workload: OrderEntryWorkload {
+            spoil: |data| {
+                let customers = table(data, "customer");
+                let rule = Arc::clone(&customers.row);
+                customers.row = Arc::new(move |index, row| {
+                    rule(index, row);
+                    let number = index % LARGER.customers;
+                    if number >= 1_000 {
+                        let mut named = Vec::new();
+                        rule(index - number + index * 7_919 % 1_000, &mut named);
+                        row[5] = named[5].clone();
+                    }
+                });
+            },
+            ..LARGER
+        },
+        said: "condition of names",
+    },
+];
+
+#[test]
+fn faults_of_the_load_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let missed = FAULTS_OF_LOADS.iter().filter_map(|Fault { what, workload, said }| {
+        let (_, reason) = ran(workload, &sqlite(&folder), "warehouses = 1\nclients = 1", "1s");
+        println!("{what}: {reason:?}");
+        let is_found = reason.as_ref().is_some_and(|reason| reason.contains(said));
+        (!is_found).then(|| format!("{what}: {reason:?}"))
+    });
+    let missed: Vec<String> = missed.collect();
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+    static FAIR_AND_LARGER: OrderEntryWorkload = LARGER;
+    assert_eq!(ran(&FAIR_AND_LARGER, &sqlite(&folder), "warehouses = 2\nclients = 1", "1s").1, None);
+}
 
 /// Only where others write at the same time: what one has read another has changed.
 #[test]

@@ -1,6 +1,12 @@
 //! Order entry on real engines, and faults that it must find in itself.
 
-#![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "../shared/releases.rs"]
 mod releases;
@@ -9,6 +15,7 @@ mod stored;
 
 mod conditions;
 mod faults;
+mod killed;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

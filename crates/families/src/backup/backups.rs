@@ -195,7 +195,7 @@ pub struct Served {
 /// A private restored database. Dropping it removes it.
 pub trait Restored {
     /// With étalon's tables.
-    fn session(&self) -> Result<Box<dyn Session>, Failure>;
+    fn session(&mut self) -> Result<Box<dyn Session>, Failure>;
 
     /// Of the server started for the restore.
     fn server_cpu_s(&self) -> Result<f64, String>;

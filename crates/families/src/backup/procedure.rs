@@ -281,11 +281,11 @@ impl BackupProcedure {
         let limit = of_server.map(|cores| system.limit_cpu(cores)).transpose()?;
         let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
         let let_go = meter.let_go().and(limit.map_or(Ok(()), |limit| limit.release()));
-        let back = back.and_then(|back| let_go.map(|()| back))?;
+        let mut back = back.and_then(|back| let_go.map(|()| back))?;
         let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
         let figures = back.figures();
         context.progress("verifying", 3, PARTS);
-        let verified = verify(&*back, system.dialect(), original, into);
+        let verified = verify(&mut *back, system.dialect(), original, into);
         let removed = back.remove();
         verified.and(removed)?;
         let growth = match taken.served {
@@ -346,7 +346,7 @@ fn back_up(
 }
 
 fn verify(
-    restored: &dyn Restored,
+    restored: &mut dyn Restored,
     dialect: &dyn Dialect,
     original: TableChecksum,
     request: &BackupRequest<'_>,

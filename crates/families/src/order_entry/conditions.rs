@@ -1,9 +1,11 @@
-//! The specification's consistency conditions (clause 3.3.2), asked of the server, and two of étalon's own.
+//! The specification's consistency conditions (clause 3.3.2), asked of the server, and some of étalon's own.
 
 use load::error::{Failure, FailureKind};
 use load::run::ServerCounters;
 
-use super::tables::Size;
+use super::draw::{Constants, NAMES, last_name};
+use super::rules::Rules;
+use super::tables::{self, Size};
 
 /// Money is compared in cents: engines without decimals sum it in binary.
 const SAME_CENT: &str = "0.004";
@@ -15,7 +17,7 @@ struct Condition {
     says: &'static str,
     /// From `FROM` on: the rows of which it does not hold.
     broken: String,
-    /// Of such a row: warehouse and district, 0 where it is of a whole warehouse.
+    /// Of such a row: warehouse and district, 0 where it is of a whole warehouse, or of all.
     place: (&'static str, &'static str),
 }
 
@@ -25,7 +27,7 @@ pub enum Extent {
     Quick,
     /// Those that read every order, too.
     All,
-    /// And the one that holds of freshly loaded tables only.
+    /// And those that hold of freshly loaded tables only.
     Loaded,
 }
 
@@ -185,18 +187,32 @@ fn of_customers() -> Vec<Condition> {
     ]
 }
 
-/// Of étalon's own.
+/// Of étalon's own. Who is counted is held by the sum of the numbers, which are multiplied as decimals: engines sum whole numbers in
+/// 32 bits.
 fn of_stock_and_amounts() -> Vec<Condition> {
     vec![
         Condition {
             name: "of stock",
-            says: "a warehouse's stock was taken from once, and in full, for each line since the load",
-            broken: "FROM (SELECT s_w_id, sum(s_order_cnt) AS taken, sum(s_ytd) AS pieces FROM stock GROUP BY s_w_id) s \
-                     LEFT JOIN (SELECT ol_supply_w_id, count(*) AS ordered, sum(ol_quantity) AS quantity FROM order_line \
-                     WHERE ol_o_id > {loaded} GROUP BY ol_supply_w_id) ol ON ol.ol_supply_w_id = s.s_w_id \
-                     WHERE s.taken <> coalesce(ol.ordered, 0) OR s.pieces <> coalesce(ol.quantity, 0)"
+            says: "a warehouse's stock of each item was taken from once, in full, and as by a remote order if it was one, for each \
+                   line since the load",
+            broken: "FROM (SELECT s_w_id, sum(s_order_cnt) AS taken, sum(s_ytd) AS pieces, sum(s_remote_cnt) AS remote, \
+                     sum(1.0 * s_order_cnt * s_i_id) AS items FROM stock GROUP BY s_w_id) s \
+                     LEFT JOIN (SELECT ol_supply_w_id, count(*) AS ordered, sum(ol_quantity) AS quantity, \
+                     sum(CASE WHEN ol_w_id <> ol_supply_w_id THEN 1 ELSE 0 END) AS by_others, sum(1.0 * ol_i_id) AS items \
+                     FROM order_line WHERE ol_o_id > {loaded} GROUP BY ol_supply_w_id) ol ON ol.ol_supply_w_id = s.s_w_id \
+                     WHERE s.taken <> coalesce(ol.ordered, 0) OR s.pieces <> coalesce(ol.quantity, 0) \
+                     OR s.remote <> coalesce(ol.by_others, 0) OR s.items <> coalesce(ol.items, 0)"
                 .to_owned(),
             place: ("s.s_w_id", "0"),
+        },
+        Condition {
+            name: "of quantities",
+            says: "of each item 10 to 100 are on stock, which are those of the load less those taken, by 91 refilled at a time",
+            broken: "FROM (SELECT min(s_quantity) AS least, max(s_quantity) AS most, sum(1.0 * s_quantity + s_ytd) AS pieces, \
+                     sum((1.0 * s_quantity + s_ytd) * (s_i_id % 90 + 1)) AS weighed FROM stock) s \
+                     WHERE s.least < 10 OR s.most > 100 OR (s.pieces - {pieces}) % 91 <> 0 OR (s.weighed - {weighed}) % 91 <> 0"
+                .to_owned(),
+            place: ("0", "0"),
         },
         Condition {
             name: "of amounts",
@@ -210,8 +226,40 @@ fn of_stock_and_amounts() -> Vec<Condition> {
     ]
 }
 
+/// Of étalon's own.
+fn of_counts_and_origins() -> Vec<Condition> {
+    vec![
+        Condition {
+            name: "of counts",
+            says: "a district's customers have counted each of their payments, and each delivery since the load",
+            broken: "FROM (SELECT c_w_id, c_d_id, sum(c_payment_cnt) AS payments, sum(1.0 * c_payment_cnt * c_id) AS payers, \
+                     sum(c_delivery_cnt) AS deliveries, sum(1.0 * c_delivery_cnt * c_id) AS receivers \
+                     FROM customer GROUP BY c_w_id, c_d_id) c \
+                     LEFT JOIN (SELECT h_c_w_id, h_c_d_id, count(*) AS payments, sum(1.0 * h_c_id) AS payers \
+                     FROM history GROUP BY h_c_w_id, h_c_d_id) h ON h.h_c_w_id = c.c_w_id AND h.h_c_d_id = c.c_d_id \
+                     LEFT JOIN (SELECT o_w_id, o_d_id, count(*) AS deliveries, sum(1.0 * o_c_id) AS receivers \
+                     FROM orders WHERE o_id > {delivered} AND o_carrier_id IS NOT NULL GROUP BY o_w_id, o_d_id) o \
+                     ON o.o_w_id = c.c_w_id AND o.o_d_id = c.c_d_id \
+                     WHERE c.payments <> coalesce(h.payments, 0) OR c.payers <> coalesce(h.payers, 0) \
+                     OR c.deliveries <> coalesce(o.deliveries, 0) OR c.receivers <> coalesce(o.receivers, 0)"
+                .to_owned(),
+            place: ("c.c_w_id", "c.c_d_id"),
+        },
+        Condition {
+            name: "of origins",
+            says: "an order since the load is all local if no line of it is from another warehouse, and only then",
+            broken: "FROM orders o JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, max(CASE WHEN ol_supply_w_id <> ol_w_id THEN 1 ELSE 0 END) \
+                     AS is_remote FROM order_line WHERE ol_o_id > {loaded} GROUP BY ol_w_id, ol_d_id, ol_o_id) ol \
+                     ON ol.ol_w_id = o.o_w_id AND ol.ol_d_id = o.o_d_id AND ol.ol_o_id = o.o_id \
+                     WHERE o.o_all_local + ol.is_remote <> 1"
+                .to_owned(),
+            place: ("o.o_w_id", "o.o_d_id"),
+        },
+    ]
+}
+
 /// Holds of tables that nothing has run on.
-fn of_load(size: Size) -> Condition {
+fn eleventh(size: Size) -> Condition {
     Condition {
         name: "11",
         says: "all but the newest three tenths of a district's orders are delivered",
@@ -225,6 +273,81 @@ fn of_load(size: Size) -> Condition {
     }
 }
 
+/// Of étalon's own, of tables that nothing has run on.
+fn of_rows(size: Size) -> Condition {
+    let (customers, named) = (size.customers, size.customers.min(NAMES as u64));
+    Condition {
+        name: "of rows",
+        says: "a district has its customers, the first thousand by names of their own, with a payment and an order each",
+        broken: format!(
+            "FROM district d LEFT JOIN {} ON {} LEFT JOIN {} ON {} LEFT JOIN {} ON {} \
+             WHERE coalesce(c.customers, 0) <> {customers} OR c.names <> {named} \
+             OR coalesce(o.buyers, 0) <> {customers} OR coalesce(h.payers, 0) <> {customers}",
+            by_district(
+                "customer",
+                "c",
+                &format!("count(*) AS customers, count(DISTINCT CASE WHEN c_id <= {named} THEN c_last END) AS names")
+            ),
+            of_district("c"),
+            by_district("orders", "o", "count(DISTINCT o_c_id) AS buyers"),
+            of_district("o"),
+            by_district("history", "h", "count(DISTINCT h_c_id) AS payers"),
+            of_district("h"),
+        ),
+        place: ("d.d_w_id", "d.d_id"),
+    }
+}
+
+/// So many standard deviations are taken for chance.
+const BY_CHANCE: f64 = 5.0;
+
+/// A row where of `rows` of a table another share than `share` are such, beyond chance.
+fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -> String {
+    let (rows, mean) = (rows as f64, rows as f64 * share);
+    let allowed = BY_CHANCE * (rows * share * (1.0 - share)).sqrt();
+    format!(
+        "SELECT 1 AS one FROM (SELECT sum(CASE WHEN {such} THEN 1 ELSE 0 END) AS such FROM {table} WHERE {among}) t \
+         WHERE abs(coalesce(t.such, 0) - {mean:.3}) > {allowed:.3}"
+    )
+}
+
+/// Of étalon's own, of tables that nothing has run on.
+fn of_shares(size: Size) -> Vec<Condition> {
+    let everything = "1 = 1";
+    let customers = size.districts() * size.customers;
+    let tenths = [
+        unless_a_share("item", "i_data LIKE '%ORIGINAL%'", everything, size.items, 0.1),
+        unless_a_share("stock", "s_data LIKE '%ORIGINAL%'", everything, size.warehouses * size.items, 0.1),
+        unless_a_share("customer", "c_credit = 'BC'", everything, customers, 0.1),
+    ];
+    let mut all = vec![Condition {
+        name: "of tenths",
+        says: "a tenth of the items and of the stock is original, and a tenth of the customers has bad credit",
+        broken: format!("FROM ({}) b", tenths.join(" UNION ALL ")),
+        place: ("0", "0"),
+    }];
+    let drawn = size.districts() * size.customers.saturating_sub(NAMES as u64);
+    if drawn > 0 {
+        let shares = Rules::SPECIFICATION.names(Constants::OF_LOAD, size).shares();
+        let mut popular: Vec<usize> = (0..shares.len()).collect();
+        popular.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+        popular.truncate(POPULAR);
+        let names: Vec<String> = popular.iter().map(|name| format!("'{}'", last_name(*name as i64))).collect();
+        let such = format!("c_last IN ({})", names.join(", "));
+        let share = popular.iter().map(|name| shares[*name]).sum();
+        all.push(Condition {
+            name: "of names",
+            says: "the customers after the first thousand have the popular names as often as the uneven function draws them",
+            broken: format!("FROM ({}) b", unless_a_share("customer", &such, &format!("c_id > {NAMES}"), drawn, share)),
+            place: ("0", "0"),
+        });
+    }
+    all
+}
+
+/// Names that tell one constant from another.
+const POPULAR: usize = 32;
+
 fn conditions(size: Size, extent: Extent) -> Vec<Condition> {
     let mut all = of_payments();
     all.extend(of_order_numbers());
@@ -232,9 +355,11 @@ fn conditions(size: Size, extent: Extent) -> Vec<Condition> {
         all.extend(of_orders());
         all.extend(of_customers());
         all.extend(of_stock_and_amounts());
+        all.extend(of_counts_and_origins());
     }
     if extent == Extent::Loaded {
-        all.push(of_load(size));
+        all.extend([eleventh(size), of_rows(size)]);
+        all.extend(of_shares(size));
     }
     all
 }
@@ -252,7 +377,12 @@ pub fn questions(size: Size, extent: Extent) -> Vec<String> {
 impl Condition {
     /// How many rows it does not hold of, and the place of the first.
     fn questions(&self, size: Size) -> [String; 2] {
-        let broken = self.broken.replace("{loaded}", &size.customers.to_string());
+        let mut broken = self.broken.replace("{loaded}", &size.customers.to_string());
+        broken = broken.replace("{delivered}", &size.delivered().to_string());
+        if broken.contains("{pieces}") {
+            let (pieces, weighed) = tables::first_pieces(size);
+            broken = broken.replace("{pieces}", &pieces.to_string()).replace("{weighed}", &weighed.to_string());
+        }
         let (warehouse, district) = self.place;
         [format!("SELECT count(*) {broken}"), format!("SELECT min({warehouse} * 100 + {district}) {broken}")]
     }
@@ -269,11 +399,13 @@ pub fn hold(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(
         }
         let first = server.scalar(&first)?;
         let (warehouse, district) = (first / 100, first % 100);
-        let district = if district == 0 { String::new() } else { format!(", district {district}") };
+        let place = match (warehouse, district) {
+            (0, _) => String::new(),
+            (_, 0) => format!(" of {count} of its rows, first of warehouse {warehouse}"),
+            _ => format!(" of {count} of its rows, first of warehouse {warehouse}, district {district}"),
+        };
         let Condition { name, says, .. } = condition;
-        let cause = format!(
-            "condition {name}, that {says}, does not hold of {count} of its rows, first of warehouse {warehouse}{district}"
-        );
+        let cause = format!("condition {name}, that {says}, does not hold{place}");
         return Err(Failure::new(FailureKind::Verification, "hold the tables against the conditions", cause));
     }
     Ok(())

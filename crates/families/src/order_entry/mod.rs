@@ -282,6 +282,8 @@ pub struct OrderEntryWorkload {
     pub rules: Rules,
     /// Changes the statements, or the procedures.
     pub alter: fn(&mut Vec<String>),
+    /// Changes the first rows.
+    pub spoil: fn(&mut Dataset),
 }
 
 impl OrderEntryWorkload {
@@ -292,11 +294,13 @@ impl OrderEntryWorkload {
         customers: tables::CUSTOMERS,
         rules: Rules::SPECIFICATION,
         alter: |_| (),
+        spoil: |_| (),
     };
 
     /// What clients ask, and the tables with what they call.
     fn asked(&self, calls: Calls, size: Size) -> (Vec<String>, Dataset) {
         let mut dataset = tables::dataset(size);
+        (self.spoil)(&mut dataset);
         match calls {
             Calls::Statements => {
                 let mut texts = statements::texts();

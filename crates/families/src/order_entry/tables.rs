@@ -238,12 +238,23 @@ fn stock_columns() -> Vec<Column> {
     ])
 }
 
+fn first_quantity(rng: &mut Rng) -> i64 {
+    rng.int_between(10, 100)
+}
+
+/// Pieces on stock in the first rows; and those of each item as often as its number modulo 90, and once more.
+pub fn first_pieces(size: Size) -> (i64, i64) {
+    let of_row = |index: u64| (first_quantity(&mut rng(Part::Stock, index)), (index % size.items + 1) as i64);
+    let all = (0..size.warehouses * size.items).map(of_row);
+    all.fold((0, 0), |(pieces, weighed), (of_item, item)| (pieces + of_item, weighed + of_item * (item % 90 + 1)))
+}
+
 fn stock(size: Size) -> RowRule {
     Arc::new(move |index, row| {
         let rng = &mut rng(Part::Stock, index);
         row.push(number(index % size.items + 1));
         row.push(number(index / size.items + 1));
-        row.push(Datum::Int(rng.int_between(10, 100)));
+        row.push(Datum::Int(first_quantity(rng)));
         for _ in 0..DISTRICTS {
             row.push(text(rng, 24, 24));
         }

@@ -27,6 +27,11 @@ pub(crate) fn send(pid: u32, signal: StopSignal) -> Result<(), crate::HostError>
     os::send(pid, signal).map_err(|cause| crate::HostError::Process { tried: "signal", pid, reason: cause.to_string() })
 }
 
+/// By a signal that no process can answer: by somebody, or by a system without memory. Windows does not tell such an end.
+pub fn was_killed(status: std::process::ExitStatus) -> bool {
+    os::was_killed(status)
+}
+
 /// From now on whatever this process starts ends with it, on Windows; on Linux each server does by itself.
 pub fn bind_children() -> Result<(), crate::HostError> {
     os::bind_children().map_err(|cause| crate::HostError::unavailable("tie children to étalon", cause.to_string()))

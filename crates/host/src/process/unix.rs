@@ -1,8 +1,8 @@
 use std::fs::File;
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 pub(super) use std::process::Child;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use nix::sys::signal::{self, SigHandler};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -53,6 +53,10 @@ fn hear_again() -> io::Result<()> {
         unsafe { signal::signal(heard, SigHandler::SigDfl) }?;
     }
     Ok(())
+}
+
+pub(super) fn was_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(Signal::KILL.as_raw())
 }
 
 pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {

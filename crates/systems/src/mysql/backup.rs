@@ -4,7 +4,6 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use super::private::Private;
 use super::programs::{self, Product};
@@ -52,13 +51,7 @@ pub(super) fn lacking(product: Product, system: &model::SystemPlan, method: &str
     let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
     let release = || {
         let (folder, asked) = server.map(|server| (server.bin_dir.as_deref(), server.version.as_deref()))?;
-        let server = programs::Programs::find(product, folder, asked).ok()?;
-        thread::scope(|scope| {
-            // Asked meanwhile, since to start the server's program takes longest; `files` finds the answer.
-            let backup = || tool::find("mariadb-backup", &folders, BACKUP_HINT).map(|program| tool::version(&program));
-            let _ = thread::Builder::new().spawn_scoped(scope, backup);
-            server.release()
-        })
+        programs::Programs::find(product, folder, asked).ok()?.release()
     };
     let files = || Programs::files(&folders, release().as_deref()).err();
     let dump = || Programs::dump(product, &folders).err();
@@ -228,7 +221,7 @@ impl MySqlBackups<'_> {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
         // Not timed: the empty server.
-        let (private, endpoint) = match self.system.private() {
+        let (mut private, endpoint) = match self.system.private() {
             Some(private) => private.fresh_twin(request.folder)?,
             None => Private::fresh(self.product(), request.folder)?,
         };

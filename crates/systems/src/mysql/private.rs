@@ -17,7 +17,7 @@ use super::session;
 use super::url::{Address, Place};
 use crate::mysql::lane::Client;
 use crate::server::private::{
-    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, joined, on_free_port, run_clean,
+    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, tried, unknown};
 use crate::server::system::Purpose;
@@ -411,7 +411,7 @@ fn last_words(log: &str) -> String {
         .collect();
     let lines: Vec<&str> =
         if telling.is_empty() { log.lines().map(str::trim).filter(|line| !line.is_empty()).collect() } else { telling };
-    joined(&lines[lines.len().saturating_sub(5)..])
+    lines[lines.len().saturating_sub(5)..].join("; ")
 }
 
 #[cfg(test)]
@@ -435,6 +435,6 @@ mod tests {
         let log = "2026-01-01  8:50:19 0 [Note] starting\n2026-01-01  8:50:19 0 [ERROR] mariadbd: unknown variable 'x=1'\n\
                    2026-01-01  8:50:19 0 [ERROR] Aborting\n";
         assert_eq!(last_words(log), "mariadbd: unknown variable 'x=1'");
-        assert_eq!(last_words(""), "it ended without a word in its log");
+        assert_eq!(last_words(""), "");
     }
 }

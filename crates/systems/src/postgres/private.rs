@@ -15,7 +15,7 @@ use super::session;
 use super::url::Address;
 use crate::postgres::lane::Client;
 use crate::server::private::{
-    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, joined, on_free_port, run_clean,
+    self, Folders, Habits, Recipe, ServerLogWords, SocketUse, Wish, failed, give, on_free_port, run_clean,
 };
 use crate::server::settings::{refuse_own, refuse_reserved, unknown};
 use crate::server::{LOOPBACK, random_password};
@@ -338,5 +338,5 @@ fn last_words(log: &str) -> String {
         .filter_map(|line| TELLING.iter().find_map(|word| line.find(word)).map(|at| line[at..].trim()))
         .collect();
     let lines = if telling.is_empty() { log.lines().map(str::trim).collect() } else { telling };
-    joined(&lines[lines.len().saturating_sub(6)..])
+    lines[lines.len().saturating_sub(6)..].join("; ")
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -41,6 +42,10 @@ const LOG_LINES: usize = 60;
 /// For a full device under a private server.
 const FULL_HINT: &str = "free space on the device that holds the private server, or put it on another: \
                          `server = { engine = …, folder = \"/a/folder\" }`";
+
+const COPY_HINT: &str = "`reset = \"rebuild\"` loads the tables anew for each run, and keeps no copy";
+const KILLED_HINT: &str = "if memory ran out, the system's log says so (`dmesg`): give the server less in the system's \
+                           `settings`, or run fewer programs beside it";
 
 pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
@@ -90,7 +95,7 @@ pub(crate) fn folder_of(server: &PrivateServer, request: &OpenRequest<'_>) -> Re
 #[derive(Clone, Copy)]
 pub(crate) struct ServerLogWords {
     pub(crate) is_full: fn(&str) -> bool,
-    /// Lines with the reason, else the last ones.
+    /// Lines with the reason, else the last ones; empty where there are none.
     pub(crate) last: fn(&str) -> String,
     /// A predecessor's leftovers still prevent the start.
     pub(crate) lingers: fn(&str) -> bool,
@@ -104,11 +109,6 @@ impl ServerLogWords {
             false => failed(tried, cause),
         }
     }
-}
-
-/// Or a remark that there are none.
-pub(crate) fn joined(lines: &[&str]) -> String {
-    if lines.is_empty() { "it ended without a word in its log".to_owned() } else { lines.join("; ") }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,19 +238,13 @@ pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<()
     loop {
         match process.has_ended().map_err(|error| failed(tried, error))? {
             Some(status) if status.success() => return Ok(()),
-            Some(_) => return Err(words.failure(tried, &process.log_tail(LOG_LINES))),
+            Some(status) => return Err(ended(status, words.failure(tried, &process.log_tail(LOG_LINES)))),
             None if started.elapsed() > patience => {
                 return Err(failed(tried, format!("{name} did not end within {} s", patience.as_secs())));
             }
             None => thread::sleep(START_POLL),
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ServerEnd {
-    InOrder,
-    Killed,
 }
 
 /// A private server's process and folders. Dropping it stops the server and removes the folders.
@@ -350,10 +344,10 @@ impl Running {
         self.end(signal, patience).map(drop)
     }
 
-    fn end(&mut self, signal: StopSignal, patience: Duration) -> Result<ServerEnd, Failure> {
-        let Some(mut process) = self.process.take() else { return Ok(ServerEnd::InOrder) };
-        let ended = process.stop(signal, patience).map_err(|error| failed("stop the private server", error))?;
-        Ok(if matches!(ended, Ended::Killed(_)) { ServerEnd::Killed } else { ServerEnd::InOrder })
+    /// `None`: it did not run.
+    fn end(&mut self, signal: StopSignal, patience: Duration) -> Result<Option<Ended>, Failure> {
+        let Some(mut process) = self.process.take() else { return Ok(None) };
+        process.stop(signal, patience).map(Some).map_err(|error| failed("stop the private server", error))
     }
 
     /// Without a shutdown checkpoint, since the data is thrown away.
@@ -367,13 +361,18 @@ impl Running {
     }
 
     /// A lost connection, with the log: a server on a full device ends.
-    pub(crate) fn explain_loss(&self, mut failure: Failure) -> Failure {
+    pub(crate) fn explain_loss(&mut self, mut failure: Failure) -> Failure {
         let log = self.logged();
         if (self.words.is_full)(&log) {
             return self.words.failure(&failure.tried, &log);
         }
+        let ended = self.process.as_mut().and_then(|process| process.has_ended().ok().flatten());
         // Replaces advice for foreign servers.
-        failure.hint = Some(format!("étalon's private server logged at last: {}", (self.words.last)(&log)));
+        failure.hint = Some(match (ended, (self.words.last)(&log)) {
+            (Some(status), logged) => format!("étalon's private server {}", end_words(status, &logged)),
+            (None, logged) if logged.is_empty() => "étalon's private server has logged nothing".to_owned(),
+            (None, logged) => format!("étalon's private server logged at last: {logged}"),
+        });
         failure
     }
 
@@ -507,9 +506,17 @@ impl<R: Recipe> Private<R> {
     /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
     pub(crate) fn keep(&mut self, kept: &Path) -> Result<(), Failure> {
         let (data, tried) = (self.data()?, "keep the loaded data");
-        if self.running.end(self.recipe.habits().stop, KEEP_PATIENCE)? == ServerEnd::Killed {
-            let cause = format!("the server did not end within {} s, and was killed", KEEP_PATIENCE.as_secs());
-            return Err(failed(tried, cause));
+        match self.running.end(self.recipe.habits().stop, KEEP_PATIENCE)? {
+            Some(Ended::Killed(_)) => {
+                let cause = format!("the server did not end within {} s, and was killed", KEEP_PATIENCE.as_secs());
+                return Err(failed(tried, cause));
+            }
+            // Its data would have to be recovered in each start on a copy of them.
+            Some(Ended::AsAsked(status)) if status.code().is_none() => {
+                let logged = (self.running.words.last)(&self.running.logged());
+                return Err(ended(status, failed(tried, logged)));
+            }
+            Some(Ended::AsAsked(_)) | None => {}
         }
         fs::rename(&data, kept).map_err(|error| failed(tried, error))
     }
@@ -522,7 +529,14 @@ impl<R: Recipe> Private<R> {
         // Its data are thrown away.
         self.running.stop(self.recipe.habits().end, STOP_PATIENCE)?;
         self.wanted = Some((kept.to_owned(), blocks));
-        self.spawn_cold(endpoint)
+        self.spawn_cold(endpoint).map_err(|failure| match self.wanted {
+            None => Failure {
+                tried: format!("{} on a copy of the loaded data", failure.tried),
+                hint: failure.hint.or_else(|| Some(COPY_HINT.to_owned())),
+                ..failure
+            },
+            Some(_) => failure,
+        })
     }
 
     fn copy_back(&mut self) -> Result<(), Failure> {
@@ -588,14 +602,24 @@ impl<E: Send + 'static> Recipe for NoRecipe<E> {
     }
 }
 
-/// A server killed from outside has no reason in its log.
-fn ended(status: std::process::ExitStatus, logged: Failure) -> Failure {
-    match status.code() {
-        Some(_) => logged,
-        None => {
-            Failure { cause: format!("it was killed ({status}), having logged at last: {}", logged.cause), ..logged }
-        }
+fn end_words(status: ExitStatus, logged: &str) -> String {
+    let end = if host::process::was_killed(status) { "was killed" } else { "ended" };
+    match logged.is_empty() {
+        true => format!("{end} ({status}), and has logged nothing"),
+        false => format!("{end} ({status}), having logged at last: {logged}"),
     }
+}
+
+/// Of a start. A server that was killed has no reason in its log, and may well start the next time.
+fn ended(status: ExitStatus, logged: Failure) -> Failure {
+    if status.code().is_some() && !logged.cause.is_empty() {
+        return logged;
+    }
+    let ended = Failure { cause: format!("it {}", end_words(status, &logged.cause)), ..logged };
+    if !host::process::was_killed(status) || ended.kind == FailureKind::DiskFull {
+        return ended;
+    }
+    Failure { kind: FailureKind::Unreachable, ..ended }.hint(KILLED_HINT)
 }
 
 /// Restarts the server before each attempt: a server being killed refuses connections before its process has ended.

@@ -12,7 +12,7 @@ pub(crate) struct RestoredServer<S: Server> {
 }
 
 impl<S: Server> Restored for RestoredServer<S> {
-    fn session(&self) -> Result<Box<dyn Session>, Failure> {
+    fn session(&mut self) -> Result<Box<dyn Session>, Failure> {
         let client = S::Session::default().open(&self.endpoint, Purpose::Load);
         Ok(Box::new(Steps::new(client.map_err(|failure| self.private.running.explain_loss(failure))?)))
     }

@@ -320,7 +320,7 @@ impl<S: Server> ServerSystem<S> {
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
         let failure = S::explain(self, failure);
         match self.private() {
-            Some(private) if failure.may_pass() => private.running.explain_loss(failure),
+            Some(mut private) if failure.may_pass() => private.running.explain_loss(failure),
             _ => failure,
         }
     }

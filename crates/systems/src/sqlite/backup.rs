@@ -205,7 +205,7 @@ impl RestoredFile {
 }
 
 impl Restored for RestoredFile {
-    fn session(&self) -> Result<Box<dyn Session>, Failure> {
+    fn session(&mut self) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(SqliteSession::new(self.open()?, SessionKind::Plain)?))
     }
 

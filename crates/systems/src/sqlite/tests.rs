@@ -119,15 +119,28 @@ fn an_empty_file_of_someone_else_is_refused_and_left_alone() {
     }
 }
 
-/// An étalon that is killed before it has marked its new file leaves its claim on it.
+/// An étalon that is killed before it has marked its new file leaves its claim on it, beside which somebody else's may stand.
 #[test]
-fn an_empty_file_of_a_killed_étalon_is_made_anew() {
+fn an_empty_file_of_a_killed_étalon_is_made_anew_and_no_other() {
     let folder = folder();
     let path = folder.path().join("x.db");
-    fs::write(&path, "").unwrap();
-    fs::write(Claim::path(&path), "pid=7\n").unwrap();
-    open(&system(format!("sqlite:{}", path.display()), &[])).unwrap().drop_all().unwrap();
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let opened = || open(&system(format!("sqlite:{}", path.display()), &[]));
+    for file in [path.clone(), companion(&path, ".pristine")] {
+        let claim = Claim::take(&path).unwrap();
+        claim.make_empty(&file).unwrap();
+        let left = fs::read(Claim::path(&path)).unwrap();
+        drop(claim);
+        fs::write(Claim::path(&path), &left).unwrap();
+        opened().unwrap().drop_all().unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        fs::write(Claim::path(&path), &left).unwrap();
+        fs::write(&file, "").unwrap();
+        let failure = opened().err().unwrap();
+        assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
+        assert!(file.exists());
+        fs::remove_file(&file).unwrap();
+        fs::remove_file(Claim::path(&path)).unwrap();
+    }
 }
 
 /// To nothing, to an empty file, and even to a database of étalon's.

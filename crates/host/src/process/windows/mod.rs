@@ -61,4 +61,8 @@ pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     }
 }
 
+pub(super) fn was_killed(_status: std::process::ExitStatus) -> bool {
+    false
+}
+
 pub(super) fn kill_group(_pid: u32) {}

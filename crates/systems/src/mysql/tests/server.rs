@@ -35,6 +35,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     life::is_started_anew_between_rounds(&system);
     assert_eq!(system.scalar("SELECT @@innodb_buffer_pool_size").unwrap(), 67_108_864);
     life::comes_back_after_a_kill_in_mid_run(&system);
+    life::is_not_kept_once_killed(&system);
     life::leaves_nothing(&system, "SELECT @@datadir");
 }
 

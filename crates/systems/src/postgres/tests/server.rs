@@ -36,6 +36,7 @@ fn a_private_server_from_its_making_to_its_removal() {
     life::is_started_anew_between_rounds(&system);
     assert_eq!(system.text("SELECT current_setting('shared_buffers')"), "32MB");
     life::comes_back_after_a_kill_in_mid_run(&system);
+    life::is_not_kept_once_killed(&system);
     life::leaves_nothing(&system, "SHOW data_directory");
 }
 

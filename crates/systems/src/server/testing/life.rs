@@ -92,6 +92,21 @@ pub(crate) fn comes_back_after_a_kill_in_mid_run<S: Server>(system: &ServerSyste
     system.revive().unwrap();
 }
 
+/// A copy of what a killed server leaves would be recovered in each start.
+pub(crate) fn is_not_kept_once_killed<S: Server>(system: &ServerSystem<S>) {
+    let mut private = system.private().unwrap();
+    let kept = private.kept(0).unwrap();
+    private.running.signal(StopSignal::Kill);
+    while private.running.runs().unwrap() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let failure = private.keep(&kept).unwrap_err();
+    assert!(failure.to_string().contains("cannot keep the loaded data: it was killed (signal: 9"), "{failure}");
+    assert!(failure.may_pass() && !kept.exists());
+    drop(private);
+    system.revive().unwrap();
+}
+
 pub(crate) fn leaves_nothing<S: Server>(system: &ServerSystem<S>, data_folder: &str) {
     let folder = PathBuf::from(system.text(data_folder));
     assert!(folder.is_dir());

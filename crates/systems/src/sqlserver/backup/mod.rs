@@ -560,7 +560,7 @@ struct RestoredCopy {
 }
 
 impl Restored for RestoredCopy {
-    fn session(&self) -> Result<Box<dyn families::session::Session>, Failure> {
+    fn session(&mut self) -> Result<Box<dyn families::session::Session>, Failure> {
         let mut client = open(&self.endpoint)?;
         let tried = format!("use the database `{COPY}`");
         client.execute(&format!("USE {}", quoted(COPY))).map_err(|error| failure(tried, &error))?;
