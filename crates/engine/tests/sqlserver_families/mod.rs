@@ -1,6 +1,7 @@
-//! Page inserts, spatial queries and backups against the scripted server, by whole experiments.
+//! Page inserts, spatial queries, backups and database snapshots against the scripted server, by whole experiments.
 
 mod backup;
+mod database_snapshots;
 mod pages;
 mod plans;
 mod spatial;

@@ -5,6 +5,7 @@
 //! So it shows that étalon sends what it should and accepts what may come, but not that a SQL Server accepts what
 //! étalon sends.
 
+mod snapshots;
 mod talk;
 mod tokens;
 
@@ -16,6 +17,7 @@ use std::thread;
 
 use rustls::ServerConfig;
 
+pub use snapshots::Snapshot;
 pub use talk::Call;
 pub use tokens::{Reply, error, info, result, touched};
 
@@ -52,6 +54,9 @@ pub struct Database {
     pub copied: BTreeMap<String, u64>,
     /// Of the rows that were copied.
     pub sums: BTreeMap<String, i64>,
+    pub snapshots: Vec<Snapshot>,
+    /// Of the log's file; 0 is a new database's.
+    pub log_pages: u64,
     /// Everything asked, in order of arrival.
     pub log: Vec<Asked>,
     /// User, database and program of each login.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
 
+use super::snapshots;
 use super::tokens::{self, Reply};
 use super::{Asked, Encryption, PASSWORD, Shared};
 
@@ -289,6 +290,9 @@ impl Talk<'_> {
         let number = |number: i64| tokens::result(&["#"], &[&[Some(number.to_string().as_str())]]);
         let word = |word: &str| tokens::result(&[""], &[&[Some(word)]]);
         let mut database = self.shared.database();
+        if let Some(answer) = snapshots::answer(&mut database, sql) {
+            return answer;
+        }
         if sql.starts_with("BEGIN TRAN") {
             self.pending = Some((0, 0));
             return [tokens::transaction(8), tokens::done(0xfd, 0, 0)].concat();
