@@ -11,7 +11,7 @@ use crate::server::url::Address as _;
 use crate::server::{self, write_values};
 use crate::sqlserver::lane::{AskError, Client};
 use families::contents::{Contents, Rows};
-use families::dataset::{ColumnKind, Dataset, Dialect, Table};
+use families::dataset::{Dataset, Dialect, Table};
 use families::order_entry::PROCEDURES;
 use families::system::Consent;
 use load::datum::Datum;
@@ -250,9 +250,7 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 /// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
 /// statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
-    let copies = table.create.is_none()
-        && table.columns.iter().all(|column| !matches!(column.kind, ColumnKind::Timestamp | ColumnKind::Decimal(..)));
-    let taken = if copies { copy(client, table, rows)? } else { insert(client, table, rows)? };
+    let taken = if table.create.is_none() { copy(client, table, rows)? } else { insert(client, table, rows)? };
     if taken == table.rows {
         return Ok(());
     }
