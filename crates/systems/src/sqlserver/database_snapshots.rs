@@ -73,7 +73,7 @@ impl Copies for SnapshotCopies {
     const OFFERS: &'static [Reset] = &[Reset::Clone];
     const NO_OTHERS: &'static str =
         "a SQL Server shares pages with what it keeps until they are changed, and copies no database for each run";
-    const ROOM: &'static str = "the database `etalon` and its snapshot `etalon_kept_1`, or of a higher number";
+    const ROOM: &'static str = "the database `etalon` and snapshots of it (`etalon_kept_1`, …)";
 
     fn open(
         endpoint: &Endpoint,
