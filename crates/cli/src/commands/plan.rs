@@ -158,7 +158,7 @@ fn reset_of(name: &str, size_bytes: u64, plan: &Plan, registry: &Registry) -> Re
 fn reset_words(reset: Reset) -> &'static str {
     match reset {
         Reset::Rebuild => "loaded anew",
-        Reset::Clone => "copied from the first load, by shared blocks where the filesystem can",
+        Reset::Clone => "brought back to the first load, by shared blocks where that can be done",
         Reset::Restore => "copied from the first load",
         Reset::None => "left as runs leave them",
     }

@@ -32,13 +32,16 @@ pub fn attempt(text: &str) -> (ExperimentEnd, Outcome) {
 
 /// Runs a plan with changes as from the command line.
 pub fn attempt_changed(text: &str, changes: &Changes) -> (ExperimentEnd, Outcome) {
-    let registry = Registry::built_in();
+    attempt_with(&Registry::built_in(), text, changes)
+}
+
+pub fn attempt_with(registry: &Registry, text: &str, changes: &Changes) -> (ExperimentEnd, Outcome) {
     let (plan, _) = Plan::parse(text, "test.toml", changes, &registry.catalog(), 1)
         .unwrap_or_else(|errors| panic!("{errors}\n{text}"));
     let folder = tempfile::tempdir().unwrap();
     let mut store = stored::create(&folder.path().join("x.etalon"), &plan);
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    let ended = Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent);
+    let ended = Conductor::new(registry, &plan, &mut store, options).run(&mut Silent);
     let ended = ended.unwrap_or_else(|error| panic!("{error}"));
     (ended, Outcome { store, _folder: folder })
 }

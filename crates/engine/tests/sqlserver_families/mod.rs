@@ -1,6 +1,8 @@
-//! Page inserts, spatial queries and backups against the scripted server, by whole experiments.
+//! Page inserts, spatial queries, backups, database snapshots and order entry against the scripted server, by whole experiments.
 
 mod backup;
+mod database_snapshots;
+mod order_entry;
 mod pages;
 mod plans;
 mod spatial;

@@ -5,6 +5,7 @@
 //! So it shows that étalon sends what it should and accepts what may come, but not that a SQL Server accepts what
 //! étalon sends.
 
+mod snapshots;
 mod talk;
 mod tokens;
 
@@ -16,7 +17,8 @@ use std::thread;
 
 use rustls::ServerConfig;
 
-pub use talk::Call;
+pub use snapshots::Snapshot;
+pub use talk::{Call, Parameter};
 pub use tokens::{Reply, error, info, result, touched};
 
 /// The password that is let in.
@@ -42,6 +44,9 @@ pub enum Asked {
 /// Overrides the server's answer; `None` leaves it to the server.
 pub type Script = Arc<dyn Fn(&Asked) -> Option<Reply> + Send + Sync>;
 
+/// Answers a statement with its parameters, a batch among them.
+pub type Statements = Box<dyn FnMut(&str, &[Parameter]) -> Option<Vec<u8>> + Send>;
+
 /// What the server knows of its database.
 #[derive(Default)]
 pub struct Database {
@@ -49,13 +54,26 @@ pub struct Database {
     pub marker: Option<String>,
     pub history: i64,
     pub balance: i64,
+    /// Names and types of their columns.
+    pub tables: BTreeMap<String, Vec<(String, String)>>,
     pub copied: BTreeMap<String, u64>,
     /// Of the rows that were copied.
     pub sums: BTreeMap<String, i64>,
+    pub snapshots: Vec<Snapshot>,
+    /// Of the log's file; 0 is a new database's.
+    pub log_pages: u64,
     /// Everything asked, in order of arrival.
     pub log: Vec<Asked>,
     /// User, database and program of each login.
     pub logins: Vec<(String, String, String)>,
+    /// Beyond pgbench's.
+    pub statements: Option<Statements>,
+}
+
+impl Database {
+    fn answer(&mut self, sql: &str, parameters: &[Parameter]) -> Option<Vec<u8>> {
+        self.statements.as_mut()?(sql, parameters)
+    }
 }
 
 pub struct Server {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use rustls::{ServerConnection, StreamOwned};
 
+use super::snapshots;
 use super::tokens::{self, Reply};
 use super::{Asked, Encryption, PASSWORD, Shared};
 
@@ -262,6 +263,9 @@ impl Talk<'_> {
 
     /// Executes a statement of pgbench, as far as needed to count.
     fn execute(&mut self, sql: &str, parameters: &[Parameter]) -> Vec<u8> {
+        if let Some(answer) = self.shared.database().answer(sql, parameters) {
+            return answer;
+        }
         let delta = match parameters {
             [Parameter::Int(delta), _] => *delta,
             _ => 1,
@@ -289,6 +293,9 @@ impl Talk<'_> {
         let number = |number: i64| tokens::result(&["#"], &[&[Some(number.to_string().as_str())]]);
         let word = |word: &str| tokens::result(&[""], &[&[Some(word)]]);
         let mut database = self.shared.database();
+        if let Some(answer) = snapshots::answer(&mut database, sql).or_else(|| database.answer(sql, &[])) {
+            return answer;
+        }
         if sql.starts_with("BEGIN TRAN") {
             self.pending = Some((0, 0));
             return [tokens::transaction(8), tokens::done(0xfd, 0, 0)].concat();
@@ -312,15 +319,19 @@ impl Talk<'_> {
         } else if sql.contains("sys.objects WHERE is_ms_shipped") {
             return number(0);
         } else if sql.starts_with("CREATE DATABASE") {
-            *database = super::Database { exists: true, log: std::mem::take(&mut database.log), ..Default::default() };
+            let (log, statements) = (std::mem::take(&mut database.log), database.statements.take());
+            *database = super::Database { exists: true, log, statements, ..Default::default() };
         } else if sql.starts_with("DROP DATABASE") {
             (database.exists, database.marker) = (false, None);
         } else if let Some(said) = sql.strip_prefix("INSERT INTO dbo.etalon_marker VALUES (N'") {
             database.marker = Some(said.trim_end_matches("')").to_owned());
+        } else if let Some((name, columns)) = defined(sql) {
+            database.tables.insert(name, columns);
         } else if let Some(table) = sql.strip_prefix("INSERT BULK ") {
             self.copying = table.split(' ').next().map(|name| name.trim_matches(['[', ']']).to_owned());
         } else if sql.starts_with("SELECT TOP (0) * FROM") {
-            return columns(sql);
+            let name = sql.rsplit(' ').next().unwrap_or_default().trim_matches(['[', ']']);
+            return columns(&database.tables[name]);
         } else if let Some(counted) = sql.strip_prefix("SELECT COUNT(*), ") {
             let table = counted.rsplit(' ').next().unwrap_or_default().trim_matches(['[', ']']);
             let rows = database.copied.get(table).copied().unwrap_or_default().to_string();
@@ -413,40 +424,46 @@ fn describe(sql: &str) -> Vec<u8> {
 }
 
 /// The columns of a table, none of which has rows.
-fn columns(sql: &str) -> Vec<u8> {
+fn columns(table: &[(String, String)]) -> Vec<u8> {
+    const COLLATION: [u8; 5] = [9, 4, 0xd0, 0, 0x34];
     let mut out = vec![0x81];
-    let columns: &[(&str, &[u8])] = match sql {
-        sql if sql.contains("tellers") => &[
-            ("tid", &[0x38]),
-            ("bid", &[0x26, 4]),
-            ("tbalance", &[0x26, 4]),
-            ("filler", &[0xaf, 84, 0, 9, 4, 0xd0, 0, 0x34]),
-        ],
-        sql if sql.contains("branches") => {
-            &[("bid", &[0x38]), ("bbalance", &[0x26, 4]), ("filler", &[0xaf, 88, 0, 9, 4, 0xd0, 0, 0x34])]
-        }
-        sql if sql.contains("accounts") => &[
-            ("aid", &[0x38]),
-            ("bid", &[0x26, 4]),
-            ("abalance", &[0x26, 4]),
-            ("filler", &[0xaf, 84, 0, 9, 4, 0xd0, 0, 0x34]),
-        ],
-        sql if sql.contains("[item]") => &[
-            ("id", &[0x26, 8]),
-            ("kind", &[0x26, 4]),
-            ("body", &[0xaf, 250, 0, 9, 4, 0xd0, 0, 0x34]),
-            ("note", &[0xaf, 250, 0, 9, 4, 0xd0, 0, 0x34]),
-        ],
-        _ => &[("thread_id", &[0x26, 4]), ("a_value", &[0x26, 4])],
-    };
-    out.extend((columns.len() as u16).to_le_bytes());
-    for (name, info) in columns {
+    out.extend((table.len() as u16).to_le_bytes());
+    for (name, kind) in table {
         out.extend([0, 0, 0, 0, 9, 0]);
-        out.extend_from_slice(info);
+        let (kind, nulls) = kind.split_once(char::is_whitespace).unwrap_or((kind, ""));
+        let (kind, numbers) = kind.split_once('(').unwrap_or((kind, ""));
+        let numbers: Vec<u8> = numbers
+            .trim_end_matches(')')
+            .split(',')
+            .filter_map(|n| n.parse::<u16>().ok())
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        match (kind, &numbers[..]) {
+            ("int", _) if nulls.starts_with("NOT") => out.push(0x38),
+            ("int", _) => out.extend([0x26, 4]),
+            ("bigint", _) => out.extend([0x26, 8]),
+            ("char" | "varchar", length) => {
+                out.push(if kind == "char" { 0xaf } else { 0xa7 });
+                out.extend_from_slice(length);
+                out.extend(COLLATION);
+            }
+            ("decimal", &[digits, _, scale, _]) => out.extend([0x6a, if digits < 10 { 5 } else { 9 }, digits, scale]),
+            ("datetime2", &[scale, _]) => out.extend([0x2a, scale]),
+            _ => panic!("a column of the type {kind}"),
+        }
         out.push(name.len() as u8);
         out.extend(name.encode_utf16().flat_map(u16::to_le_bytes));
     }
     [out, tokens::done(0xfd, 0x10, 0)].concat()
+}
+
+/// Name and columns of a table that étalon makes.
+fn defined(sql: &str) -> Option<(String, Vec<(String, String)>)> {
+    let (name, columns) = sql.strip_prefix("CREATE TABLE [")?.split_once("] (")?;
+    let columns = columns.strip_suffix(')')?.replace(", ", ",");
+    let columns = columns.split(",PRIMARY").next()?.split(",[");
+    let columns = columns.filter_map(|column| column.trim_start_matches('[').split_once("] "));
+    Some((name.to_owned(), columns.map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect()))
 }
 
 fn take<'a>(rest: &mut &'a [u8], count: usize) -> io::Result<&'a [u8]> {
@@ -501,7 +518,8 @@ fn tally_of(payload: &[u8]) -> (u64, i64) {
         let kind = payload[at + 6];
         at += match kind {
             0x38 => 7,
-            0x26 => 8,
+            0x26 | 0x2a => 8,
+            0x6a => 10,
             _ => 14,
         };
         at += 1 + 2 * usize::from(payload[at]);
@@ -528,6 +546,7 @@ fn tally_of(payload: &[u8]) -> (u64, i64) {
                     sum += weight * whole(&payload[at + 1..at + 1 + bytes]);
                     1 + bytes
                 }
+                0x2a | 0x6a => 1 + usize::from(payload[at]),
                 _ if payload[at..at + 2] == [0xff, 0xff] => 2,
                 _ => 2 + number(at),
             };

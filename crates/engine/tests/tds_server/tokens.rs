@@ -34,7 +34,9 @@ pub fn message(tag: u8, number: i32, state: u8, class: u8, text: &str) -> Vec<u8
 }
 
 pub fn done(tag: u8, status: u16, rows: u64) -> Vec<u8> {
-    [&[tag][..], &status.to_le_bytes(), &[0xc1, 0], &rows.to_le_bytes()].concat()
+    // `SELECT`; a call ends as `EXECUTE`, as a SQL Server has it.
+    let command = if tag == 0xfe { 0xe0 } else { 0xc1 };
+    [&[tag][..], &status.to_le_bytes(), &[command, 0], &rows.to_le_bytes()].concat()
 }
 
 pub fn error(number: i32, state: u8, class: u8, text: &str) -> Reply {

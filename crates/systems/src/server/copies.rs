@@ -22,6 +22,8 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
 
     /// Ways to bring tables back, beside those of every server.
     const OFFERS: &'static [Reset];
+    /// Why there are no others.
+    const NO_OTHERS: &'static str = "étalon copies the data only of a server that it has started itself";
     /// What étalon makes for them and drops.
     const ROOM: &'static str;
 
@@ -42,12 +44,17 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// Before a load: nothing is left of other tables.
     fn clear(&self) -> Result<(), Failure>;
 
-    /// Keeps the tables that are there; they are gone until [`Copies::bring_back`].
+    /// Keeps the tables that are there; they may be gone until [`Copies::bring_back`], and so may other copies.
     fn keep(&self) -> Result<KeptCopy, Failure>;
 
     /// # Errors
-    /// [`FailureKind::Missing`](load::error::FailureKind::Missing): somebody has removed the copy.
+    /// [`FailureKind::Missing`](load::error::FailureKind::Missing): the copy is gone.
     fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure>;
+
+    /// What they weigh by now, of copies that had so many bytes when they were kept; 0 where the server does not tell.
+    fn weigh(&self, kept_bytes: u64) -> u64 {
+        kept_bytes
+    }
 
     /// Whether the server answers, even in the midst of a copy that failed.
     fn ask_for_life(&self) -> Result<(), Failure>;

@@ -58,7 +58,7 @@ pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
 fn of<S: Server>(asked: Option<Reset>, whose: Whose, size_bytes: u64) -> Result<Reset, Failure> {
     let (offers, else_why): (&[Reset], _) = match whose {
         Whose::Own => (&[Reset::Clone, Reset::Restore], ""),
-        Whose::Others => (S::Copies::OFFERS, "étalon copies the data only of a server that it has started itself"),
+        Whose::Others => (S::Copies::OFFERS, S::Copies::NO_OTHERS),
         Whose::Scattered => (&[], "by its `settings` the server has data outside of the folder that would be copied"),
     };
     let can = [&[Reset::Rebuild], offers, &[Reset::None]].concat();
@@ -99,7 +99,8 @@ impl<S: Server> ServerSystem<S> {
     }
 
     pub(super) fn kept_bytes_of_all(&self) -> u64 {
-        lock(&self.loaded.kept).values().map(|kept| kept.bytes).sum()
+        let kept_bytes = lock(&self.loaded.kept).values().map(|kept| kept.bytes).sum();
+        self.copies.as_ref().map_or(kept_bytes, |copies| copies.weigh(kept_bytes))
     }
 
     fn load_once(&self, data: &Dataset) -> Result<(), Failure> {
@@ -122,7 +123,6 @@ impl<S: Server> ServerSystem<S> {
         let known = known.map(|copy| self.put_back(copy, reset));
         match known {
             Some(Err(failure)) if failure.kind == FailureKind::Missing && self.copies.is_some() => {
-                // Somebody has removed the copy.
                 all.remove(&data.name);
                 self.keep_and_put_back(&mut all, data, reset)?;
             }

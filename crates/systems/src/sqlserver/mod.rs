@@ -8,6 +8,7 @@ mod claim;
 mod confine;
 mod connect;
 mod counters;
+mod database_snapshots;
 mod dialect;
 mod durability;
 mod facts;
@@ -26,7 +27,6 @@ mod watch;
 use model::catalog::{Caution, Visibility};
 use model::{EngineSpec, Facts, Reset, SystemPlan};
 
-use crate::server::copies::NoCopies;
 use crate::server::counted::CountsQuery;
 use crate::server::private::NoRecipe;
 use crate::server::system::{self, Purpose, Server, ServerSystem, Settings as _};
@@ -34,6 +34,7 @@ use crate::server::{self, dialogue};
 use crate::sqlserver::lane::{AskError, Client, Mode, Spoken, Typed};
 use claim::Claim;
 use connect::Endpoint;
+use database_snapshots::SnapshotCopies;
 use families::backup::backups::Backups;
 use families::dataset::{Dataset, Dialect, Tables};
 use families::pages::dialect::PagesDialect;
@@ -84,7 +85,10 @@ impl Engine for SqlServer {
         Some(<SqlServer as Server>::DIALECT)
     }
 
-    fn needs(&self, _system: &SystemPlan) -> Option<String> {
+    fn needs(&self, system: &SystemPlan) -> Option<String> {
+        if server::reset::keeps_copies::<SqlServer>(system) {
+            return Some(format!("to make the database `{SCHEMA}` and snapshots of it: the server role `dbcreator`"));
+        }
         Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
     }
 
@@ -113,7 +117,7 @@ impl Server for SqlServer {
     type Session = Session;
     type Claim = Claim;
     type Recipe = NoRecipe<Endpoint>;
-    type Copies = NoCopies<Endpoint, Session>;
+    type Copies = SnapshotCopies;
 
     const DIALECT: &'static dyn Dialect = &dialect::TSql;
     const PAGES: &'static dyn PagesDialect = &pages::Pages;

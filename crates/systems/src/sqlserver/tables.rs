@@ -1,6 +1,7 @@
 //! Makes étalon's database and fills its tables.
 
 use super::connect::{Endpoint, if_known};
+use super::database_snapshots::Snapshots;
 use super::dialect::{TSql, literal, quoted, wide_literal};
 use super::session::{Session, is_at_home};
 use super::{SCHEMA, keys};
@@ -10,7 +11,7 @@ use crate::server::url::Address as _;
 use crate::server::{self, write_values};
 use crate::sqlserver::lane::{AskError, Client};
 use families::contents::{Contents, Rows};
-use families::dataset::{ColumnKind, Dataset, Dialect, Table};
+use families::dataset::{Dataset, Dialect, Table};
 use families::order_entry::PROCEDURES;
 use families::system::Consent;
 use load::datum::Datum;
@@ -20,6 +21,9 @@ use load::error::{Failure, FailureKind};
 const INSERT_ROWS: usize = 1000;
 /// Of a multi-row insert.
 const INSERT_BYTES: usize = 256 << 10;
+
+/// After `ALTER DATABASE … `: whoever is in the database leaves.
+pub(super) const SINGLE_USER: &str = "SET SINGLE_USER WITH ROLLBACK IMMEDIATE";
 
 pub(super) fn owner(client: &mut Client) -> Result<TableOwner, Failure> {
     let asked = |error: AskError| failure(format!("look for the database `{SCHEMA}`"), &error);
@@ -41,6 +45,10 @@ pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<Ta
     owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
+pub(super) fn may_make_databases(client: &mut Client) -> Result<bool, AskError> {
+    Ok(client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE')")? == "1")
+}
+
 /// Refuses a read-only server, and a login that may not make étalon's database.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
@@ -49,8 +57,7 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: Tabl
     };
     let login = client.one("SELECT SUSER_SNAME()").map_err(asked)?;
     if owner == TableOwner::Nobody {
-        let may = client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE')").map_err(asked)?;
-        if may == "1" {
+        if may_make_databases(client).map_err(asked)? {
             return Ok(());
         }
         let cause = format!("the login `{login}` may not make the database `{SCHEMA}`");
@@ -175,13 +182,12 @@ fn make_room(client: &mut Client, endpoint: &Endpoint, session: &Session, owner:
             return Err(LoadError::Settings);
         }
         TableOwner::Given | TableOwner::Guest => {
-            enter(client)?;
-            drop_tables(client)?;
+            empty(client).map_err(LoadError::Failed)?;
             format!("{MARKER}{GIVEN}")
         }
         TableOwner::Nobody | TableOwner::Etalon | TableOwner::SomebodyElse => {
             if owner != TableOwner::Nobody {
-                drop_database(client)?;
+                drop_database(client).map_err(LoadError::Failed)?;
             }
             client.execute(&format!("CREATE DATABASE [{SCHEMA}]"))?;
             for option in &session.database {
@@ -208,10 +214,23 @@ fn enter(client: &mut Client) -> Result<(), AskError> {
 }
 
 /// Ends sessions that a killed étalon left.
-fn drop_database(client: &mut Client) -> Result<(), AskError> {
-    client.execute("USE [master]")?;
-    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET SINGLE_USER WITH ROLLBACK IMMEDIATE")))?;
-    client.execute(&format!("DROP DATABASE [{SCHEMA}]"))
+fn drop_database(client: &mut Client) -> Result<(), Failure> {
+    let asked = |error: AskError| failure(format!("drop the database `{SCHEMA}`"), &error);
+    client.execute("USE [master]").map_err(asked)?;
+    // A database that has snapshots cannot be dropped.
+    let snapshots = Snapshots::find(client)?;
+    snapshots.refuse_others()?;
+    snapshots.drop_own(client)?;
+    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}"))).map_err(asked)?;
+    client.execute(&format!("DROP DATABASE [{SCHEMA}]")).map_err(asked)
+}
+
+/// For a database that was given.
+fn empty(client: &mut Client) -> Result<(), Failure> {
+    // Or each page of what follows would be copied into one that a killed étalon left.
+    Snapshots::find(client)?.drop_own(client)?;
+    let emptied = enter(client).and_then(|()| drop_tables(client));
+    emptied.map_err(|error| failure(format!("empty the database `{SCHEMA}`"), &error))
 }
 
 /// And étalon's procedures.
@@ -231,9 +250,7 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 /// By bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are filled by
 /// statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
-    let copies = table.create.is_none()
-        && table.columns.iter().all(|column| !matches!(column.kind, ColumnKind::Timestamp | ColumnKind::Decimal(..)));
-    let taken = if copies { copy(client, table, rows)? } else { insert(client, table, rows)? };
+    let taken = if table.create.is_none() { copy(client, table, rows)? } else { insert(client, table, rows)? };
     if taken == table.rows {
         return Ok(());
     }
@@ -271,12 +288,11 @@ fn insert(client: &mut Client, table: &Table, of_table: &mut Rows<'_>) -> Result
 
 /// The database, or only its tables if it was given.
 pub(super) fn remove(client: &mut Client, endpoint: &Endpoint, session: &Session) -> Result<(), Failure> {
-    let removed = match owner(client)? {
-        TableOwner::Nobody | TableOwner::Given | TableOwner::SomebodyElse => Ok(()),
-        TableOwner::Etalon if !is_at_home(endpoint) => drop_database(client),
-        TableOwner::Etalon | TableOwner::Guest => enter(client).and_then(|()| drop_tables(client)),
-    };
-    removed.map_err(|error| failure(format!("drop the database `{SCHEMA}`"), &error))?;
+    match owner(client)? {
+        TableOwner::Nobody | TableOwner::Given | TableOwner::SomebodyElse => {}
+        TableOwner::Etalon if !is_at_home(endpoint) => drop_database(client)?,
+        TableOwner::Etalon | TableOwner::Guest => empty(client)?,
+    }
     if session.encrypted { keys::remove(client) } else { Ok(()) }
 }
 

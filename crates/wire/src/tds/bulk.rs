@@ -32,6 +32,10 @@ impl Bulk {
                     payload.extend((length as u16).to_le_bytes());
                     payload.extend(column.info.collation);
                 }
+                kind::DECIMALN | kind::NUMERICN => {
+                    payload.extend([length as u8, column.info.digits, column.info.scale]);
+                }
+                kind::DATETIME2N => payload.push(column.info.scale),
                 id => return Err(WireError::NoBinaryForm { column: place, type_id: id.into() }),
             }
             payload.push(column.name.encode_utf16().count() as u8);
@@ -95,6 +99,15 @@ fn write_cell(column: &Column, value: Value<'_>, out: &mut Vec<u8>) -> Option<()
             super::cursor::write_utf16(text, out);
         }
         (Value::Int(number), Framing::Fixed(count)) if !is_float(info.id) => write_whole(number, count, out)?,
+        (Value::Int(number), Framing::Byte) if is_decimal(info.id) => {
+            write_decimal(i128::from(number).checked_mul(units_of_one(info.scale)?)?, info.length_bytes, out)?;
+        }
+        (Value::Float(number), Framing::Byte) if is_decimal(info.id) => {
+            let units = (number * units_of_one(info.scale)? as f64).round();
+            (units.abs() < EXACT).then_some(())?;
+            write_decimal(units as i128, info.length_bytes, out)?;
+        }
+        (Value::Text(text), Framing::Byte) if info.id == kind::DATETIME2N => write_moment(text, info.scale, out)?,
         (Value::Int(number), Framing::Byte) if !is_float(info.id) => {
             out.push(info.length_bytes as u8);
             write_whole(number, info.length_bytes as usize, out)?;
@@ -107,6 +120,52 @@ fn write_cell(column: &Column, value: Value<'_>, out: &mut Vec<u8>) -> Option<()
         }
         _ => return None,
     }
+    Some(())
+}
+
+/// From here on not every whole number is a float.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+fn is_decimal(id: u8) -> bool {
+    matches!(id, kind::DECIMALN | kind::NUMERICN)
+}
+
+fn units_of_one(scale: u8) -> Option<i128> {
+    10_i128.checked_pow(scale.into())
+}
+
+/// A sign, and as many bytes as the column has.
+fn write_decimal(units: i128, length_bytes: u32, out: &mut Vec<u8>) -> Option<()> {
+    let bytes = units.unsigned_abs().to_le_bytes();
+    let (digits, rest) = bytes.split_at_checked((length_bytes as usize).checked_sub(1)?)?;
+    rest.iter().all(|byte| *byte == 0).then_some(())?;
+    out.extend([length_bytes as u8, u8::from(units >= 0)]);
+    out.extend_from_slice(digits);
+    Some(())
+}
+
+/// Of the form `2026-01-31 12:34:56`: units of a second since midnight, and days since 0001-01-01.
+fn write_moment(text: &str, scale: u8, out: &mut Vec<u8>) -> Option<()> {
+    let numbers: Vec<u64> = text.split(['-', ' ', ':']).map(str::parse).collect::<std::result::Result<_, _>>().ok()?;
+    let &[year @ 1..=9999, month @ 1..=12, day @ 1..=31, hour @ 0..=23, minute @ 0..=59, second @ 0..=59] =
+        &numbers[..]
+    else {
+        return None;
+    };
+    // As in `super::cell`, years begin in March, and the first of them 306 days before.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let days = days.checked_sub(306)?;
+    let units = (hour * 3600 + minute * 60 + second) * u64::try_from(units_of_one(scale)?).ok()?;
+    let time_bytes = match scale {
+        0..=2 => 3,
+        3 | 4 => 4,
+        5..=7 => 5,
+        _ => return None,
+    };
+    out.push(time_bytes as u8 + 3);
+    out.extend_from_slice(&units.to_le_bytes()[..time_bytes]);
+    out.extend_from_slice(&days.to_le_bytes()[..3]);
     Some(())
 }
 
@@ -153,6 +212,23 @@ mod tests {
         }
     }
 
+    /// The rows' cells, after what was drained.
+    fn read_back(bulk: Bulk, mut out: Vec<u8>) -> Vec<String> {
+        bulk.finish(&mut out);
+        // A server's packets are of another kind.
+        let mut at = 0;
+        while at < out.len() {
+            assert_eq!(out[at], Kind::Bulk as u8);
+            out[at] = Kind::Reply as u8;
+            at += usize::from(u16::from_be_bytes([out[at + 2], out[at + 3]]));
+        }
+        let mut rows = Rows::default();
+        let mut scanner = Scanner::new(crate::Limits::default(), 512, [0; 5]);
+        assert_eq!(scanner.scan(&out, &mut rows).unwrap(), Scan::Ready { consumed: out.len() });
+        let told = |cell: Option<String>| cell.unwrap_or_else(|| "NULL".to_owned());
+        rows.0.into_iter().map(|row| row.into_iter().map(told).collect::<Vec<_>>().join(" ")).collect()
+    }
+
     /// What a client copies has the form of what a server sends: our own scanner reads it back.
     #[test]
     fn rows_are_written_as_a_server_would_send_them() {
@@ -169,21 +245,38 @@ mod tests {
             bulk.row(&[Value::Int(number), bid, Value::Text("it's"), Value::Float(0.5)]).unwrap();
             bulk.drain(&mut out);
         }
-        bulk.finish(&mut out);
-        // A server's packets are of another kind.
-        let mut at = 0;
-        while at < out.len() {
-            assert_eq!(out[at], Kind::Bulk as u8);
-            out[at] = Kind::Reply as u8;
-            at += usize::from(u16::from_be_bytes([out[at + 2], out[at + 3]]));
+        let rows = read_back(bulk, out);
+        assert_eq!(rows.len(), 100);
+        assert_eq!((rows[99].as_str(), rows[98].as_str()), ("99 -99 it's 0.5", "98 NULL it's 0.5"));
+    }
+
+    #[test]
+    fn decimals_and_moments_are_read_back_as_they_were_written() {
+        let of = |id, length_bytes, digits, scale| {
+            let info = TypeInfo { length_bytes, digits, scale, ..TypeInfo::of(id) };
+            Column { name: "x".to_owned(), info, flags: 9 }
+        };
+        let columns = vec![
+            of(kind::DECIMALN, 5, 5, 2),
+            of(kind::NUMERICN, 9, 12, 2),
+            of(kind::DECIMALN, 5, 4, 4),
+            of(kind::DATETIME2N, 0, 0, 6),
+            of(kind::DATETIME2N, 0, 0, 0),
+        ];
+        let mut bulk = Bulk::new(columns, 512).unwrap();
+        let (first, last) = (Value::Text("0001-01-01 00:00:00"), Value::Text("9999-12-31 23:59:59"));
+        let leap = Value::Text("2024-02-29 12:34:56");
+        bulk.row(&[Value::Float(1.1), Value::Int(-300_000), Value::Float(0.2899), leap, leap]).unwrap();
+        bulk.row(&[Value::Float(-999.99), Value::Float(9_999_999_999.99), Value::Int(0), first, last]).unwrap();
+        bulk.row(&[Value::Null, Value::Null, Value::Null, Value::Null, Value::Text("2026-03-01 00:00:00")]).unwrap();
+        let told = read_back(bulk, Vec::new());
+        assert_eq!(told[0], "1.10 -300000.00 0.2899 2024-02-29 12:34:56.000000 2024-02-29 12:34:56");
+        assert_eq!(told[1], "-999.99 9999999999.99 0.0000 0001-01-01 00:00:00.000000 9999-12-31 23:59:59");
+        assert_eq!(told[2], "NULL NULL NULL NULL 2026-03-01 00:00:00");
+        for wrong in ["2026-13-01 00:00:00", "2026-01-01", "noon"] {
+            let mut bulk = Bulk::new(vec![of(kind::DATETIME2N, 0, 0, 6)], 512).unwrap();
+            assert!(bulk.row(&[Value::Text(wrong)]).is_err(), "{wrong}");
         }
-        let mut rows = Rows::default();
-        let mut scanner = Scanner::new(crate::Limits::default(), 512, [0; 5]);
-        assert_eq!(scanner.scan(&out, &mut rows).unwrap(), Scan::Ready { consumed: out.len() });
-        let text = |text: &str| Some(text.to_owned());
-        assert_eq!(rows.0.len(), 100);
-        assert_eq!(rows.0[99], [text("99"), text("-99"), text("it's"), text("0.5")]);
-        assert_eq!(rows.0[98][1], None);
     }
 
     #[test]

@@ -13,7 +13,10 @@ pub struct Done {
     /// "CurCmd".
     pub command: u16,
     pub(super) rows: u64,
+    /// Of a statement within one.
     pub in_procedure: bool,
+    /// Of a whole one, and so of a call: it has a command of its own, `EXECUTE`, and is no statement's.
+    pub of_procedure: bool,
 }
 
 impl Done {

@@ -93,7 +93,8 @@ impl<'a> Token<'a> {
             }
             tag::DONE | tag::DONE_PROC | tag::DONE_IN_PROC => {
                 let (status, command, rows) = (cursor.u16()?, cursor.u16()?, cursor.u64()?);
-                Token::Done(Done { status, command, rows, in_procedure: tag == tag::DONE_IN_PROC })
+                let (in_procedure, of_procedure) = (tag == tag::DONE_IN_PROC, tag == tag::DONE_PROC);
+                Token::Done(Done { status, command, rows, in_procedure, of_procedure })
             }
             tag::RETURN_VALUE => {
                 cursor.u16()?;

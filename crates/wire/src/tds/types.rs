@@ -74,6 +74,8 @@ pub struct TypeInfo {
     pub id: u8,
     /// Largest length of a value; 65,535 is unlimited. 0 where the type has one length only.
     pub length_bytes: u32,
+    /// Of a decimal.
+    pub digits: u8,
     /// Digits behind the point, or of a second.
     pub scale: u8,
     pub collation: [u8; 5],
@@ -89,7 +91,7 @@ pub(super) enum Raw<'a> {
 
 impl TypeInfo {
     pub(super) fn of(id: u8) -> Self {
-        Self { id, length_bytes: 0, scale: 0, collation: [0; 5] }
+        Self { id, length_bytes: 0, digits: 0, scale: 0, collation: [0; 5] }
     }
 
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
@@ -105,7 +107,7 @@ impl TypeInfo {
             kind::VARBINARY | kind::VARCHAR | kind::BINARY | kind::CHAR => info.length_bytes = cursor.u8()?.into(),
             kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => {
                 info.length_bytes = cursor.u8()?.into();
-                let _precision = cursor.u8()?;
+                info.digits = cursor.u8()?;
                 info.scale = cursor.u8()?;
             }
             kind::BIGVARBINARY | kind::BIGBINARY => info.length_bytes = cursor.u16()?.into(),

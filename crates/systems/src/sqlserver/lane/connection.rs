@@ -58,8 +58,7 @@ impl Sink for Hearing {
     }
 
     fn done(&mut self, done: Done) {
-        // The end of a procedure with a statement is not another statement's.
-        let is_statement = done.in_procedure || done.command != 0;
+        let is_statement = !done.of_procedure && (done.in_procedure || done.command != 0);
         if self.rows.are_kept() && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
             self.begin_result();
         }

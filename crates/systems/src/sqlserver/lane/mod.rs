@@ -67,8 +67,11 @@ impl ServerError for ServerMessage {
             2627 | 2601 | 547 | 515 => ErrorClass::Constraint,
             // User connections, worker threads, the limits of Azure.
             17_809 | 10_928 | 10_929 | 10_936 => ErrorClass::TooManyConnections,
-            // File group full, log full, a file cannot grow, tempdb full, also of row versions; the limits of Azure.
-            1101 | 1105 | 9002 | 5149 | 3257 | 1104 | 3958 | 3966 | 1132 | 1133 | 1136 | 40_544 => ErrorClass::DiskFull,
+            // File group full, log full, a file cannot grow, a snapshot's neither, tempdb full, also of row versions; the limits
+            // of Azure.
+            1101 | 1105 | 9002 | 5128 | 5149 | 3257 | 1104 | 3958 | 3966 | 1132 | 1133 | 1136 | 40_544 => {
+                ErrorClass::DiskFull
+            }
             // Killed session; server shutting down or not ready; database moved or being recovered; session ended by
             // Azure's limits.
             596 | 6005 | 17_142 | 17_187 | 17_188 | 18_401 | 18_451 => ErrorClass::ConnectionLost,
@@ -91,6 +94,9 @@ impl ServerError for ServerMessage {
         match self.number {
             300 | 297 => Some("`GRANT VIEW SERVER STATE TO …`; from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE"),
             262 => Some("`ALTER SERVER ROLE dbcreator ADD MEMBER …` lets the login make étalon's database"),
+            927 => Some(
+                "a restore or a revert of it was broken off: repeat it, or drop its snapshots and then the database",
+            ),
             40_508 => Some("Azure SQL Database: make a database `etalon`, and name it in the URL"),
             number if READ_ONLY.contains(&number) => {
                 Some("the database is read-only: étalon needs a server that it can write to")
