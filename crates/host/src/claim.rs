@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -18,6 +18,8 @@ use crate::system::text;
 
 /// Appended to the path.
 const SUFFIX: &str = ".etalon-lock";
+/// A lock's text begins with it.
+const SIGN: &str = "pid=";
 /// Retries when the file vanishes before it is locked, or its holder has not yet written who it is.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(2);
@@ -34,6 +36,8 @@ pub enum ClaimError {
     /// Describes the other étalon.
     #[error("another étalon is using it: {0}")]
     Taken(String),
+    #[error("{} is not étalon's", .0.display())]
+    NotOurs(PathBuf),
     #[error(transparent)]
     Host(#[from] HostError),
 }
@@ -122,6 +126,10 @@ fn note_of_empty(file: &Path) -> Option<String> {
 fn take(lock: &Path) -> Result<File, ClaimError> {
     let mut holder = None;
     for _ in 0..TRIES {
+        let is_there = std::fs::symlink_metadata(lock);
+        if is_there.is_ok_and(|found| !found.is_file()) {
+            return Err(ClaimError::NotOurs(lock.to_owned()));
+        }
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(lock);
         let mut file = opened.map_err(HostError::at("make the lock", lock))?;
         match file.try_lock() {
@@ -140,14 +148,24 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
         }
         // Its holder may have removed it after we opened it; others would then lock another.
         if is_still_there(&file, lock) {
+            if !is_of_etalon(&mut file).map_err(HostError::at("read", lock))? {
+                return Err(ClaimError::NotOurs(lock.to_owned()));
+            }
             let noted =
-                format!("pid={}\ncommand={}\nsince_unix_ms={}\n", std::process::id(), command(), clock::unix_ms());
-            let written = file.set_len(0).and_then(|()| file.write_all(noted.as_bytes()));
+                format!("{SIGN}{}\ncommand={}\nsince_unix_ms={}\n", std::process::id(), command(), clock::unix_ms());
+            let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(noted.as_bytes()));
             written.map_err(HostError::at("write", lock))?;
             return Ok(file);
         }
     }
     Err(ClaimError::Taken(holder.map_or_else(|| "its lock does not tell which".to_owned(), |(_, words)| words)))
+}
+
+/// Whether a holder of the lock wrote it, or was killed before it could.
+fn is_of_etalon(file: &mut File) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    file.take(SIGN.len() as u64).read_to_end(&mut begin)?;
+    Ok(begin.is_empty() || begin == SIGN.as_bytes())
 }
 
 /// For a message. Windows lets nobody read a locked file.
@@ -200,6 +218,29 @@ mod tests {
         assert!(Claim::path(&path).exists());
         drop(second);
         assert!(!Claim::path(&path).exists());
+    }
+
+    #[test]
+    fn what_somebody_has_put_in_the_locks_place_stays() {
+        let scratch = Scratch::new("claim", None).unwrap();
+        let refused = |name: &str| {
+            let refused = Claim::take(&scratch.path().join(name)).unwrap_err();
+            assert!(matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(Claim::path(name.as_ref()))), "{refused}");
+        };
+        let text = Claim::path(&scratch.path().join("text.db"));
+        std::fs::write(&text, "my own notes").unwrap();
+        refused("text.db");
+        assert_eq!(std::fs::read(&text).unwrap(), b"my own notes");
+        std::fs::create_dir(Claim::path(&scratch.path().join("folder.db"))).unwrap();
+        refused("folder.db");
+        #[cfg(unix)]
+        {
+            let link = Claim::path(&scratch.path().join("link.db"));
+            let aim = scratch.path().join("aim");
+            std::os::unix::fs::symlink(&aim, &link).unwrap();
+            refused("link.db");
+            assert!(!aim.exists() && link.is_symlink());
+        }
     }
 
     #[cfg(unix)]

@@ -37,6 +37,11 @@ impl WriteLock {
     pub(crate) fn take(store: &Path) -> Result<Taken> {
         let path = beside(store, "-lock");
         for _ in 0..TRIES {
+            // Nothing is ever written into it.
+            if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file() || found.len() > 0) {
+                let cause = "what lies there is not étalon's: move it away";
+                return Err(StoreError::from_io(&path, TRIED, io::Error::new(io::ErrorKind::AlreadyExists, cause)));
+            }
             let file = OpenOptions::new()
                 .read(true)
                 .write(true)
@@ -128,6 +133,19 @@ fn new_token() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_somebody_has_put_in_the_locks_place_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, lock) = (dir.path().join("x.etalon"), dir.path().join("x.etalon-lock"));
+        fs::write(&lock, "my own notes").unwrap();
+        assert!(WriteLock::take(&store).is_err());
+        assert_eq!(fs::read(&lock).unwrap(), b"my own notes");
+        // A killed étalon's.
+        fs::write(&lock, "").unwrap();
+        assert!(matches!(WriteLock::take(&store), Ok(Taken::Ours(_))));
+        assert!(!lock.exists());
+    }
 
     #[test]
     fn a_lock_on_a_file_that_was_replaced_is_none() {

@@ -84,6 +84,8 @@ pub(crate) fn claim_file(path: &Path) -> Result<Claim, Failure> {
     Claim::take(path).map_err(|error| match error {
         ClaimError::Taken(_) => Failure::new(FailureKind::NotOurs, tried, error)
             .hint("wait until it has ended, or name another file for one of the two"),
+        ClaimError::NotOurs(_) => Failure::new(FailureKind::NotOurs, tried, error)
+            .hint("étalon's lock would be there: move it away, or name another file"),
         ClaimError::Host(error) => Failure::new(error.kind().into(), tried, error),
     })
 }
