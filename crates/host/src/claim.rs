@@ -225,7 +225,10 @@ mod tests {
         let scratch = Scratch::new("claim", None).unwrap();
         let refused = |name: &str| {
             let refused = Claim::take(&scratch.path().join(name)).unwrap_err();
-            assert!(matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(Claim::path(name.as_ref()))), "{refused}");
+            assert!(
+                matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(Claim::path(name.as_ref()))),
+                "{refused}"
+            );
         };
         let text = Claim::path(&scratch.path().join("text.db"));
         std::fs::write(&text, "my own notes").unwrap();

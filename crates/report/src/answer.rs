@@ -349,8 +349,12 @@ impl Question<'_> {
 
     /// Where the load was limited by how many asked for it.
     fn more_clients(&self) -> String {
+        // Another row may have had more of them, and carried more.
         let is_marked = |letter: SideLetter| {
-            let mut warnings = self.rows.iter().flat_map(|row| &row.warnings);
+            let carried = |row: &&&Comparison| if letter == SideLetter::A { row.a.estimate } else { row.b.estimate };
+            let most = self.rows.iter().filter(|row| carried(row).is_some());
+            let most = most.max_by(|one, other| carried(one).unwrap_or(0.0).total_cmp(&carried(other).unwrap_or(0.0)));
+            let mut warnings = most.into_iter().flat_map(|row| &row.warnings);
             warnings.any(|warning| has_too_few_clients(warning) && warning.side() == Some(letter))
         };
         let sides = [(SideLetter::A, &self.a), (SideLetter::B, &self.b)].into_iter();
@@ -570,7 +574,7 @@ fn counted(questions: &[Question<'_>]) -> Vec<String> {
     pairs.into_iter().map(one).collect()
 }
 
-/// Of a single system: what it did in its first cases, as many as fit beside the trail.
+/// Of a single system: what it did in each case, or from the lowest to the highest where they do not fit beside the trail.
 fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
     let known = || figures.iter().filter(|figure| figure.side.estimate.is_some());
     let rate = known().find(|figure| figure.metric.quantity() == Quantity::Rate);
@@ -582,22 +586,31 @@ fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
     };
     let same =
         figures.iter().filter(|figure| figure.metric.id == first.metric.id && figure.benchmark == first.benchmark);
-    let told = same.filter_map(|figure| {
-        let value = figure.side.estimate?;
-        let unit = RowUnit::new(&figure.metric.unit, [value]);
-        let at = if figure.label.is_empty() { String::new() } else { format!(" at {}", clean(&figure.label)) };
-        Some(format!("{} {}{at}", unit.print(value, Script::Plain), clean(unit.name())))
-    });
-    let told: Vec<String> = told.take(FEW - 1).collect();
+    let same: Vec<(f64, &Figure)> = same.filter_map(|figure| Some((figure.side.estimate?, figure))).collect();
+    let print = |value: f64| {
+        let unit = RowUnit::new(&first.metric.unit, [value]);
+        format!("{} {}", unit.print(value, Script::Plain), clean(unit.name()))
+    };
+    let at = |figure: &Figure, word: &str| match figure.label.as_str() {
+        "" => String::new(),
+        label => format!("{word}{}", clean(label)),
+    };
+    let each: Vec<String> =
+        same.iter().map(|(value, figure)| format!("{}{}", print(*value), at(figure, " at "))).collect();
     let about = format!("{} alone, {}", said(&first.side.label), named(&first.metric, &said(&first.benchmark)));
-    let mut of_benchmark = known().filter(|figure| figure.benchmark == first.benchmark);
-    let is_limited = of_benchmark.any(|figure| figure.warnings.iter().any(has_too_few_clients));
+    let highest = same.iter().max_by(|one, other| one.0.total_cmp(&other.0));
+    let is_limited = highest.is_some_and(|(_, figure)| figure.warnings.iter().any(has_too_few_clients));
     let limited = if is_limited { more_at_once(&first.metric) } else { "" };
-    let of =
-        |few: usize| vec![format!("{about}: {}{limited}.", told[..few].join(", ")), "Nothing was compared.".to_owned()];
-    (2..=told.len())
-        .rev()
-        .map(of)
-        .find(|sentences| fits(&joined(sentences, trail)))
-        .unwrap_or_else(|| of(1.min(told.len())))
+    let of = |told: String| vec![format!("{about}: {told}{limited}."), "Nothing was compared.".to_owned()];
+    let all = of(each.join(", "));
+    let lowest = same.iter().map(|(value, _)| *value).min_by(f64::total_cmp);
+    match (lowest, highest) {
+        (Some(lowest), Some((value, figure)))
+            if each.len() > 1 && (each.len() >= FEW || !fits(&joined(&all, trail))) =>
+        {
+            let cases = count(each.len(), "case");
+            of(format!("{} to {} in {cases}{}", print(lowest), print(*value), at(figure, ", the highest at ")))
+        }
+        _ => all,
+    }
 }

@@ -153,7 +153,7 @@ impl Evidence {
     /// How many rounds were run, or are to be: an experiment that ends when it is sure has as many as that took.
     pub fn rounds(&self) -> u32 {
         let schedule = &self.header.plan.schedule;
-        let of_runs = || self.runs.iter().map(|run| run.planned.round + 1).max().unwrap_or_default();
+        let of_runs = || self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max().unwrap_or_default();
         schedule.until_sure.map_or(schedule.rounds, |_| of_runs())
     }
 
@@ -162,7 +162,7 @@ impl Evidence {
         let mut of_cases: BTreeMap<u32, u32> = BTreeMap::new();
         for run in &self.runs {
             let rounds = of_cases.entry(run.planned.case).or_default();
-            *rounds = (*rounds).max(run.planned.round + 1);
+            *rounds = (*rounds).max(run.planned.round.saturating_add(1));
         }
         of_cases.into_values().min().unwrap_or_default().min(self.rounds())
     }

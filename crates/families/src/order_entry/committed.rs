@@ -1,14 +1,32 @@
 //! The mix of what committed (clause 5.2.3). Each deck has the right cards, but a card whose transaction fails costs less than
 //! one that does its work: who fails at Delivery would enter more orders.
 
+use load::error::{Failure, FailureKind};
 use load::recorder::KindCounts;
+use load::worker::LoadCounts;
 
 use super::audit::{BEYOND_CHANCE, most_chance};
 use super::deck::Kind;
 
+/// # Errors
+/// [`FailureKind::Verification`], with what failed first.
+pub fn refuse_other_mix(counts: &LoadCounts) -> Result<(), Failure> {
+    let Some(fault) = fault(&counts.kinds) else { return Ok(()) };
+    let first = counts.messages.first().map(|error| format!(", first with \"{}\"", error.message));
+    let cause = format!("{fault}{}", first.unwrap_or_default());
+    let refused = Failure::new(FailureKind::Verification, "trust the mix of what committed", cause);
+    match counts.messages.iter().any(|error| error.class.is_contention()) {
+        true => Err(refused.hint(
+            "transactions that lose against others are tried again: write a larger `max_tries` in the benchmark, or 0, which \
+             is until they succeed",
+        )),
+        false => Err(refused),
+    }
+}
+
 /// What chance does not explain, where failures do: the share of a kind is less than the specification asks for. A share that is
 /// small for another reason, as in a short run that cuts slow ones off, is no fault.
-pub fn fault(kinds: &[KindCounts]) -> Option<String> {
+fn fault(kinds: &[KindCounts]) -> Option<String> {
     let committed: u64 = kinds.iter().map(|counted| counted.in_window).sum();
     Kind::ALL.into_iter().find_map(|kind| {
         let counted = kinds.get(kind as usize)?;

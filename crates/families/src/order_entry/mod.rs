@@ -217,10 +217,11 @@ impl Native for OrderEntry {
         self.check_rows(server, counts)?;
         conditions::hold(server, self.size, self.extent)?;
         let audit = self.audit(counts);
-        match audit.fault().or_else(|| committed::fault(&counts.kinds)) {
-            Some(cause) => Err(Failure::new(FailureKind::Verification, "audit what the terminals entered", cause)),
-            None => Ok(audit.mark().into_iter().collect()),
+        if let Some(cause) = audit.fault() {
+            return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
+        committed::refuse_other_mix(counts)?;
+        Ok(audit.mark().into_iter().collect())
     }
 
     fn questions(&self) -> Vec<String> {

@@ -244,8 +244,15 @@ fn priced(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price>
 /// What prices need: a promise, beside which alone they say something, one of each system, and one currency.
 fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     let mut prices = plan.systems.iter().filter_map(|system| system.price.as_ref());
-    let Some(first) = prices.next() else { return };
-    let has_promise = |benchmark: &Benchmark| benchmark.points.iter().any(|point| Promise::of(point).is_some());
+    // Of what is no price nobody knows that it lacks.
+    let Some(first) = prices.next().filter(|_| problems.are_none()) else { return };
+    // One that is not whole will be told of.
+    let has_promise = |benchmark: &Benchmark| {
+        benchmark
+            .points
+            .iter()
+            .any(|point| [Promise::RESPONSE_P99, Promise::ERRORS].iter().any(|key| point.contains_key(*key)))
+    };
     let message = if prices.any(|price| price.currency != first.currency) {
         "the systems have prices in several currencies, which étalon does not convert"
     } else if plan.systems.iter().any(|system| system.price.is_none()) {

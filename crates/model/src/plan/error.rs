@@ -80,6 +80,10 @@ impl<'a> Problems<'a> {
         Problems { source, text, changes, line_starts, found: Vec::new(), notes: Vec::new() }
     }
 
+    pub(super) fn are_none(&self) -> bool {
+        self.found.is_empty()
+    }
+
     pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
         let message = escape(&redact::redact_words(message.as_ref()));
         let hint = hint.map(|hint| escape(&redact::redact_words(&hint)));

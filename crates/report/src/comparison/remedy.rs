@@ -436,6 +436,11 @@ fn failure_of(row: &Comparison) -> String {
     reason.unwrap_or_default()
 }
 
+/// As marks of runs name what may be tried again.
+fn lost_to_others(reason: &str) -> bool {
+    ["serialization:", "deadlock:"].iter().any(|class| reason.contains(class))
+}
+
 fn text(remedy: &Remedy) -> String {
     match remedy {
         Remedy::MoreRounds(rounds) if *rounds <= stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
@@ -492,7 +497,12 @@ fn text(remedy: &Remedy) -> String {
             "fix what failed, then measure anew: longer or more runs do not help".to_owned()
         }
         Remedy::MendFailures { reason } => {
-            format!("fix what failed, then measure anew: longer or more runs do not help ({reason})")
+            let tries = if lost_to_others(reason) {
+                "; what loses against others is tried until it succeeds by `max_tries = 0`"
+            } else {
+                ""
+            };
+            format!("fix what failed, then measure anew: longer or more runs do not help ({reason}){tries}")
         }
         Remedy::OtherLoad { reason } => format!(
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
