@@ -215,7 +215,7 @@ fn entered(calls: &str) -> (Server, Outcome) {
     let reasons: Vec<_> = outcome.store().runs().unwrap().into_iter().filter_map(|run| run.reason).collect();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 0 }, "{reasons:?}");
     assert!(outcome.value("nopm") > 0.0);
-    assert_eq!((outcome.value("errors"), outcome.value("conditions_held")), (0.0, 13.0));
+    assert_eq!((outcome.value("errors"), outcome.value("conditions_held")), (0.0, 16.0));
     for kind in ["new-order", "payment", "order-status", "delivery", "stock-level"] {
         assert!(outcome.value(&format!("throughput_{kind}")) > 0.0, "{kind}");
     }
