@@ -178,9 +178,8 @@ fn said(name: &str) -> String {
 
 /// Of sides that are one server, on which any difference is one of machine or method.
 fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
-    let is_same = |row: &&Comparison| row.warnings.iter().any(|w| matches!(w, Warning::SameServer { .. }));
     let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
-    if rows.is_empty() || !rows.iter().all(is_same) {
+    if rows.is_empty() || !rows.iter().all(|row| row.is_one_server()) {
         return None;
     }
     let Tally { faster, slower, none, .. } = Tally::of(&rows);

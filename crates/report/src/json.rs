@@ -263,9 +263,9 @@ pub struct Side {
     pub system: String,
     /// The side's value of the compared key; the system, unless another key is compared.
     pub label: String,
-    /// Runs with a value.
+    /// Runs with a value, also of rounds in which the other side has none: these, `mean` to `max` and `values` are of all of them.
     pub n: usize,
-    /// The side's figure: of the runs that `ratio` compares, by the rules' estimator, so that B's over A's is `ratio`.
+    /// The side's figure: of the runs that `ratio` compares (`rounds` of them where it is paired), by the rules' estimator, so that B's over A's is `ratio`.
     pub estimate: Option<f64>,
     /// Arithmetic mean.
     pub mean: Option<f64>,

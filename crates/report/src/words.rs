@@ -413,15 +413,19 @@ pub fn better_words(metric: &Metric) -> &'static str {
     }
 }
 
-/// `median of the runs`.
-pub fn estimator_words(set: &ComparisonSet) -> &'static str {
-    match set.rules.estimator {
-        stats::Estimator::Geometric => "geometric mean of the runs",
-        stats::Estimator::Mean => "mean of the runs",
-        stats::Estimator::TrimmedMean => "mean of the runs without the lowest and the highest",
-        stats::Estimator::Median => "median of the runs",
-        stats::Estimator::Best => "best of the runs",
-    }
+/// `median of the runs`, of those alone that are compared where others are not.
+pub fn estimator_words(set: &ComparisonSet) -> String {
+    let (what, but) = match set.rules.estimator {
+        stats::Estimator::Geometric => ("geometric mean", ""),
+        stats::Estimator::Mean => ("mean", ""),
+        stats::Estimator::TrimmedMean => ("mean", " without the lowest and the highest"),
+        stats::Estimator::Median => ("median", ""),
+        stats::Estimator::Best => ("best", ""),
+    };
+    let is_left_out = |warning: &Warning| matches!(warning, Warning::Unpaired { .. } | Warning::LeftOut { .. });
+    let whole =
+        if set.rows().flat_map(|row| &row.warnings).any(is_left_out) { ", in rounds that both have" } else { "" };
+    format!("{what} of the runs{but}{whole}")
 }
 
 /// `I/Os a second`.

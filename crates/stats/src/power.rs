@@ -1,7 +1,6 @@
 //! What an experiment of a given size can see.
 
 use crate::paired::check_level;
-use crate::sequence::Sequence;
 use crate::special::{normal_two_sided, student_t_quantile};
 use crate::verdict::{MAX_ROUNDS, MIN_ROUNDS};
 
@@ -28,20 +27,26 @@ pub fn rounds_to_detect(effect: f64, log_sd: f64, level: f64) -> Option<u32> {
     (MIN_ROUNDS..=MAX_ROUNDS).find(finds)
 }
 
-/// The rounds after which one look has an even chance to be sure of a true `ratio`: that it is a difference, by the first
-/// of two sequences, or within `margin`, by the second. A mean is as good as normal here, and `log_sd` as good as known; looks
-/// before it add to the chance, which comes to 60 % and more. `None` if that takes more than [`MAX_ROUNDS`].
-pub fn rounds_until_sure(ratio: f64, log_sd: f64, margin: f64, [differs, equals]: [&Sequence; 2]) -> Option<u32> {
+/// The fewest rounds, `from` or more, after which one look has an even chance to be sure of a true `ratio`: that it is a
+/// difference, by the first of two critical values of so many rounds in standard errors, or within `margin`, by the second. A
+/// mean is as good as normal here, and `log_sd` as good as known; where there are looks before it they add to the chance, which comes
+/// to 60 % and more. `None` if that takes more than [`MAX_ROUNDS`].
+pub fn rounds_until_sure(
+    from: u32,
+    (ratio, log_sd): (f64, f64),
+    margin: f64,
+    [differs, equals]: [&dyn Fn(u32) -> f64; 2],
+) -> Option<u32> {
     let (truth, bound) = (ratio.ln().abs(), margin.ln_1p());
     let is_even = |n: &u32| {
         let error = log_sd / f64::from(*n).sqrt();
         let below = |log: f64| normal_below((log - truth) / error);
-        let (shown, room) = (differs.critical_t(*n) * error, bound - equals.critical_t(*n) * error);
+        let (shown, room) = (differs(*n) * error, bound - equals(*n) * error);
         let within = room.min(shown).max(0.0);
         let open = (below(shown) - below(-shown)) - (below(within) - below(-within));
         open <= 0.5
     };
-    (differs.first().max(equals.first())..=MAX_ROUNDS).find(is_even)
+    (from..=MAX_ROUNDS).find(is_even)
 }
 
 fn normal_below(z: f64) -> f64 {

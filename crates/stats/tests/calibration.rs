@@ -296,13 +296,13 @@ fn a_sequence_keeps_its_level_at_every_look() {
 #[test]
 fn a_fixed_number_and_then_a_sequence_err_more_often_than_either() {
     let sequence = Sequence::new(LEVEL, MIN_ROUNDS).unwrap();
-    let of_sequence: Vec<f64> = (0..=80).map(|n| sequence.critical_t(n)).collect();
+    let of_sequence: Vec<f64> = (0..=120).map(|n| sequence.critical_t(n)).collect();
     for fixed in [6_u32, 10, 20] {
         let of_t = student_t_quantile(0.975, f64::from(fixed) - 1.0);
         // Whatever came first, an extension is judged by all looks of the sequence, those before the fixed number among them.
         let errs = |rng: &mut Rng| {
             let (mut sum, mut squares, mut any) = (0.0, 0.0, false);
-            for n in 1..=fixed + 60 {
+            for n in 1..=fixed + 100 {
                 let value = normal(rng);
                 (sum, squares) = (sum + value, squares + value * value);
                 if n < MIN_ROUNDS {
@@ -343,7 +343,8 @@ fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
     let margin = 0.03;
     let [differs, equals] = [0.96, LEVEL].map(|level| Sequence::new(level, MIN_ROUNDS).unwrap());
     for (ratio, log_sd) in [(1.03, 0.03), (0.95, 0.06), (1.0, 0.02), (1.01, 0.015), (1.0, 0.03)] {
-        let named = rounds_until_sure(ratio, log_sd, margin, [&differs, &equals]).unwrap();
+        let critical: [&dyn Fn(u32) -> f64; 2] = [&|n| differs.critical_t(n), &|n| equals.critical_t(n)];
+        let named = rounds_until_sure(MIN_ROUNDS, (ratio, log_sd), margin, critical).unwrap();
         assert!(named > MIN_ROUNDS, "{ratio}, {log_sd}: the first look is not what is asked");
         let sure_by = |most: u32, seed: u64| {
             share_of(1_000, seed, |rng| {

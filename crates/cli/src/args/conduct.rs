@@ -27,7 +27,7 @@ pub struct ExtendArgs {
     /// So many rounds more, all of them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
-    /// Until every row is decided, 60 rounds more at most; the default
+    /// Until every row is decided, 100 rounds more at most; the default
     #[arg(long, conflicts_with = "rounds")]
     pub until_sure: bool,
     #[command(flatten)]

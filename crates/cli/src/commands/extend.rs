@@ -18,8 +18,8 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::Loaded;
 
-/// Rounds more, at most, where nobody says how many.
-const MOST_MORE: u32 = 60;
+/// Rounds more, at most, where nobody says how many: what a report says would settle a row is within them.
+const MOST_MORE: u32 = report::comparison::MOST_ROUNDS;
 
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();

@@ -22,7 +22,10 @@ fn an_open_store_is_extended_until_it_is_decided() {
     let store = open_store(&scene);
     let before = std::fs::read(&store).unwrap();
     let ran = scene.etalon(&["extend", &store, "--json"]);
-    ran.says(0, &["6 rounds so far, up to 60 rounds more", "planned with a fixed number of rounds", "nothing is open"]);
+    ran.says(
+        0,
+        &["6 rounds so far, up to 100 rounds more", "planned with a fixed number of rounds", "nothing is open"],
+    );
     assert_ne!(std::fs::read(&store).unwrap(), before);
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(object["experiment"]["rules"]["interval"], "lai-sequence");

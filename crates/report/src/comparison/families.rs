@@ -131,9 +131,14 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
         Scale::Points => SHARE_MARGIN,
     };
     let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), margin, rules.min_rounds);
+    let needed = match judged.verdict {
+        // What one server seems to differ from itself by is noise, and no number of rounds shows it.
+        Some(stats::Verdict::Inconclusive) if row.is_one_server() => stats::rounds_to_settle(&ratio, 1.0, p, margin),
+        _ => judged.rounds_needed,
+    };
     // Beyond that an estimate from these few rounds means nothing.
     let is_meaningful = |missing: &u32| estimate.rounds.saturating_add(*missing) <= MOST_ROUNDS;
-    row.rounds_needed = judged.rounds_needed.filter(is_meaningful);
+    row.rounds_needed = needed.filter(is_meaningful);
     row.outcome = match (judged.verdict, judged.rounds_needed) {
         (Some(verdict), _) => Outcome::Verdict(verdict),
         (None, Some(missing)) => Outcome::None(NoVerdict::TooFewRounds { missing }),

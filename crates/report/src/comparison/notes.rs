@@ -9,7 +9,6 @@ use super::disturbance::{Disturbance, unknown_load};
 use super::reset;
 use super::row::NoVerdict;
 use super::set::{Note, NoteKind, OneSided, Rules, Table, TimeOrder};
-use super::warning::Warning;
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
 use crate::number::{Script, count, percent};
 use crate::{order_entry, words};
@@ -226,7 +225,7 @@ fn same_server(table: &Table) -> Option<String> {
     let detectable = table
         .rows
         .iter()
-        .filter(|row| row.warnings.iter().any(|w| matches!(w, Warning::SameServer { .. })))
+        .filter(|row| row.is_one_server())
         .map(|row| (&row.metric.id, row.estimate.as_ref().and_then(|e| e.detectable)))
         .collect::<Vec<_>>();
     if detectable.is_empty() {

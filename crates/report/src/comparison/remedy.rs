@@ -195,12 +195,11 @@ impl Context<'_> {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => self.of_reason(reason, row),
         };
-        // What is mended or allowed still takes its rounds.
-        let rounds = row.estimate.as_ref().map_or(self.evidence.rounds(), |found| found.rounds);
         let is_of_rounds = |remedy: &Remedy| {
             matches!(remedy, Remedy::MoreRounds(_) | Remedy::WholePlan | Remedy::LessNoise | Remedy::Resume)
         };
-        let missing = self.rules.min_rounds.saturating_sub(rounds);
+        // What is mended or allowed still takes its rounds; those that lack a side's run are whole once that is mended.
+        let missing = self.rules.min_rounds.saturating_sub(self.evidence.rounds());
         let also = of_outcome
             .as_ref()
             .filter(|remedy| missing > 0 && !is_of_rounds(remedy))
@@ -407,7 +406,7 @@ impl Context<'_> {
         let masked = command.as_deref().filter(|command| command.contains(model::plan::MASK));
         let with_password =
             masked.map_or(String::new(), |_| format!(", with the password in place of `{}`", model::plan::MASK));
-        RemedyLine { rows, text: text(remedy) + &with_password, command }
+        RemedyLine { rows, text: text(remedy, self.rules) + &with_password, command }
     }
 
     /// Quoted for a shell.
@@ -441,10 +440,14 @@ fn lost_to_others(reason: &str) -> bool {
     ["serialization:", "deadlock:"].iter().any(|class| reason.contains(class))
 }
 
-fn text(remedy: &Remedy) -> String {
+fn text(remedy: &Remedy, rules: &Rules) -> String {
     match remedy {
         Remedy::MoreRounds(rounds) if *rounds <= stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
-        Remedy::MoreRounds(rounds) => format!("{rounds} rounds in all have an even chance to settle it"),
+        Remedy::MoreRounds(rounds) => {
+            // By then earlier looks may have settled it.
+            let chance = if rules.sequence.is_some() { "some six chances in ten" } else { "an even chance" };
+            format!("{rounds} rounds in all have {chance} to settle it")
+        }
         Remedy::WholePlan => "the quick form only shows that it works: run the plan itself".to_owned(),
         Remedy::LessNoise => format!(
             "not even {MOST_ROUNDS} rounds would settle it: the runs differ too much from each other. Quieten the machine, \

@@ -389,6 +389,11 @@ impl Comparison {
         }
     }
 
+    /// An A/A comparison.
+    pub fn is_one_server(&self) -> bool {
+        self.warnings.iter().any(|warning| matches!(warning, Warning::SameServer { .. }))
+    }
+
     /// `None` for shares, which have a difference.
     pub fn ratio(&self) -> Option<&Estimate> {
         self.estimate.as_ref().filter(|estimate| estimate.scale == Scale::Ratio)

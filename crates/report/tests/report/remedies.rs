@@ -165,6 +165,33 @@ fn rows_of_one_fix_have_one_line_and_runs_of_all_fixes_one_command() {
     assert_eq!(json["remedies"][0]["rows"].as_array().unwrap().len(), 6);
 }
 
+/// Rounds in which one side failed are whole once that is mended: no further ones are asked for.
+#[test]
+fn what_is_mended_needs_no_rounds_beyond_the_plans() {
+    let mut made = Builder { rounds: 6, clients: vec![1], ..Builder::default() }.build();
+    made.fail(0, "killed");
+    let lines = set(&made).remedies;
+    let [line] = &lines[..] else { panic!("{lines:?}") };
+    assert!(line.text.starts_with("fix what failed") && line.text.contains("(killed)"), "{line:?}");
+    assert_eq!(line.command.as_deref(), Some("etalon run quickstart"));
+}
+
+/// What one server seems to differ from itself by would be sure sooner than that it is equal.
+#[test]
+fn one_server_needs_the_rounds_that_show_it_equal() {
+    let mut made = Builder { rounds: 6, clients: vec![1], ..Builder::default() };
+    made.systems = ["a", "b"].map(|name| (name.to_owned(), (|_| 1_000.0) as Speed)).to_vec();
+    let mut made = made.build();
+    // Some 7 % apart on average, by chance.
+    made.change("b", "throughput", |round, value| value * [1.2, 0.99, 1.12, 1.14, 0.97, 1.05][round as usize]);
+    let needed =
+        |made: &Made| set(made).rows().find(|row| row.metric.id == "throughput").unwrap().rounds_needed.unwrap();
+    let two = needed(&made);
+    made.evidence.header.plan.systems[1].alias_of = Some("a".to_owned());
+    let one = needed(&made);
+    assert!(one > two, "{one} {two}");
+}
+
 #[test]
 fn the_quick_form_is_answered_by_the_plan() {
     let mut made = Builder { rounds: 1, ..Builder::default() }.build();

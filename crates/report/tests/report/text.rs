@@ -52,7 +52,8 @@ fn the_table_says_all_of_it() {
         "no verdict: B lacks 1 of 10 (",
         "\n    client saturated in 1 of 10 runs of A: each of the client's 2 threads was busy 97 % of the time\n",
         "dropped run:\n",
-        "↑ higher is\nbetter, ↓ lower",
+        "geometric mean of the runs, in rounds that both have; B vs A",
+        "↑ higher is better, ↓ lower",
         "adjusted for 3 primary rows after Holm",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
