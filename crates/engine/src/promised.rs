@@ -5,7 +5,7 @@ use std::time::Duration;
 use model::metric::{CAPACITY, FAILED_SHARE};
 use model::{
     Case, Direction, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Point, Price, Promise, Reading, Role,
-    RunRecord, RunState, Schedule, Value,
+    RunRecord, RunState, Schedule, SeriesKind, Value,
 };
 
 use crate::capacity::{Found, RUNS, Search};
@@ -14,6 +14,7 @@ use load::error::{Failure, FailureKind};
 use load::measure::client::SATURATED_SHARE;
 use load::measure::shape::over;
 use load::observer::{Observer, StepProgress};
+use load::series::share_beyond;
 
 /// Of 99 in 100 nothing can be told from fewer operations.
 const FEWEST: f64 = 100.0;
@@ -95,7 +96,7 @@ impl Tried {
         Ok(point)
     }
 
-    /// From sending on they kept the promise by far, so they came late by waiting for a client; and where the system itself
+    /// From sending on they kept half of the promised time, so they came late by waiting for a client; and where the system itself
     /// slows down under all clients, more of them would only wait there instead.
     fn too_few_clients(&self, search: &Search, unit: &str) -> Option<Mark> {
         const SHARE_OF_PROMISE: f64 = 0.5;
@@ -107,18 +108,20 @@ impl Tried {
         let at_rates = || self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)));
         let (_, under_least) = at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
         let at_break = at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
-        let alone_us = service_us(at_break, "p99")?;
-        let is_alone_kept = alone_us <= SHARE_OF_PROMISE * self.promise.response_p99.as_secs_f64() * 1e6;
+        let limit = self.promise.response_p99.mul_f64(SHARE_OF_PROMISE);
+        let is_alone_kept = share_beyond(&at_break.series, SeriesKind::Service, limit)? <= Promise::LATE;
         let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;
         let is_slowed = service_us(under_all, "p50")? > SLOWED * service_us(under_least, "p50")?;
         let key = at_once(unit);
+        let is_disturbed = at_break.marks.iter().any(|mark| mark.kind.is_disturbance());
+        let unless = if is_disturbed { " (unless what else went on at the machine held them up)" } else { "" };
         let detail = || {
             format!(
-                "at {} {unit}, where the promise was not kept, 99 of 100 operations were answered within {:.2} ms of being sent: \
-                 they were late by waiting for a free client, and the system was no slower when all were busy. More `{key}` may \
-                 carry more",
+                "at {} {unit}, where the promise was not kept, 99 of 100 operations were answered within {} of being sent: they \
+                 were late by waiting for a free client{unless}, and the system was no slower when all were busy. More `{key}` \
+                 may carry more",
                 broke.rate.unwrap_or_default().round(),
-                alone_us / 1e3
+                model::duration::format(limit)
             )
         };
         (is_alone_kept && is_busy && !is_slowed).then(|| Mark { kind: MarkKind::TooFewClients, detail: detail() })

@@ -1,7 +1,7 @@
 //! Durations of operations, with failures: the only place that computes quantiles of étalon's own runs.
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer as V2Deserializer, Serializer as _, V2Serializer};
+use hdrhistogram::serialization::{DeserializeError, Deserializer as V2Deserializer, Serializer as _, V2Serializer};
 use model::Reading;
 use serde::{Deserialize, Serialize};
 use stats::NoQuantile;
@@ -155,9 +155,14 @@ impl Durations {
     }
 }
 
+/// What [`serialise`] wrote.
+pub(crate) fn deserialise(mut bytes: &[u8]) -> Result<Histogram<u64>, DeserializeError> {
+    V2Deserializer::new().deserialize(&mut bytes)
+}
+
 /// Histograms between hosts: HdrHistogram V2, as in the store.
 mod v2 {
-    use super::{Deserialize, Histogram, Serialize, V2Deserializer, histogram, serialise};
+    use super::{Deserialize, Histogram, Serialize, deserialise, histogram, serialise};
 
     pub(super) fn serialize<S: serde::Serializer>(histogram: &Histogram<u64>, to: S) -> Result<S::Ok, S::Error> {
         serialise(histogram).serialize(to)
@@ -165,8 +170,7 @@ mod v2 {
 
     pub(super) fn deserialize<'d, D: serde::Deserializer<'d>>(from: D) -> Result<Histogram<u64>, D::Error> {
         let bytes: Vec<u8> = Vec::deserialize(from)?;
-        let read: Histogram<u64> =
-            V2Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(serde::de::Error::custom)?;
+        let read = deserialise(&bytes).map_err(serde::de::Error::custom)?;
         let mut own = histogram();
         own.add(&read).map_err(serde::de::Error::custom)?;
         Ok(own)

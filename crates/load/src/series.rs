@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use model::{Series, SeriesKind};
 use serde::{Deserialize, Serialize};
 
-use crate::durations::{Durations, count_in, histogram, serialise};
+use crate::durations::{Durations, count_in, deserialise, histogram, serialise};
 use crate::recorder::{Extent, RecordedInterval};
 
 #[derive(Debug)]
@@ -169,6 +170,18 @@ impl Collector {
     }
 }
 
+/// Of what succeeded in the whole of a run, on all hosts, the share that took longer.
+pub fn share_beyond(series: &[Series], kind: SeriesKind, limit: Duration) -> Option<f64> {
+    let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    let whole = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
+    let (mut all, mut within) = (0, 0);
+    for found in whole.map(|part| deserialise(&part.histogram)) {
+        let found = found.ok()?;
+        (all, within) = (all + found.len(), within + found.count_between(0, limit_ns));
+    }
+    (all > 0).then(|| 1.0 - within as f64 / all as f64)
+}
+
 /// Of one client host, or merged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Latencies {
@@ -247,18 +260,13 @@ mod tests {
 
     #[test]
     fn a_backlog_is_kept_for_each_interval_and_for_the_whole() {
-        use hdrhistogram::Histogram;
-        use hdrhistogram::serialization::Deserializer;
         let mut collector = Collector::new(1, 1_000_000_000, Gauge::Backlog);
         for number in 0..3 {
             collector.take(&interval(0, number, &[5]));
         }
         let series = collector.into_series("here", 3_000_000_000);
         let gauges: Vec<_> = series.iter().filter(|one| one.kind == SeriesKind::Backlog).collect();
-        let worst = |bytes: &[u8]| -> u64 {
-            let read: Histogram<u64> = Deserializer::new().deserialize(&mut &*bytes).unwrap();
-            read.max()
-        };
+        let worst = |bytes: &[u8]| deserialise(bytes).unwrap().max();
         let read: Vec<_> = gauges.iter().map(|one| (one.interval, worst(&one.histogram))).collect();
         assert_eq!(read[0], (None, 2));
         assert_eq!(read[1..], [(Some(0), 0), (Some(1), 1), (Some(2), 2)]);
