@@ -26,9 +26,6 @@ pub struct Piloted {
     foretold: Foretold,
 }
 
-/// Of a line.
-const WIDTH: usize = 80;
-
 /// By the store of an earlier experiment.
 pub fn piloted(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<Piloted, CliError> {
     let detect = share("--detect", detect, EFFECT)?.unwrap_or(plan.comparison.margin);
@@ -49,20 +46,20 @@ pub fn piloted(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<Pilote
 }
 
 impl Piloted {
-    pub fn text(&self) -> String {
+    pub fn text(&self, width: usize) -> String {
         let [detect, margin] = [self.detect, self.margin].map(|share| percent(share, Script::Plain));
         let mut text = format!(
             "rounds after which a row is sure in 6 of 10 experiments or more, by {} of\nthe pilot\n",
             count(self.rounds as usize, "round")
         );
         let rows = &self.foretold.rows;
-        let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
-        let _ = writeln!(text, "  {:width$}  varies    seen  as seen  equal  {detect:>6}  fixed", "");
+        let named = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
+        let _ = writeln!(text, "  {:named$}  varies    seen  as seen  equal  {detect:>6}  fixed", "");
         for row in rows {
             let figures = row.rounds.as_ref().map_or_else(|why| format!("n/a: {why}"), |rounds| self.figures(rounds));
-            let _ = writeln!(text, "  {:width$}  {figures}", row.name);
+            let _ = writeln!(text, "  {:named$}  {figures}", row.name);
         }
-        let mut say = |line: &str| text.push_str(&wrapped(line, WIDTH, 2));
+        let mut say = |line: &str| text.push_str(&wrapped(line, width, 2));
         say(&format!(
             "as seen: if B differs by what the pilot saw, of which so few rounds tell little; equal: if it does not differ; {detect}: \
              if by so much; fixed: a number of rounds that finds {detect} in four of five experiments."

@@ -28,9 +28,6 @@ const PREPARATION: Duration = Duration::from_millis(200);
 /// Rough loading rate for the estimate.
 const LOAD_BYTES_PER_S: f64 = 60e6;
 
-/// Of a warning's lines.
-const WIDTH: usize = 80;
-
 /// Rough rate for filling files of blocks, and for copying tables.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
@@ -45,8 +42,8 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     if printer.json {
         printer.out(&as_json(plan, &work, &warnings, piloted.as_ref(), &registry).to_string());
     } else {
-        printer.out(&as_text(plan, &work, &warnings, &registry));
-        piloted.iter().for_each(|found| printer.out(&found.text()));
+        printer.out_folded(&as_text(plan, &work, &warnings, &registry, printer.width()));
+        piloted.iter().for_each(|found| printer.out(&found.text(printer.width())));
     }
     Ok(Exit::Done)
 }
@@ -242,12 +239,12 @@ fn order_word(order: Order) -> &'static str {
     }
 }
 
-fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry) -> String {
+fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry, width: usize) -> String {
     let mut text = String::new();
     let cases = plan.cases();
     let order = plan.order();
     let _ = writeln!(text, "plan {}: valid", plan.name);
-    tell_systems(&mut text, plan, work, registry);
+    tell_systems(&mut text, plan, work, registry, width);
     let _ = writeln!(text, "\ncases");
     for (number, case) in cases.iter().enumerate() {
         let point: Vec<String> = case.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -277,12 +274,12 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         );
     }
     for warning in warnings {
-        text.push_str(&wrapped(&format!("{}.", warning.line()), WIDTH, 4));
+        text.push_str(&wrapped(&format!("{}.", warning.line()), width, 4));
     }
     text
 }
 
-fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry) {
+fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry, width: usize) {
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
         let place = match (&system.server, &system.volume) {
@@ -294,7 +291,7 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             (None, None) => model::plan::redact_url(&system.url),
         };
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
+        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" "));
         let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
         if let Some(needs) = needed(plan, system, registry) {
             let _ = writeln!(text, "    needs: {needs}");
@@ -303,7 +300,7 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
         }
         for caution in cautions(system, registry) {
-            let note = wrapped(&format!("note: {caution}"), WIDTH - 4, 4);
+            let note = wrapped(&format!("note: {caution}"), width.saturating_sub(4), 4);
             note.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
     }

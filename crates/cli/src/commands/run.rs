@@ -301,11 +301,9 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     for name in on_tables_of_others(plan) {
         printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
     }
-    for warning in super::plan::warnings(plan, registry) {
-        printer.note(&warning.line());
-    }
+    super::plan::warnings(plan, registry).iter().for_each(|warning| warning.tell(printer));
     if cfg!(debug_assertions) {
-        printer.note("warning: this is a debug build of étalon: its figures are not comparable with any other");
+        printer.remark("this is a debug build of étalon: its figures are not comparable with any other");
     }
 }
 
