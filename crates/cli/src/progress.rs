@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
 use model::{
-    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Reading, RowSoFar, RunRecord, RunState, Standing, Stop,
-    UntilSure,
+    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Promise, Reading, RowSoFar, RunRecord, RunState, Standing,
+    Stop, UntilSure,
 };
 
 use report::number::count;
@@ -49,9 +49,10 @@ impl<'a> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
             // When it is sure nobody knows before.
-            let template = match may_end_early(plan) {
-                true => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
-                false => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",
+            let template = match (may_end_early(plan), seeks(plan)) {
+                (true, false) => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
+                (true, true) => "{bar:30} {pos} of at most {len} runs, about {prefix} left\n{wide_msg}",
+                (false, _) => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",
             };
             let style = ProgressStyle::with_template(template);
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -200,6 +201,11 @@ impl Observer for Progress<'_> {
 pub fn may_end_early(plan: &Plan) -> bool {
     let is_sure_some_day = |until: &UntilSure| until.stop != Stop::Never && plan.systems.len() > 1;
     plan.schedule.until_sure.is_some_and(|until| until.max_time.is_some() || is_sure_some_day(&until))
+}
+
+/// Some run is a search, which may take more short runs than are counted.
+pub fn seeks(plan: &Plan) -> bool {
+    plan.cases().iter().any(|case| Promise::of(&case.point).is_some())
 }
 
 /// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.

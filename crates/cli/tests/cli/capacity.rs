@@ -27,6 +27,15 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     let foreseen: Value = serde_json::from_str(&foreseen.stdout).unwrap();
     // Twelve runs of eight short ones.
     assert!((200.0..260.0).contains(&foreseen["expected_s"].as_f64().unwrap()), "{}", foreseen["expected_s"]);
+    // A search may take more.
+    let words = |more: &[&str]| {
+        let text = scene.etalon(&[&["plan", "p.toml"], more].concat()).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let counted = "is counted with 8 short runs, as most take; where the first was held back, one takes up to 23";
+    let (fixed, range) = (words(&[]), words(&["--rounds", "6..12"]));
+    assert!(fixed.contains("12 runs, about 3:40;") && fixed.contains(counted), "{fixed}");
+    assert!(range.contains("24 runs at most, about 7:21 for all of them;") && range.contains(counted), "{range}");
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
     ran.says(0, &[]);
     let rows = rows(&ran.stdout);
