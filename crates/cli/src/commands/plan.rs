@@ -33,6 +33,7 @@ const LOAD_BYTES_PER_S: f64 = 60e6;
 const FILL_BYTES_PER_S: f64 = 300e6;
 
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
+    refuse_pilot_alone(args)?;
     let registry = Registry::built_in();
     // One that a run would draw, too, is not shown: the run draws another.
     let drawn = fresh_seed();
@@ -50,6 +51,16 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
         piloted.iter().for_each(|found| printer.out(&found.text(printer.width())));
     }
     Ok(Exit::Done)
+}
+
+/// The store looks like what is to be run.
+fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
+    let question = &args.source.question;
+    let Some(pilot) = args.pilot.as_ref().filter(|_| question.what.is_empty() && question.system.is_empty()) else {
+        return Ok(());
+    };
+    Err(CliError::user("`--pilot` says how many rounds a plan takes, and no plan is named")
+        .hint(format!("name what the pilot was run of, too: `etalon plan PLAN --pilot {}`", pilot.display())))
 }
 
 #[derive(Default)]

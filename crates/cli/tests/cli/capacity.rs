@@ -82,8 +82,14 @@ fn prices_that_say_nothing_are_refused() {
         (["1 EUR/h", "2 USD/h"], PROMISE, "several currencies"),
         (["1 EUR/h", ""], PROMISE, "some systems have a `price` and some have none"),
         (["1 EUR/h", "2 EUR/h"], "rate = 100", "no benchmark has a `promise`"),
-        (["1 EUR", "2 EUR/h"], PROMISE, "is no price: it is written as in `1.23 EUR/h`"),
+        (
+            ["1 EUR", "2 EUR/h"],
+            PROMISE,
+            "is no price: a number above 0, a space, any currency, and `/h` or `/month`, as in",
+        ),
         (["", ""], "promise = { response_p99 = \"soon\" }", "promise.response_p99"),
+        (["", ""], "promise = {}", "`promise` in benchmark `points` is empty"),
+        (["", ""], "promise = {}", "write `promise = { response_p99 = …, errors = … }`"),
     ] {
         scene.write("p.toml", &plan(prices, benchmark));
         scene.etalon(&["run", "p.toml"]).says(2, &[says]);

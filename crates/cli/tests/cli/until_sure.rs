@@ -202,6 +202,7 @@ fn a_pilot_says_how_many_rounds_a_plan_takes() {
     assert!(within.contains("A difference of 1 % lies within the margin of 3 % and is called equivalent"), "{within}");
     assert!(!within.contains("finds it in four of five") && within.contains("    –\n"), "{within}");
     scene.etalon(&["plan", "p.toml", "--detect", "3%"]).says(2, &["--pilot"]);
+    scene.etalon(&[&["plan"], &pilot[..]].concat()).says(2, &["no plan is named", "`etalon plan PLAN --pilot "]);
     scene.write("q.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT).replace("points", "others"));
     scene.etalon(&[&["plan", "q.toml"], &pilot[..]].concat()).says(2, &["has no row with the systems and benchmarks"]);
 }
