@@ -1,6 +1,6 @@
 //! How many rounds an experiment will take, by what the rounds of a shorter one differed by.
 
-use model::{Case, Plan, Role};
+use model::{Case, Plan, Promise, Role};
 use stats::Sequence;
 
 use crate::comparison::{Comparison, Families, Family, MetricFilter, is_asked};
@@ -55,7 +55,8 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
     let set = compare(pilot, &options)?;
     let cases = plan.cases();
     let is_row_of = |row: &Comparison, case: &Case| {
-        case.benchmark == row.benchmark && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
+        let is_alike = case.benchmark == row.benchmark && Promise::of(&case.point) == Promise::of(&row.case);
+        is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
     };
     let is_of_plan = |row: &Comparison| {
         let has = |system: &str| cases.iter().any(|case| case.system == system && is_row_of(row, case));

@@ -61,7 +61,7 @@ impl Piloted {
         let [detect, margin] = [self.detect, self.margin].map(|share| percent(share, Script::Plain));
         let pilot = count(self.rounds as usize, "round");
         let head = format!("rounds after which a row is sure in 6 of 10 experiments or more, by {pilot} of the pilot");
-        let mut text = wrapped(&head, width, 0);
+        let mut text = format!("\n{}", wrapped(&head, width, 0));
         self.table(&mut text, width);
         for (column, meaning) in [
             ("seen", "how B differed from A in the pilot, of which so few rounds tell little"),
@@ -158,7 +158,9 @@ impl Piloted {
         let ended =
             |row: &Rounds| if is_range { UNTIL_SURE.iter().filter_map(|of| of(row)).max() } else { row.until_sure };
         let typed = self.known().filter_map(ended).max().filter(|rounds| *rounds > has).map(|rounds| {
-            format!(": `--rounds {}` leaves room for all that take {} or fewer", range(rounds), stats::MAX_ROUNDS)
+            let is_known = self.known().all(|row| columns.iter().all(|of| of(row).is_some()));
+            let but = if is_known { String::new() } else { format!(" for all that are not `{}`", beyond()) };
+            format!(": `--rounds {}` leaves room{but}", range(rounds))
         });
         Some(format!("The plan has {}{said}{}.", count(has as usize, "round"), typed.unwrap_or_default()))
     }

@@ -39,6 +39,17 @@ fn rows_without_figures_are_not_counted_as_in_the_judgement() {
     }
 }
 
+/// A search has other rows than a load of clients.
+#[test]
+fn a_pilot_without_the_promise_tells_nothing_of_a_plan_with_it() {
+    let made = of_rounds(3);
+    let mut plan = made.evidence.header.plan.clone();
+    let promise = model::Value::Text("20ms".to_owned());
+    plan.benchmarks[0].points[0].insert(model::Promise::RESPONSE_P99.to_owned(), promise);
+    let foretold = foretell(&made.evidence, &plan, 0.05).unwrap();
+    assert_eq!((foretold.rows.len(), foretold.missing.len()), (3, 2), "{foretold:?}");
+}
+
 #[test]
 fn rows_that_no_number_of_rounds_gives_a_verdict_say_why() {
     let mut made = of_rounds(3);
