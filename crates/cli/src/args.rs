@@ -29,7 +29,7 @@ pub struct Cli {
     /// When to use colours (`NO_COLOR` is honoured)
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
-    /// Say nothing but results and errors
+    /// Say nothing but results, warnings and errors
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// What to do

@@ -16,7 +16,7 @@ pub struct Printer {
     pub color: bool,
     /// Of stdout.
     pub color_out: bool,
-    /// Only results and errors.
+    /// Only results, warnings and errors.
     quiet: bool,
     /// Stdout holds one JSON object and nothing else.
     pub json: bool,
@@ -57,6 +57,11 @@ impl Printer {
         let _ = stdout.flush();
     }
 
+    /// To stdout, folded for a reader at a terminal.
+    pub fn out_folded(self, text: &str) {
+        self.out(&self.folded(text, std::io::stdout().is_terminal()));
+    }
+
     /// To stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
@@ -64,7 +69,7 @@ impl Printer {
         }
     }
 
-    /// Whether only results and errors are said.
+    /// Whether only results, warnings and errors are said.
     pub fn is_quiet(self) -> bool {
         self.quiet
     }
@@ -111,7 +116,7 @@ impl Printer {
         }
     }
 
-    /// To stderr, unless only results and errors are said.
+    /// To stderr, unless only results, warnings and errors are said.
     pub fn remark(self, text: &str) {
         if !self.quiet {
             self.labelled("note", "36", text);
@@ -119,7 +124,7 @@ impl Printer {
     }
 
     fn labelled(self, label: &str, code: &str, text: &str) {
-        let line = self.folded(&format!("{label}: {text}"));
+        let line = self.folded(&format!("{label}: {text}"), std::io::stderr().is_terminal());
         let mut stderr = std::io::stderr().lock();
         let _ = match line.strip_prefix(label) {
             Some(rest) if self.color => writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m{rest}"),
@@ -128,18 +133,23 @@ impl Printer {
     }
 
     /// For a reader at a terminal; a file keeps whole lines.
-    fn folded(self, text: &str) -> String {
-        match self.known_width().filter(|_| std::io::stderr().is_terminal()) {
+    fn folded(self, text: &str, is_terminal: bool) -> String {
+        match self.known_width().filter(|_| is_terminal) {
             Some(width) => folded(text, width),
             None => text.to_owned(),
         }
     }
 }
 
+/// What a line is indented by, its parts are.
 fn folded(text: &str, width: usize) -> String {
-    let fold = |line: &str| match line.chars().count() > width {
-        true => report::text::wrapped(line, width, 4).trim_end().to_owned(),
-        false => line.to_owned(),
+    let fold = |line: &str| {
+        if line.chars().count() <= width {
+            return line.to_owned();
+        }
+        let own = line.len() - line.trim_start_matches(' ').len();
+        let parts = report::text::wrapped(line, width.saturating_sub(own), own + 4);
+        format!("{:own$}{}", "", parts.trim_end())
     };
     text.lines().map(fold).collect::<Vec<_>>().join("\n")
 }
@@ -157,5 +167,8 @@ mod tests {
         assert!(lines.len() > 4 && lines.iter().all(|line| line.chars().count() <= 80), "{text}");
         assert!(lines[1].starts_with("note: ") && lines[2..].iter().all(|line| line.starts_with("    so")), "{text}");
         assert_eq!(lines[1..].iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" "), long);
+        let indented = folded(&format!("  1 case {}", "key=value ".repeat(20)), 80);
+        assert!(indented.starts_with("  1 case key=value ") && indented.contains("\n      key=value "), "{indented}");
+        assert!(indented.lines().all(|line| line.chars().count() <= 80), "{indented}");
     }
 }

@@ -9,8 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use load::observer::{ExperimentProgress as HowFar, Observer, StepProgress, TablesProgress, Tick};
 use load::worker::TaskLog;
 use model::{
-    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Reading, RowSoFar, RunRecord, RunState, Standing, Stop,
-    UntilSure,
+    Case, Facts, Look, Mark, Measurement, Plan, PlannedRun, Promise, Reading, RowSoFar, RunRecord, RunState, Standing,
+    Stop, UntilSure,
 };
 
 use report::number::count;
@@ -41,9 +41,6 @@ pub struct Progress<'a> {
 /// Where there is no bar.
 const TELL_LOAD_EVERY: Duration = Duration::from_secs(10);
 
-/// Of a line.
-const WIDTH: usize = 80;
-
 /// So many open rows are told of after a round.
 const TOLD: usize = 8;
 
@@ -52,9 +49,10 @@ impl<'a> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
             // When it is sure nobody knows before.
-            let template = match may_end_early(plan) {
-                true => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
-                false => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",
+            let template = match (may_end_early(plan), seeks(plan)) {
+                (true, false) => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
+                (true, true) => "{bar:30} {pos} of at most {len} runs, about {prefix} left\n{wide_msg}",
+                (false, _) => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",
             };
             let style = ProgressStyle::with_template(template);
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -111,14 +109,15 @@ impl Observer for Progress<'_> {
     }
 
     fn looked(&mut self, rounds: u32, found: &Look, is_late: bool) {
-        self.say(wrapped(&said_of_look(rounds, found, is_late), WIDTH, 2).trim_end());
+        let width = self.printer.width();
+        self.say(wrapped(&said_of_look(rounds, found, is_late), width, 2).trim_end());
         for row in found.of(Standing::Decided) {
             if self.decided.insert(row.name.clone()) {
-                self.say(&of_row("decided", row));
+                self.say(&of_row("decided", row, width));
             }
         }
         for row in found.of(Standing::Open).take(TOLD) {
-            self.say(&of_row("open", row));
+            self.say(&of_row("open", row, width));
         }
         let more = found.of(Standing::Open).count().saturating_sub(TOLD);
         if more > 0 {
@@ -204,6 +203,11 @@ pub fn may_end_early(plan: &Plan) -> bool {
     plan.schedule.until_sure.is_some_and(|until| until.max_time.is_some() || is_sure_some_day(&until))
 }
 
+/// Some run is a search, which may take more short runs than are counted.
+pub fn seeks(plan: &Plan) -> bool {
+    plan.cases().iter().any(|case| Promise::of(&case.point).is_some())
+}
+
 /// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
 fn loading(progress: &TablesProgress<'_>) -> String {
     let TablesProgress { data, rows_done, rows, left } = *progress;
@@ -261,9 +265,9 @@ pub fn clock(left: Duration) -> String {
 }
 
 /// A line, and further ones where it has no room.
-fn of_row(standing: &str, row: &RowSoFar) -> String {
+fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
     const INDENT: usize = 2;
-    let text = wrapped(&format!("{standing}: {} {}", row.name, row.figures), WIDTH - INDENT, 2 * INDENT);
+    let text = wrapped(&format!("{standing}: {} {}", row.name, row.figures), width.saturating_sub(INDENT), 2 * INDENT);
     format!("{:INDENT$}{}", "", text.trim_end())
 }
 
@@ -325,12 +329,12 @@ mod tests {
             "order-entry, clients=64, isolation=repeatable-read, response p99 of new order, old → new".to_owned();
         let figures = "-12 % [-31, +12], about 123 rounds to go".to_owned();
         let row = RowSoFar { name: name.clone(), standing: Standing::Open, figures: figures.clone() };
-        let said = of_row("open", &row);
-        assert!(said.lines().count() > 1 && said.lines().all(|line| line.chars().count() <= WIDTH), "{said}");
+        let said = of_row("open", &row, 80);
+        assert!(said.lines().count() > 1 && said.lines().all(|line| line.chars().count() <= 80), "{said}");
         assert!(said.starts_with("  open: ") && said.lines().skip(1).all(|line| line.starts_with("    ")), "{said}");
         assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), format!("open: {name} {figures}"));
         let short = RowSoFar { name: "points, p50".to_owned(), ..row };
-        assert_eq!(of_row("open", &short), format!("  open: points, p50 {figures}"));
+        assert_eq!(of_row("open", &short, 80), format!("  open: points, p50 {figures}"));
     }
 
     #[test]

@@ -8,7 +8,8 @@ use model::{
     RunRecord, RunState, Schedule, SeriesKind, Value,
 };
 
-use crate::capacity::{Found, RUNS, Search};
+use crate::capacity::{Found, Search};
+pub use crate::capacity::{MOST_RUNS, RUNS};
 use families::workload::Task;
 use load::error::{Failure, FailureKind};
 use load::measure::client::SATURATED_SHARE;

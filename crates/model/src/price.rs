@@ -22,7 +22,7 @@ impl Price {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no price: it is written as in `1.23 EUR/h` or `900 USD/month`")]
+#[error("no price: a number above 0, a space, any currency, and `/h` or `/month`, as in `1.23 EUR/h` or `900 $/month`")]
 pub struct PriceError;
 
 impl FromStr for Price {
@@ -56,6 +56,7 @@ mod tests {
         assert_eq!((price.per_hour, price.currency.as_str()), (1.23, "EUR"));
         assert_eq!("730 USD/month".parse::<Price>().unwrap().per_hour, 1.0);
         assert_eq!(" 2 $ / h ".parse::<Price>().unwrap().currency, "$");
+        assert_eq!("1.5 €/h".parse::<Price>().unwrap().currency, "€");
         // A thousand a second for 2 an hour are 1.8 million for 1.
         assert_eq!("2 EUR/h".parse::<Price>().unwrap().buys(1_000.0), 1_800_000.0);
         for wrong in ["", "1.23", "EUR/h", "1 EUR", "0 EUR/h", "-1 EUR/h", "inf EUR/h", "1 EUR/d", "1 E R/h", "1 12/h"]

@@ -1,9 +1,9 @@
 //! How many rounds an experiment will take, by what the rounds of a shorter one differed by.
 
-use model::{Case, Plan, Role};
+use model::{Case, Plan, Promise, Role};
 use stats::Sequence;
 
-use crate::comparison::{Comparison, Families, Family, MetricFilter};
+use crate::comparison::{Comparison, Families, Family, MetricFilter, is_asked};
 use crate::evidence::Evidence;
 use crate::words::{has_pairs, row_title};
 use crate::{CompareError, Options, compare};
@@ -42,15 +42,21 @@ pub struct Rounds {
 }
 
 /// The rounds of `plan` that settle each row that it shares with a pilot, if it differs as there, not at all, or by `effect`.
-/// Each row has its part of the level, as the first of Holm's has; what is equivalent is not adjusted.
+/// Each row that is asked has its part of the level, as the first of Holm's has; what is equivalent is not adjusted.
 ///
 /// # Errors
 /// There is nothing to compare in the pilot.
 pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, CompareError> {
-    let set = compare(pilot, &Options { metrics: MetricFilter::All, ..Options::default() })?;
+    let options = Options {
+        metrics: MetricFilter::All,
+        allow_unequal_durability: plan.comparison.allow_unequal_durability,
+        ..Options::default()
+    };
+    let set = compare(pilot, &options)?;
     let cases = plan.cases();
     let is_row_of = |row: &Comparison, case: &Case| {
-        case.benchmark == row.benchmark && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
+        let is_alike = case.benchmark == row.benchmark && Promise::of(&case.point) == Promise::of(&row.case);
+        is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
     };
     let is_of_plan = |row: &Comparison| {
         let has = |system: &str| cases.iter().any(|case| case.system == system && is_row_of(row, case));
@@ -59,10 +65,9 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
     let all = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
     let (primary, others): (Vec<_>, Vec<_>) =
         all.filter(|(_, row)| is_of_plan(row)).partition(|(_, row)| row.metric.role == Role::Primary);
-    let exploratory =
-        others.iter().filter(|(_, row)| row.metric.role != Role::Diagnostic && row.ratio().is_some()).count();
-    let part = Families { primary: primary.len(), exploratory }.part(Family::Primary);
-    let level = 1.0 - (1.0 - plan.comparison.level) * part / primary.len().max(1) as f64;
+    let [asked, exploratory] = [&primary, &others].map(|rows| rows.iter().filter(|(_, row)| is_asked(row)).count());
+    let part = Families { primary: asked, exploratory }.part(Family::Primary);
+    let level = 1.0 - (1.0 - plan.comparison.level) * part / asked.max(1) as f64;
     let first = plan.schedule.until_sure.map_or(stats::MIN_ROUNDS, |until| until.first);
     let sequences = [level, plan.comparison.level].map(|level| Sequence::new(level, first).ok());
     let margin = plan.comparison.margin;
@@ -78,7 +83,11 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
     let has_pairs = has_pairs(&set.tables);
     let told = primary.iter().map(|(table, row)| Expected {
         name: row_title(row, table, has_pairs),
-        rounds: row.ratio().and_then(|found| Some(rounds(found.log_sd?, found.ratio))).ok_or_else(|| why_none(row)),
+        rounds: row
+            .ratio()
+            .filter(|_| is_asked(row))
+            .and_then(|found| Some(rounds(found.log_sd?, found.ratio)))
+            .ok_or_else(|| why_none(row)),
     });
     let has_row = |case: &&Case| primary.iter().any(|(_, row)| is_row_of(row, case));
     let label = |case: &Case| case.label(&plan.varying_keys(&case.benchmark));

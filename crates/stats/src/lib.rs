@@ -48,5 +48,5 @@ pub use sequence::Sequence;
 pub use steady::{Motion, Steadiness, change_points, classify, warm_up_end};
 pub use symmetry::{Signs, Skewed, skewed};
 pub use trend::{Trend, trend};
-pub use verdict::{DEFAULT_MARGIN, Judgement, MIN_ROUNDS, Verdict, is_difference, judge, rounds_to_settle};
+pub use verdict::{DEFAULT_MARGIN, Judgement, MAX_ROUNDS, MIN_ROUNDS, Verdict, is_difference, judge, rounds_to_settle};
 pub use welch::{UnpairedRatio, welch_ratio};

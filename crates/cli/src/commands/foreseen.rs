@@ -11,6 +11,7 @@ use serde_json::json;
 use report::number::{Script, whole};
 
 use super::plan::Work;
+use crate::printer::Printer;
 
 /// Of a run, for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;
@@ -31,10 +32,22 @@ impl Foreseen {
         Foreseen { kind, text }
     }
 
-    /// `warning: …`, or `note: …` of what may turn out well.
+    /// Of what may turn out well.
+    fn is_note(&self) -> bool {
+        self.kind == OPERATIONS_NEEDED
+    }
+
+    /// `warning: …`, or `note: …`.
     pub fn line(&self) -> String {
-        let label = if self.kind == OPERATIONS_NEEDED { "note" } else { "warning" };
+        let label = if self.is_note() { "note" } else { "warning" };
         format!("{label}: {}", self.text)
+    }
+
+    pub fn tell(&self, printer: Printer) {
+        match self.is_note() {
+            true => printer.remark(&self.text),
+            false => printer.warning(&self.text),
+        }
     }
 
     pub fn as_json(&self) -> serde_json::Value {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::promised::usual_loads;
+use engine::promised::{MOST_RUNS, RUNS, usual_loads};
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
@@ -16,11 +16,12 @@ use serde_json::json;
 
 use super::foreseen::{Foreseen, foreseen};
 use super::pilot::{Piloted, piloted};
+use super::run::{fresh_seed, rounds};
 use crate::args::PlanArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::progress::{clock, may_end_early};
+use crate::progress::{clock, may_end_early, seeks};
 use crate::source;
 
 /// Preparation of a run besides loading: connections, a checkpoint.
@@ -28,27 +29,38 @@ const PREPARATION: Duration = Duration::from_millis(200);
 /// Rough loading rate for the estimate.
 const LOAD_BYTES_PER_S: f64 = 60e6;
 
-/// Of a warning's lines.
-const WIDTH: usize = 80;
-
 /// Rough rate for filling files of blocks, and for copying tables.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
+    refuse_pilot_alone(args)?;
     let registry = Registry::built_in();
-    let loaded = source::load(&args.source, &registry, 0)?;
+    // One that a run would draw, too, is not shown: the run draws another.
+    let drawn = fresh_seed();
+    let loaded = source::load(&args.source, &registry, drawn)?;
     loaded.notes.iter().for_each(|note| printer.remark(note));
     let plan = &loaded.plan;
+    let seed = Some(plan.schedule.seed).filter(|seed| *seed != drawn);
     let work = work_of(plan, &registry)?;
     let warnings = foreseen(plan, &registry, &work);
     let piloted = args.pilot.as_deref().map(|pilot| piloted(pilot, args.detect.as_deref(), plan)).transpose()?;
     if printer.json {
-        printer.out(&as_json(plan, &work, &warnings, piloted.as_ref(), &registry).to_string());
+        printer.out(&as_json((plan, seed), &work, &warnings, piloted.as_ref(), &registry).to_string());
     } else {
-        printer.out(&as_text(plan, &work, &warnings, &registry));
-        piloted.iter().for_each(|found| printer.out(&found.text()));
+        printer.out_folded(&as_text((plan, seed), &work, &warnings, &registry, printer.width()));
+        piloted.iter().for_each(|found| printer.out(&found.text(printer.width())));
     }
     Ok(Exit::Done)
+}
+
+/// The store looks like what is to be run.
+fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
+    let question = &args.source.question;
+    let Some(pilot) = args.pilot.as_ref().filter(|_| question.what.is_empty() && question.system.is_empty()) else {
+        return Ok(());
+    };
+    Err(CliError::user("`--pilot` says how many rounds a plan takes, and no plan is named")
+        .hint(format!("name what the pilot was run of, too: `etalon plan PLAN --pilot {}`", pilot.display())))
 }
 
 #[derive(Default)]
@@ -193,22 +205,52 @@ pub fn expected_time(plan: &Plan) -> Duration {
     (plan.schedule.warmup + length + PREPARATION) * loads * plan.schedule.rounds
 }
 
-/// `2 h 5 min`, with a caution where the plan counts transactions.
-fn time_text(plan: &Plan, work: &Work) -> String {
-    let time = clock(expected_time(plan) + work.loading);
+/// `about 2:05:00 at most`, with a caution where the plan counts transactions; `whole` is the time of all its rounds.
+pub fn time_text(plan: &Plan, whole: Duration) -> String {
+    let ended = ended_by_time(plan, whole);
+    let time = clock(ended.unwrap_or(whole));
+    let bound = match (may_end_early(plan), seeks(plan)) {
+        (true, false) => " at most",
+        (true, true) if ended.is_none() => " for all of them",
+        _ => "",
+    };
     match plan.schedule.length {
-        Length::Duration(_) => format!("about {time}{}", at_most(plan)),
+        Length::Duration(_) => format!("about {time}{bound}"),
         Length::Transactions(count) => format!("{time} and the time of {count} transactions per client and run"),
     }
 }
 
-/// Of an experiment that may end before.
-pub fn at_most(plan: &Plan) -> &'static str {
-    if may_end_early(plan) { " at most" } else { "" }
+/// When `max_time` ends it that takes `whole` otherwise: with the round that has begun, and not before the fewest rounds.
+fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
+    let until = plan.schedule.until_sure?;
+    let round = whole / plan.schedule.rounds.max(1);
+    let end = (until.max_time? + round).max(round * until.first);
+    (end < whole).then_some(end)
+}
+
+/// What the time is counted with, and what ends it.
+fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
+    if seeks(plan) {
+        let said = format!(
+            "a run that seeks a capacity is counted with {RUNS} short runs, as most take; where the first was held back, one \
+             takes up to {MOST_RUNS}"
+        );
+        text.push_str(&wrapped(&said, width, 4));
+    }
+    let until = plan.schedule.until_sure;
+    if let Some((until, max_time)) = until.and_then(|until| Some((until, until.max_time?))) {
+        let first = until.first;
+        let most = model::duration::format(max_time);
+        let instead = ended_by_time(plan, whole).map(|_| format!("; all rounds would take about {}", clock(whole)));
+        let instead = instead.unwrap_or_default();
+        let said = format!("after {most} (`max_time`) no further round begins, except the first {first}{instead}");
+        text.push_str(&wrapped(&said, width, 4));
+    }
 }
 
 pub fn runs_text(plan: &Plan) -> String {
-    format!("{}{}", count(plan.order().len(), "run"), at_most(plan))
+    let bound = if may_end_early(plan) { " at most" } else { "" };
+    format!("{}{bound}", count(plan.cases().len() * plan.schedule.rounds as usize, "run"))
 }
 
 /// Every benchmark uses tables that étalon did not make.
@@ -235,32 +277,37 @@ fn cautions(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
     engine.unwrap_or_default().iter().map(|caution| caution.text()).collect()
 }
 
-fn order_word(order: Order) -> &'static str {
-    match order {
-        Order::Interleaved => "interleaved",
-        Order::Sequential => "sequential",
-    }
+/// Unless it is drawn when the plan runs.
+fn known_order(plan: &Plan, seed: Option<u64>) -> Option<Vec<PlannedRun>> {
+    (seed.is_some() || plan.schedule.order == Order::Sequential).then(|| plan.order())
 }
 
-fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry) -> String {
+fn as_text(
+    (plan, seed): (&Plan, Option<u64>),
+    work: &Work,
+    warnings: &[Foreseen],
+    registry: &Registry,
+    width: usize,
+) -> String {
     let mut text = String::new();
     let cases = plan.cases();
-    let order = plan.order();
     let _ = writeln!(text, "plan {}: valid", plan.name);
-    tell_systems(&mut text, plan, work, registry);
+    tell_systems(&mut text, plan, work, registry, width);
     let _ = writeln!(text, "\ncases");
     for (number, case) in cases.iter().enumerate() {
         let point: Vec<String> = case.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
-    tell_rounds(&mut text, plan, &order);
+    tell_rounds(&mut text, plan, seed, width);
+    let whole = expected_time(plan) + work.loading;
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
         runs_text(plan),
-        time_text(plan, work),
+        time_text(plan, whole),
         work.disk_bytes / 1_000_000
     );
+    tell_time(&mut text, plan, whole, width);
     if plan.schedule.rounds < stats::MIN_ROUNDS {
         let _ = writeln!(
             text,
@@ -270,19 +317,17 @@ fn as_text(plan: &Plan, work: &Work, warnings: &[Foreseen], registry: &Registry)
         );
     }
     if plan.schedule.order == Order::Sequential && !plan.comparison.allow_sequential_order && plan.systems.len() > 1 {
-        let _ = writeln!(
-            text,
-            "in a sequential order there will be figures but no verdict: order and time are confounded. `allow_sequential_order = \
-             true` allows one"
-        );
+        let said = "in a sequential order there will be figures but no verdict: order and time are confounded. \
+                    `allow_sequential_order = true` allows one";
+        text.push_str(&wrapped(said, width, 4));
     }
     for warning in warnings {
-        text.push_str(&wrapped(&format!("{}.", warning.line()), WIDTH, 4));
+        text.push_str(&wrapped(&format!("{}.", warning.line()), width, 4));
     }
     text
 }
 
-fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry) {
+fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry, width: usize) {
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
         let place = match (&system.server, &system.volume) {
@@ -294,7 +339,7 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             (None, None) => model::plan::redact_url(&system.url),
         };
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" ")).map(|()| ());
+        let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" "));
         let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
         if let Some(needs) = needed(plan, system, registry) {
             let _ = writeln!(text, "    needs: {needs}");
@@ -303,14 +348,27 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             let _ = writeln!(text, "    tables before each run: {} ({reset})", reset_words(*reset));
         }
         for caution in cautions(system, registry) {
-            let note = wrapped(&format!("note: {caution}"), WIDTH - 4, 4);
+            let note = wrapped(&format!("note: {caution}"), width.saturating_sub(4), 4);
             note.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
     }
 }
 
-fn tell_rounds(text: &mut String, plan: &Plan, order: &[PlannedRun]) {
-    let _ = writeln!(text, "\norder ({}, seed {})", order_word(plan.schedule.order), plan.schedule.seed);
+fn tell_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) {
+    let Some(order) = known_order(plan, seed) else {
+        let said = format!(
+            "order: {}; in each every case once, in a random order that is drawn when it runs, and recorded: `--set \
+             schedule.seed=1` fixes it",
+            rounds(plan)
+        );
+        text.push('\n');
+        text.push_str(&wrapped(&said, width, 4));
+        return;
+    };
+    let _ = match plan.schedule.order {
+        Order::Interleaved => writeln!(text, "\norder (interleaved, seed {})", plan.schedule.seed),
+        Order::Sequential => writeln!(text, "\norder (sequential)"),
+    };
     // A single system is never judged.
     let looks = plan.schedule.until_sure.filter(|_| plan.systems.len() > 1);
     let told = plan.schedule.until_sure.map_or(plan.schedule.rounds, |until| until.first);
@@ -329,7 +387,7 @@ fn tell_rounds(text: &mut String, plan: &Plan, order: &[PlannedRun]) {
 }
 
 fn as_json(
-    plan: &Plan,
+    (plan, seed): (&Plan, Option<u64>),
     work: &Work,
     warnings: &[Foreseen],
     piloted: Option<&Piloted>,
@@ -349,12 +407,14 @@ fn as_json(
             })
         })
         .collect();
+    let mut told = json!(plan.redacted());
+    told["schedule"]["seed"] = json!(seed);
     json!({
         "schema_version": 1,
-        "plan": plan.redacted(),
+        "plan": told,
         "systems": systems,
         "cases": plan.cases(),
-        "order": plan.order(),
+        "order": known_order(plan, seed),
         "expected_s": (expected_time(plan) + work.loading).as_secs_f64(),
         "disk_bytes": work.disk_bytes,
         "warnings": warnings.iter().map(Foreseen::as_json).collect::<Vec<_>>(),

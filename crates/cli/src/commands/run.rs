@@ -16,7 +16,7 @@ use model::Plan;
 use report::number::count;
 use store::{Header, Kept, Store, StoreError};
 
-use super::plan::{at_most, runs_text};
+use super::plan::{runs_text, time_text};
 use super::report::conclude;
 use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
@@ -24,7 +24,7 @@ use crate::exit::Exit;
 use crate::judge::ByReport;
 use crate::leftovers;
 use crate::printer::Printer;
-use crate::progress::{Progress, clock};
+use crate::progress::Progress;
 use crate::source::{self, Loaded};
 use crate::task_log::TaskLogs;
 
@@ -285,14 +285,13 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     let seed = plan.schedule.seed;
     let expected = super::plan::expected_whole(plan, registry).unwrap_or_default();
     printer.note(&format!(
-        "{}: {}, {}, {}, {}, about {}{}; seed {seed}",
+        "{}: {}, {}, {}, {}, {}; seed {seed}",
         plan.name,
         count(plan.systems.len(), "system"),
         count(plan.cases().len(), "case"),
         rounds(plan),
         runs_text(plan),
-        clock(expected),
-        at_most(plan),
+        time_text(plan, expected),
     ));
     printer.note(&format!("store: {}", path.display()));
     for line in made_and_dropped(plan, registry) {
@@ -301,11 +300,9 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
     for name in on_tables_of_others(plan) {
         printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
     }
-    for warning in super::plan::warnings(plan, registry) {
-        printer.note(&warning.line());
-    }
+    super::plan::warnings(plan, registry).iter().for_each(|warning| warning.tell(printer));
     if cfg!(debug_assertions) {
-        printer.note("warning: this is a debug build of étalon: its figures are not comparable with any other");
+        printer.remark("this is a debug build of étalon: its figures are not comparable with any other");
     }
 }
 

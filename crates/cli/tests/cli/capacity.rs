@@ -27,6 +27,15 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     let foreseen: Value = serde_json::from_str(&foreseen.stdout).unwrap();
     // Twelve runs of eight short ones.
     assert!((200.0..260.0).contains(&foreseen["expected_s"].as_f64().unwrap()), "{}", foreseen["expected_s"]);
+    // A search may take more.
+    let words = |more: &[&str]| {
+        let text = scene.etalon(&[&["plan", "p.toml"], more].concat()).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let counted = "is counted with 8 short runs, as most take; where the first was held back, one takes up to 23";
+    let (fixed, range) = (words(&[]), words(&["--rounds", "6..12"]));
+    assert!(fixed.contains("12 runs, about 3:40;") && fixed.contains(counted), "{fixed}");
+    assert!(range.contains("24 runs at most, about 7:21 for all of them;") && range.contains(counted), "{range}");
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
     ran.says(0, &[]);
     let rows = rows(&ran.stdout);
@@ -73,8 +82,14 @@ fn prices_that_say_nothing_are_refused() {
         (["1 EUR/h", "2 USD/h"], PROMISE, "several currencies"),
         (["1 EUR/h", ""], PROMISE, "some systems have a `price` and some have none"),
         (["1 EUR/h", "2 EUR/h"], "rate = 100", "no benchmark has a `promise`"),
-        (["1 EUR", "2 EUR/h"], PROMISE, "is no price: it is written as in `1.23 EUR/h`"),
+        (
+            ["1 EUR", "2 EUR/h"],
+            PROMISE,
+            "is no price: a number above 0, a space, any currency, and `/h` or `/month`, as in",
+        ),
         (["", ""], "promise = { response_p99 = \"soon\" }", "promise.response_p99"),
+        (["", ""], "promise = {}", "`promise` in benchmark `points` is empty"),
+        (["", ""], "promise = {}", "write `promise = { response_p99 = …, errors = … }`"),
     ] {
         scene.write("p.toml", &plan(prices, benchmark));
         scene.etalon(&["run", "p.toml"]).says(2, &[says]);

@@ -28,6 +28,10 @@ fn unequal_durability_is_known_from_the_settings_and_true() {
     let ran = scene.etalon(&["run", "p.toml"]);
     ran.says(0, &["warning: by the plan's settings a commit of `a` is durable, of `b` delayed"]);
     assert!(ran.stdout.contains("unequal durability"), "{}", ran.stdout);
+    // What keeps it from its verdicts is said by who is to be quiet, too; notes are not.
+    let quiet = scene.etalon(&["run", "p.toml", "--quiet"]);
+    quiet.says(0, &["warning: by the plan's settings"]);
+    assert!(ran.stderr.contains("note: p99 needs") && !quiet.stderr.contains("note: "), "{}", quiet.stderr);
     // Two of PostgreSQL that étalon starts, two of SQLite, and one of which only the server knows.
     let plan = |a: &str, b: &str| {
         format!(

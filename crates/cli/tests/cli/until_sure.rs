@@ -115,6 +115,48 @@ fn time_that_is_over_ends_it_with_what_there_is() {
 }
 
 #[test]
+fn a_plan_says_when_its_time_is_over() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
+    let planned = |max_time: &str| {
+        let set = format!("schedule.max_time={max_time}");
+        let text = scene.etalon(&["plan", "p.toml", "--rounds=6..60", "--set", &set]).stdout;
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    // Four runs of a second make a round.
+    let early = planned("1m");
+    assert!(early.contains("240 runs at most, about 1:04 at most;"), "{early}");
+    let rest = "no further round begins, except the first 6";
+    assert!(early.contains(&format!("after 1m (`max_time`) {rest}; all rounds would take about 4:00")), "{early}");
+    let least = planned("1s");
+    assert!(least.contains("about 0:24 at most;"), "the fewest rounds are run: {least}");
+    let late = planned("1h");
+    assert!(late.contains("about 4:00 at most;") && late.contains(&format!("after 1h (`max_time`) {rest} ")), "{late}");
+}
+
+/// A run draws a seed of its own.
+#[test]
+fn a_plan_shows_no_order_that_a_run_would_not_have() {
+    let scene = Scene::new();
+    scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT).replace("seed = 7\n", ""));
+    let planned = |more: &[&str]| {
+        let text = scene.etalon(&[&["plan", "p.toml"], more].concat()).stdout;
+        let json = scene.etalon(&[&["plan", "p.toml", "--json"], more].concat()).stdout;
+        (text, serde_json::from_str::<Value>(&json).unwrap())
+    };
+    let (text, json) = planned(&[]);
+    assert!(text.contains("\norder: 10 rounds; in each every case once, in a random order that is drawn"), "{text}");
+    assert!(!text.contains("round  1:") && json["order"].is_null(), "{text} {json}");
+    assert!(json["plan"]["schedule"]["seed"].is_null(), "{json}");
+    let (text, json) = planned(&["--set", "schedule.seed=0"]);
+    assert!(text.contains("order (interleaved, seed 0)\n  round  1: "), "{text}");
+    assert_eq!((json["order"].as_array().unwrap().len(), &json["plan"]["schedule"]["seed"]), (40, &Value::from(0)));
+    let (text, json) = planned(&["--set", "schedule.order=sequential"]);
+    assert!(text.contains("order (sequential)\n  round  1: 1 2 3 4\n"), "{text}");
+    assert_eq!(json["order"].as_array().unwrap().len(), 40);
+}
+
+#[test]
 fn ranges_that_cannot_be_are_refused_before_anything_runs() {
     let scene = Scene::new();
     scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT));
@@ -160,6 +202,7 @@ fn a_pilot_says_how_many_rounds_a_plan_takes() {
     assert!(within.contains("A difference of 1 % lies within the margin of 3 % and is called equivalent"), "{within}");
     assert!(!within.contains("finds it in four of five") && within.contains("    –\n"), "{within}");
     scene.etalon(&["plan", "p.toml", "--detect", "3%"]).says(2, &["--pilot"]);
+    scene.etalon(&[&["plan"], &pilot[..]].concat()).says(2, &["no plan is named", "`etalon plan PLAN --pilot "]);
     scene.write("q.toml", &sim_plan(CLEAR.0, CLEAR.1, SHORT).replace("points", "others"));
     scene.etalon(&[&["plan", "q.toml"], &pilot[..]].concat()).says(2, &["has no row with the systems and benchmarks"]);
 }

@@ -322,9 +322,9 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
                 properties.insert(spec.name.to_owned(), key(spec));
             }
             Some((table, entry)) => {
-                let table = properties
-                    .entry(table)
-                    .or_insert_with(|| json!({ "type": "object", "additionalProperties": false, "properties": {} }));
+                let table = properties.entry(table).or_insert_with(
+                    || json!({ "type": "object", "minProperties": 1, "additionalProperties": false, "properties": {} }),
+                );
                 table["properties"][entry] = key(spec);
             }
         }

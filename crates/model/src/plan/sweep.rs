@@ -116,15 +116,21 @@ fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mu
             names().filter_map(|name| name.strip_prefix(entry.key.as_str())?.strip_prefix('.')).collect();
         match &entry.value.data {
             _ if inner.is_empty() => keys.push(entry.clone()),
-            Data::Table(table) => {
+            Data::Table(table) if !table.is_empty() => {
                 let section = Section { place: format!("`{}` of {place}", entry.key), entries: table };
                 section.refuse_unknown(&inner, schedules_key, problems);
                 let named = |own: &Entry| Entry { key: format!("{}.{}", entry.key, own.key), ..own.clone() };
                 keys.extend(table.iter().filter(|own| inner.contains(&own.key.as_str())).map(named));
             }
-            _ => {
+            data => {
                 let section = Section { place: place.to_owned(), entries: &[] };
                 let hint = format!("write `{} = {{ {} = … }}`", entry.key, inner.join(" = …, "));
+                // Else it would be as if it were not written.
+                if matches!(data, Data::Table(_)) {
+                    let message = format!("`{}` in {place} is empty", quote(&entry.key));
+                    problems.add(&entry.value.at, message, Some(hint));
+                    continue;
+                }
                 let _: Option<()> = section.refuse(&entry.key, &entry.value, "a table", Some(hint), problems);
             }
         }

@@ -54,6 +54,9 @@ fn an_unknown_entry_is_told_with_the_word_that_was_meant() {
     let error = errors(&plan("pool = 3"));
     assert!(error.contains("`pool` in benchmark `b` must be a table, not 3"), "{error}");
     assert!(error.contains("pool = { size = …, acquire_timeout = … }"), "{error}");
+    let error = errors(&plan("pool = {}"));
+    assert!(error.contains("`pool` in benchmark `b` is empty"), "{error}");
+    assert!(error.contains("pool = { size = …, acquire_timeout = … }"), "{error}");
     let error = errors(&plan("pool = { size = 0 }"));
     assert!(error.contains("`pool.size` in benchmark `b` must be a whole number from 1 to 100, not 0"), "{error}");
     assert!(errors(&plan("pol = { size = 3 }")).contains("did you mean `pool`?"));

@@ -75,9 +75,7 @@ type Asked = (usize, f64);
 pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     let p_of = |row: &Comparison| {
         let estimate = row.estimate.as_ref().filter(|estimate| estimate.rounds >= rules.min_rounds)?;
-        // "Differs" counts as a finding without a better side, too. A row that its own values keep from a verdict has been
-        // asked like the others: a family that such rows leave would be as small as chance makes it.
-        (is_open(row) || is_kept_by_its_values(row)).then_some(estimate.p_t)
+        is_asked(row).then_some(estimate.p_t)
     };
     let of_family = |family: Family| -> Vec<Asked> {
         let own = rows.iter().enumerate().filter(|(_, row)| Family::of(row.metric.role) == family);
@@ -102,6 +100,14 @@ pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
         judge_row(row, rules);
     }
     families
+}
+
+/// Whether enough rounds ask this row, told before it is judged and after. "Differs" counts as a finding without a better side,
+/// too. A row that its own values keep from a verdict has been asked like the others: a family that such rows leave would be
+/// as small as chance makes it.
+pub(crate) fn is_asked(row: &Comparison) -> bool {
+    let is_judged = matches!(row.no_verdict(), None | Some(NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide));
+    row.estimate.is_some() && (is_judged || is_kept_by_its_values(row))
 }
 
 fn is_kept_by_its_values(row: &Comparison) -> bool {

@@ -27,6 +27,7 @@ mod warning;
 pub use curves::{CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 pub use disturbance::{Amount, Disturbance, Means, Unequal, clause};
 pub(crate) use failures::SHARE_MARGIN;
+pub(crate) use families::is_asked;
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub use hosts::{HostRow, HostsGroup};

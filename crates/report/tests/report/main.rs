@@ -22,6 +22,7 @@ mod look;
 mod looks;
 mod order_entry;
 mod pages;
+mod pilot;
 mod published;
 mod remedies;
 mod survivors;
