@@ -440,14 +440,18 @@ fn lost_to_others(reason: &str) -> bool {
     ["serialization:", "deadlock:"].iter().any(|class| reason.contains(class))
 }
 
+fn more_rounds(rounds: u32, rules: &Rules) -> String {
+    // By then earlier looks may have settled it.
+    let chance = if rules.sequence.is_some() { "some six chances in ten" } else { "an even chance" };
+    match rounds {
+        ..=stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
+        _ => format!("{rounds} rounds in all have {chance} to settle it"),
+    }
+}
+
 fn text(remedy: &Remedy, rules: &Rules) -> String {
     match remedy {
-        Remedy::MoreRounds(rounds) if *rounds <= stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
-        Remedy::MoreRounds(rounds) => {
-            // By then earlier looks may have settled it.
-            let chance = if rules.sequence.is_some() { "some six chances in ten" } else { "an even chance" };
-            format!("{rounds} rounds in all have {chance} to settle it")
-        }
+        Remedy::MoreRounds(rounds) => more_rounds(*rounds, rules),
         Remedy::WholePlan => "the quick form only shows that it works: run the plan itself".to_owned(),
         Remedy::LessNoise => format!(
             "not even {MOST_ROUNDS} rounds would settle it: the runs differ too much from each other. Quieten the machine, \
