@@ -423,8 +423,9 @@ pub fn estimator_words(set: &ComparisonSet) -> String {
         stats::Estimator::Best => ("best", ""),
     };
     let is_left_out = |warning: &Warning| matches!(warning, Warning::Unpaired { .. } | Warning::LeftOut { .. });
-    let whole =
-        if set.rows().flat_map(|row| &row.warnings).any(is_left_out) { ", in rounds that both have" } else { "" };
+    // Without a round in common each side shows what it has.
+    let is_of_both = |row: &Comparison| row.change.is_some() && row.warnings.iter().any(is_left_out);
+    let whole = if set.rows().any(is_of_both) { ", in rounds that both have" } else { "" };
     format!("{what} of the runs{but}{whole}")
 }
 

@@ -36,12 +36,12 @@ pub struct Found {
     pub unknown: Vec<Warning>,
 }
 
-/// Runs whose share of failures is not known: their figures may be of what succeeded alone. Where neither side tells,
+/// Runs with a figure whose share of failures is not known: it may be of what succeeded alone. Where neither side tells,
 /// nobody asked.
-fn unknown(index: &Index<'_>, cases: &[u32], side: SideLetter, is_told: bool) -> Option<Warning> {
+fn unknown(index: &Index<'_>, (metric, cases): (&Metric, &[u32]), side: SideLetter, is_told: bool) -> Option<Warning> {
     let (told, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
-    let measured: usize = cases.iter().filter_map(|case| index.ends.get(case)).map(|ends| ends.measured).sum();
-    let runs = measured.saturating_sub(told.len());
+    let known: BTreeSet<i64> = told.iter().map(|point| point.run).collect();
+    let runs = index.points(cases, &metric.id).iter().filter(|point| !known.contains(&point.run)).count();
     if runs == 0 || !(is_told || !told.is_empty() || !unavailable.is_empty()) {
         return None;
     }
@@ -79,7 +79,7 @@ pub fn of(evidence: &Evidence, index: &Index<'_>, cases: (&[u32], &[u32]), metri
     let sides = [(cases.0, SideLetter::A), (cases.1, SideLetter::B)];
     let is_told = !a.is_empty() || !b.is_empty();
     let unknown: Vec<Warning> =
-        sides.iter().filter_map(|(cases, side)| unknown(index, cases, *side, is_told)).collect();
+        sides.iter().filter_map(|(cases, side)| unknown(index, (metric, cases), *side, is_told)).collect();
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }

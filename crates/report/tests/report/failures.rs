@@ -84,6 +84,25 @@ fn a_share_that_is_not_known_is_said_in_each_row() {
 }
 
 #[test]
+fn a_run_without_a_figure_has_none_that_failures_could_touch() {
+    let mut made = made(|_, _| 0.0);
+    let of_b = |one: &store::StoredMeasurement| made.evidence.cases[one.case as usize].system == "b";
+    let none: Vec<bool> = made.evidence.measurements.iter().map(|one| of_b(one) && one.round == 3).collect();
+    let mut lacks = none.iter();
+    made.evidence.measurements.retain_mut(|one| {
+        let lacks = *lacks.next().unwrap();
+        if lacks {
+            one.measurement.reading = Reading::unavailable("no rate keeps the promise");
+        }
+        !lacks || one.measurement.metric.id != FAILED_SHARE
+    });
+    let set = set(&made);
+    let text = render(&set, &TextOptions::default());
+    assert!(text.contains("no rate keeps the promise"), "{text}");
+    assert!(!text.contains("how much failed is not known"), "{text}");
+}
+
+#[test]
 fn where_nothing_failed_there_is_no_question() {
     let set = set(&made(|_, _| 0.0));
     assert!(set.rows().all(|row| row.metric.id != FAILED_SHARE && row.failures.is_none()));
