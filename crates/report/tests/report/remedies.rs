@@ -128,6 +128,10 @@ fn searches_that_found_nothing_are_to_ask_for_another_load() {
     assert!(found.text.ends_with("(no rate keeps the promise)"), "{found:?}");
     let [failed] = &of(true)[..] else { panic!() };
     assert!(failed.text.contains("fix what failed"), "{failed:?}");
+    let made = built();
+    let shown = ComparisonSet { remedies: vec![found.clone()], ..set(&made) };
+    let page = report::html::render(&made.evidence, &shown, &made.series).unwrap();
+    assert!(page.contains("(<code>schedule.duration</code>), more <code>clients</code> or"), "what is typed is code");
 }
 
 #[test]
