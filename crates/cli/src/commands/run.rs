@@ -12,7 +12,7 @@ use families::workload::Grants;
 use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
 use load::error::{Failure, FailureKind};
-use model::Plan;
+use model::{Plan, Stop};
 use report::number::count;
 use store::{Header, Kept, Store, StoreError};
 
@@ -314,6 +314,7 @@ pub fn rounds(plan: &Plan) -> String {
         Some(_) if plan.systems.len() < 2 => {
             format!("{most}, all of them: with a single system there is nothing to be sure of")
         }
+        Some(until) if until.stop == Stop::Never => format!("{most}, all of them, whatever is decided"),
         Some(until) => format!("{} to {most}, as many as it takes to be sure", until.first),
     }
 }

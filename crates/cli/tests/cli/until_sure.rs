@@ -253,7 +253,8 @@ fn who_stops_for_all_or_for_nothing_keeps_every_case_in_each_round() {
 fn an_extension_until_sure_stops_though_its_plan_never_did() {
     let scene = Scene::new();
     scene.write("p.toml", &sim_plan(CLEAR.0, CLEAR.1, &format!("{SHORT}rounds = \"6..30\"\nstop = \"never\"")));
-    scene.etalon(&["run", "p.toml"]).says(0, &["nothing is open"]);
+    let begun = ["30 rounds, all of them, whatever is decided", "nothing is open"];
+    scene.etalon(&["run", "p.toml"]).says(0, &begun);
     let store = scene.store();
     let runs = measured(&store).len();
     assert_eq!(runs, 4 * 30);
