@@ -569,20 +569,23 @@ pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
 /// One warning per kind. What disturbed the machine is told of all runs at once, and here only if one side had more of it.
 pub fn marks(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = lookup.measured_runs(cases);
-    let mut found: Vec<(MarkKind, Vec<i64>, &str)> = Vec::new();
+    let mut found: Vec<(MarkKind, Vec<(i64, &str)>)> = Vec::new();
     for (id, mark) in lookup.marks(&runs).filter(|(_, mark)| !mark.kind.is_disturbance()) {
         // Each note text is a warning of its own.
-        let same =
-            |kind: MarkKind, detail: &str| kind == mark.kind && (kind != MarkKind::Note || detail == mark.detail);
-        match found.iter_mut().find(|(kind, _, detail)| same(*kind, detail)) {
-            Some((_, ids, _)) => ids.push(*id),
-            None => found.push((mark.kind, vec![*id], &mark.detail)),
+        let is_same = |(kind, those): &&mut (MarkKind, Vec<(i64, &str)>)| {
+            *kind == mark.kind && (*kind != MarkKind::Note || those[0].1 == mark.detail)
+        };
+        match found.iter_mut().find(is_same) {
+            Some((_, those)) => those.push((*id, &mark.detail)),
+            None => found.push((mark.kind, vec![(*id, &mark.detail)])),
         }
     }
-    let warning = |(kind, mut ids, detail): (MarkKind, Vec<i64>, &str)| {
-        ids.sort_unstable();
-        ids.dedup();
-        Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail: detail.to_owned() }
+    let warning = |(kind, those): (MarkKind, Vec<(i64, &str)>)| {
+        let first = those[0].1;
+        let ids: BTreeSet<i64> = those.iter().map(|(id, _)| *id).collect();
+        let is_of_all = ids.len() == 1 || first.is_empty() || those.iter().all(|(_, detail)| *detail == first);
+        let detail = if is_of_all { first.to_owned() } else { format!("in the first, {first}") };
+        Warning::Marked { side, kind, runs: ids.len(), of: runs.len(), detail }
     };
     found.into_iter().map(warning).collect()
 }

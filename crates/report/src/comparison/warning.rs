@@ -33,7 +33,7 @@ pub enum Warning {
         kind: MarkKind,
         runs: usize,
         of: usize,
-        /// Evidence of the first.
+        /// Evidence of all, or `in the first, ` and its own.
         detail: String,
     },
     /// One side had more of what disturbed its machine.

@@ -134,6 +134,24 @@ fn a_saturated_client_voids_its_case_and_no_other() {
 }
 
 #[test]
+fn a_mark_of_several_runs_tells_the_first_s_evidence_as_the_first_s() {
+    let mut made = Builder { clients: vec![4], ..Builder::default() }.build();
+    let system = |position: u32| {
+        let case = made.evidence.runs[position as usize].planned.case;
+        made.evidence.cases[case as usize].system.clone()
+    };
+    let of_wal: Vec<u32> = (0..20).filter(|position| system(*position) == "wal").collect();
+    made.mark(of_wal[1], MarkKind::TooFewOperations, "379 of 5000");
+    made.mark(of_wal[4], MarkKind::TooFewOperations, "346 of 5000");
+    made.mark(of_wal[1], MarkKind::NotSteady, "falls");
+    made.mark(of_wal[4], MarkKind::NotSteady, "falls");
+    let set = set(&made);
+    let texts: Vec<String> = set.rows().next().unwrap().warnings.iter().map(Warning::text).collect();
+    assert!(texts.iter().any(|text| text.ends_with("in 2 of 10 runs of B: in the first, 379 of 5000")), "{texts:?}");
+    assert!(texts.iter().any(|text| text.ends_with("in 2 of 10 runs of B: falls")), "{texts:?}");
+}
+
+#[test]
 fn shapes_of_the_runs_are_told() {
     let mut made = Builder { noise: 0.002, rounds: 12, clients: vec![4], ..Builder::default() }.build();
     made.change("wal", "throughput", |round, value| value * (1.0 - 0.02 * f64::from(round)));
