@@ -139,7 +139,10 @@ fn a_capacity_that_is_that_of_its_clients_says_so() {
     assert!(told(capacity), "{capacity}");
     let shown = scene.etalon(&["compare", scene.store().to_str().unwrap()]);
     let words = shown.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("too few clients in 6 of 6 runs of A: at ") && words.contains("More `clients`"), "{words}");
+    assert!(
+        words.contains("too few clients in 6 of 6 runs of A: in the first, at ") && words.contains("More `clients`"),
+        "{words}"
+    );
     let alone = scene.etalon(&["run", "p.toml", "--rounds", "1", "--system", "a", "--json"]);
     let object: Value = serde_json::from_str(&alone.stdout).unwrap();
     assert!(object["answer"].as_str().unwrap().contains("tx/s; more clients may carry more. Nothing"), "{object}");
