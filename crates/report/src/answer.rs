@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::CAPACITY;
-use model::{MarkKind, Metric, Quantity, Role};
+use model::{MarkKind, Metric, Point, Quantity, Role, Value};
 use stats::Verdict;
 
 use crate::comparison::{
@@ -353,6 +353,12 @@ impl Question<'_> {
             let carried = |row: &&&Comparison| if letter == SideLetter::A { row.a.estimate } else { row.b.estimate };
             let most = self.rows.iter().filter(|row| carried(row).is_some());
             let most = most.max_by(|one, other| carried(one).unwrap_or(0.0).total_cmp(&carried(other).unwrap_or(0.0)));
+            // What asked for more at once has carried no more.
+            let is_answered = |row: &Comparison| {
+                let mut known = self.rows.iter().filter(|other| carried(other).is_some());
+                known.any(|other| asks_for_more(&other.case, &row.case, self.metric))
+            };
+            let most = most.filter(|row| !is_answered(row));
             let mut warnings = most.into_iter().flat_map(|row| &row.warnings);
             warnings.any(|warning| has_too_few_clients(warning) && warning.side() == Some(letter))
         };
@@ -376,6 +382,19 @@ impl Question<'_> {
 /// What the capacity is of that all clients limited.
 fn more_at_once(metric: &Metric) -> &'static str {
     if metric.unit == "io/s" { "; a greater depth may carry more" } else { "; more clients may carry more" }
+}
+
+/// Whether a case is another but for more at once.
+fn asks_for_more(case: &Point, than: &Point, metric: &Metric) -> bool {
+    let key = if metric.unit == "io/s" { "depth" } else { "clients" };
+    let at_once = |case: &Point| case.get(key).and_then(Value::as_float);
+    let is_more = at_once(case).zip(at_once(than)).is_some_and(|(case, than)| case > than);
+    let others = |case: &Point| {
+        let mut case = case.clone();
+        case.remove(key);
+        case
+    };
+    is_more && others(case) == others(than)
 }
 
 fn has_too_few_clients(warning: &Warning) -> bool {
@@ -598,7 +617,10 @@ fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
         same.iter().map(|(value, figure)| format!("{}{}", print(*value), at(figure, " at "))).collect();
     let about = format!("{} alone, {}", said(&first.side.label), named(&first.metric, &said(&first.benchmark)));
     let highest = same.iter().max_by(|one, other| one.0.total_cmp(&other.0));
-    let is_limited = highest.is_some_and(|(_, figure)| figure.warnings.iter().any(has_too_few_clients));
+    let is_answered =
+        |than: &Figure| same.iter().any(|(_, other)| asks_for_more(&other.case, &than.case, &than.metric));
+    let is_marked = |figure: &Figure| figure.warnings.iter().any(has_too_few_clients);
+    let is_limited = highest.is_some_and(|(_, figure)| is_marked(figure) && !is_answered(figure));
     let limited = if is_limited { more_at_once(&first.metric) } else { "" };
     let of = |told: String| vec![format!("{about}: {told}{limited}."), "Nothing was compared.".to_owned()];
     let all = of(each.join(", "));

@@ -149,6 +149,36 @@ fn a_capacity_that_is_that_of_its_clients_says_so() {
     assert!(object["answer"].as_str().unwrap().contains("capacity of points at its promise: "), "{object}");
 }
 
+/// Of two servers two clients reach both, and eight carry no more: chance says which of the two seem to.
+#[test]
+fn clients_of_whom_more_carried_no_more_are_not_said_to_be_too_few() {
+    let scene = Scene::new();
+    let two_servers = plan(["", ""], PROMISE).replace("servers=1", "servers=2&noise=0").replace("=200&", "=400&");
+    scene.write("p.toml", &two_servers.replace("clients = 32", "clients = [2, 8]").replace("seed = 7", "seed = 6"));
+    let told = |ran: &str| {
+        let object: Value = serde_json::from_str(ran).unwrap();
+        let answer = object["answer"].as_str().unwrap().to_owned();
+        assert!(!answer.contains("may carry more"), "{answer}");
+        object
+    };
+    // Of those that seem to carry the most, all runs are marked.
+    let is_marked = |row: &Value| row["warnings"].to_string().contains("too-few-clients");
+    let by_clients = |of: &Value, clients: i64| {
+        let is_it = |row: &&Value| row["metric"] == "capacity" && row["case"]["clients"] == clients;
+        of.as_array().unwrap().iter().find(is_it).unwrap().clone()
+    };
+    let pair = told(&scene.etalon(&["run", "p.toml", "--json"]).stdout);
+    let [two, eight] = [2, 8].map(|clients| by_clients(&pair["comparisons"], clients));
+    let carried = |row: &Value, side: &str| row[side]["estimate"].as_f64().unwrap();
+    assert!(
+        is_marked(&two) && ["a", "b"].iter().all(|side| carried(&two, side) > carried(&eight, side)),
+        "{two} {eight}"
+    );
+    let alone = told(&scene.etalon(&["run", "p.toml", "--json", "--system", "b", "--rounds", "1"]).stdout);
+    let [two, eight] = [2, 8].map(|clients| by_clients(&alone["figures"], clients));
+    assert!(is_marked(&two) && carried(&two, "side") > carried(&eight, "side"), "{two} {eight}");
+}
+
 /// Real I/Os: which rate it is depends on the disk.
 #[test]
 fn a_disk_has_a_capacity_in_ios() {

@@ -1,7 +1,7 @@
 //! All comparisons of an experiment.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 
 use model::facts::Difference;
 use model::metric::FAILED_SHARE;
@@ -225,6 +225,8 @@ pub struct DroppedRun {
     pub reason: String,
     /// Another attempt was measured.
     pub repeated: bool,
+    /// That one came first: this was its repetition.
+    pub was_measured: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -363,9 +365,9 @@ impl ComparisonSet {
     /// Grouped by text, with the number of further ones.
     pub fn dropped_by_reason(&self) -> Vec<(&DroppedRun, usize)> {
         let mut found: Vec<(&DroppedRun, usize)> = Vec::new();
-        let mut places: BTreeMap<(&str, bool, &String), usize> = BTreeMap::new();
+        let mut places: BTreeMap<(&str, [bool; 2], &String), usize> = BTreeMap::new();
         for run in &self.dropped {
-            match places.entry((run.state.as_str(), run.repeated, &run.reason)) {
+            match places.entry((run.state.as_str(), [run.repeated, run.was_measured], &run.reason)) {
                 Entry::Occupied(place) => found[*place.get()].1 += 1,
                 Entry::Vacant(place) => {
                     place.insert(found.len());
@@ -588,8 +590,8 @@ fn sides(
 /// The attempts that are in no figure.
 fn dropped_runs(lookup: &Lookup<'_>) -> Vec<DroppedRun> {
     let evidence = lookup.evidence();
-    let measured: BTreeSet<u32> =
-        evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.planned.position).collect();
+    let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);
+    let measured: BTreeMap<u32, u32> = measured.map(|run| (run.planned.position, run.attempt)).collect();
     let is_dropped = |state| matches!(state, RunState::Failed | RunState::Aborted | RunState::Superseded);
     let ended = evidence.runs.iter().filter(|run| is_dropped(run.state));
     ended
@@ -602,7 +604,8 @@ fn dropped_runs(lookup: &Lookup<'_>) -> Vec<DroppedRun> {
                 .map_or_else(String::new, |case| case.label(lookup.varying(&case.benchmark))),
             state: run.state,
             reason: run.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
-            repeated: measured.contains(&run.planned.position),
+            repeated: measured.contains_key(&run.planned.position),
+            was_measured: measured.get(&run.planned.position).is_some_and(|attempt| *attempt < run.attempt),
         })
         .collect()
 }

@@ -211,7 +211,11 @@ fn dropped(set: &ComparisonSet, width: usize) -> String {
     }
     let mut out = format!("\n{}:\n", count(set.dropped.len(), "dropped run"));
     for (run, more) in set.dropped_by_reason() {
-        let repeated = if run.repeated { ", measured when repeated" } else { "" };
+        let repeated = match (run.repeated, run.was_measured) {
+            (_, true) => " when repeated, measured before",
+            (true, false) => ", measured when repeated",
+            (false, false) => "",
+        };
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         let line = format!(
             "  round {}, {}{more}: {}{repeated}: {}",

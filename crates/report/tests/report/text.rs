@@ -1,8 +1,9 @@
 //! The terminal table, as it stands on the screen.
 
-use model::{DurabilityTier, MarkKind};
+use model::{DurabilityTier, MarkKind, RunState};
 use report::text::{Runs, Style, TextOptions, render};
 use report::{MetricFilter, Options, compare};
+use store::StoredRun;
 use unicode_width::UnicodeWidthStr;
 
 use crate::evidence::{Builder, Made};
@@ -58,6 +59,24 @@ fn the_table_says_all_of_it() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
+}
+
+/// `etalon resume` repeats a round whole, and is interrupted in a run that had been measured before.
+#[test]
+fn a_repetition_that_was_cut_off_is_not_said_to_have_been_measured() {
+    let mut made = Builder::default().build();
+    let first = made.evidence.runs[0].clone();
+    let reason = Some("interrupted by the user".to_owned());
+    let id = made.evidence.runs.iter().map(|run| run.id).max().unwrap() + 1;
+    made.evidence.runs.push(StoredRun { id, attempt: 2, state: RunState::Aborted, reason, ..first });
+    let said = |made: &Made| shown(made, &at(120));
+    let text = said(&made);
+    assert!(text.contains(": aborted when repeated, measured before: interrupted by the user\n"), "{text}");
+    let last = made.evidence.runs.len() - 1;
+    made.evidence.runs[0].attempt = 3;
+    assert_eq!(made.evidence.runs[last].attempt, 2);
+    let text = said(&made);
+    assert!(text.contains(": aborted, measured when repeated: interrupted by the user\n"), "{text}");
 }
 
 #[test]
