@@ -89,7 +89,7 @@ fn read_begun(text: &str) -> Option<Begun> {
         Some(rounds) => (rounds, Some(Stop::default())),
         None => (text, None),
     };
-    Some(Begun { rounds: rounds.parse().ok()?, stop })
+    Some(Begun { rounds: rounds.parse().ok()?, stop, max_time: None })
 }
 
 fn object(remark: &str, sign: &str) -> Option<Value> {
@@ -214,7 +214,11 @@ mod tests {
                 experiment: allow_unequal_durability.then(|| "3f9ac2b4-19a0".to_owned()),
                 ended: allow_unequal_durability.then_some((4, 6)),
                 first_look: allow_unequal_durability.then_some(8),
-                begun: allow_unequal_durability.then_some(Begun { rounds: 9, stop: Some(Stop::default()) }),
+                begun: allow_unequal_durability.then_some(Begun {
+                    rounds: 9,
+                    stop: Some(Stop::default()),
+                    max_time: None,
+                }),
                 benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
                 aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),
             };

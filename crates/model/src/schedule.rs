@@ -78,6 +78,8 @@ pub struct Begun {
     pub rounds: u32,
     /// Of a range of rounds.
     pub stop: Option<Stop>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_time: Option<Duration>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -75,7 +75,7 @@ pub fn foretell(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Foretold, 
         let until = |ratio: f64| {
             let [Some(differs), Some(equals)] = &sequences else { return None };
             let critical: [&dyn Fn(u32) -> f64; 2] = [&|n| differs.critical_t(n), &|n| equals.critical_t(n)];
-            stats::rounds_until_sure(first, (ratio, log_sd), margin, critical)
+            stats::rounds_until_sure(first..=stats::MAX_ROUNDS, (ratio, log_sd), margin, critical)
         };
         let once = stats::rounds_to_detect(effect, log_sd, level).filter(|_| effect >= margin);
         Rounds { log_sd, seen, as_seen: until(seen), equal: until(1.0), until_sure: until(1.0 + effect), once }

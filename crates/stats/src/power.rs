@@ -1,5 +1,7 @@
 //! What an experiment of a given size can see.
 
+use std::ops::RangeInclusive;
+
 use crate::paired::check_level;
 use crate::special::{normal_two_sided, student_t_quantile};
 use crate::verdict::{MAX_ROUNDS, MIN_ROUNDS};
@@ -27,12 +29,12 @@ pub fn rounds_to_detect(effect: f64, log_sd: f64, level: f64) -> Option<u32> {
     (MIN_ROUNDS..=MAX_ROUNDS).find(finds)
 }
 
-/// The fewest rounds, `from` or more, after which one look has an even chance to be sure of a true `ratio`: that it is a
+/// The fewest of these `rounds` after which one look has an even chance to be sure of a true `ratio`: that it is a
 /// difference, by the first of two critical values of so many rounds in standard errors, or within `margin`, by the second. A
 /// mean is as good as normal here, and `log_sd` as good as known; where there are looks before it they add to the chance, which comes
-/// to 60 % and more. `None` if that takes more than [`MAX_ROUNDS`].
+/// to 60 % and more. `None` if none of them are enough.
 pub fn rounds_until_sure(
-    from: u32,
+    mut rounds: RangeInclusive<u32>,
     (ratio, log_sd): (f64, f64),
     margin: f64,
     [differs, equals]: [&dyn Fn(u32) -> f64; 2],
@@ -46,7 +48,7 @@ pub fn rounds_until_sure(
         let open = (below(shown) - below(-shown)) - (below(within) - below(-within));
         open <= 0.5
     };
-    (from..=MAX_ROUNDS).find(is_even)
+    rounds.find(is_even)
 }
 
 fn normal_below(z: f64) -> f64 {

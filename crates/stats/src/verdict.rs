@@ -14,7 +14,7 @@ pub const MIN_ROUNDS: u32 = 6;
 /// Relative difference that counts as none unless the plan says otherwise: 3 %.
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
-/// Larger experiments are not proposed; the answer is then "more rounds will not do".
+/// Larger experiments are not proposed, nor more rounds than these beyond those that there are; the answer is then "more rounds will not do".
 pub const MAX_ROUNDS: u32 = 200;
 
 /// What may be said of B compared with A.
@@ -54,7 +54,7 @@ pub struct Judgement {
     /// `None` with `rounds_needed`: too few rounds. `None` without: the two differ in a metric without a better side.
     pub verdict: Option<Verdict>,
     /// Rounds to add: what is missing to the minimum, or, if inconclusive, the estimate of what would settle it (`None`
-    /// if that needs more than [`MAX_ROUNDS`] in all).
+    /// if that needs more than [`MAX_ROUNDS`]).
     pub rounds_needed: Option<u32>,
 }
 
@@ -106,7 +106,8 @@ pub fn rounds_to_settle(ratio: &PairedRatio, truth: f64, adjusted_p: f64, margin
     let alpha = 1.0 - ratio.level;
     let family = if ratio.p_t > 0.0 { (adjusted_p / ratio.p_t).max(1.0) } else { 1.0 };
     let (of_family, of_one) = (critical_t(ratio, alpha / family), critical_t(ratio, alpha));
-    let rounds = rounds_until_sure(ratio.pairs + 1, (truth, ratio.log_sd), margin, [&of_family, &of_one])?;
+    let further = ratio.pairs + 1..=ratio.pairs.saturating_add(MAX_ROUNDS);
+    let rounds = rounds_until_sure(further, (truth, ratio.log_sd), margin, [&of_family, &of_one])?;
     Some(rounds - ratio.pairs)
 }
 
@@ -132,6 +133,22 @@ mod tests {
     fn judged(logs: &[f64], direction: Direction) -> Judgement {
         let ratio = ratio_of(logs);
         judge(&ratio, ratio.p_t, direction, DEFAULT_MARGIN, MIN_ROUNDS)
+    }
+
+    #[test]
+    fn as_many_rounds_more_are_named_after_many_as_after_few() {
+        let wide = |n: u32| {
+            let logs: Vec<f64> = (0..n).map(|i| 0.025 + if i % 2 == 0 { 0.2 } else { -0.2 }).collect();
+            judged(&logs, Direction::Higher)
+        };
+        for n in [100, 150, 200] {
+            let found = wide(n);
+            assert_eq!(found.verdict, Some(Verdict::Inconclusive), "{n} rounds");
+            assert!(
+                found.rounds_needed.is_some_and(|missing| (201..270).contains(&(n + missing))),
+                "{n} rounds: {found:?}"
+            );
+        }
     }
 
     const CLEAR: [f64; 6] = [0.10, 0.12, 0.09, 0.11, 0.10, 0.08];

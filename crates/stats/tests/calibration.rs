@@ -7,9 +7,9 @@
 #![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{
-    DEFAULT_MARGIN, Direction, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Sequence, Verdict, bootstrap_ratio, holm,
-    judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio, rounds_until_sure, sign_flip_p,
-    special::student_t_quantile, tost_p, two_clusters, welch_ratio,
+    DEFAULT_MARGIN, Direction, MAX_ROUNDS, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Sequence, Verdict,
+    bootstrap_ratio, holm, judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio, rounds_until_sure,
+    sign_flip_p, special::student_t_quantile, tost_p, two_clusters, welch_ratio,
 };
 
 const EXPERIMENTS: u32 = 10_000;
@@ -344,7 +344,7 @@ fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
     let [differs, equals] = [0.96, LEVEL].map(|level| Sequence::new(level, MIN_ROUNDS).unwrap());
     for (ratio, log_sd) in [(1.03, 0.03), (0.95, 0.06), (1.0, 0.02), (1.01, 0.015), (1.0, 0.03)] {
         let critical: [&dyn Fn(u32) -> f64; 2] = [&|n| differs.critical_t(n), &|n| equals.critical_t(n)];
-        let named = rounds_until_sure(MIN_ROUNDS, (ratio, log_sd), margin, critical).unwrap();
+        let named = rounds_until_sure(MIN_ROUNDS..=MAX_ROUNDS, (ratio, log_sd), margin, critical).unwrap();
         assert!(named > MIN_ROUNDS, "{ratio}, {log_sd}: the first look is not what is asked");
         let sure_by = |most: u32, seed: u64| {
             share_of(1_000, seed, |rng| {

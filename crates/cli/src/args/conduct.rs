@@ -24,7 +24,7 @@ pub struct ResumeArgs {
 pub struct ExtendArgs {
     /// The store of an experiment that has ended
     pub store: PathBuf,
-    /// So many rounds more, all of them
+    /// So many rounds more, all of them, whatever `max_time` says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub rounds: Option<u32>,
     /// Until every row is decided, 100 rounds more at most; the default

@@ -6,6 +6,7 @@ use engine::Registry;
 use engine::conductor::ExperimentOptions;
 use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
 use model::{Begun, Order, RunState, Schedule, Stop, UntilSure};
+use report::comparison::MOST_MORE;
 use report::number::count;
 use store::Store;
 
@@ -18,9 +19,6 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::Loaded;
 
-/// Rounds more, at most, where nobody says how many: what a report says would settle a row is within them.
-const MOST_MORE: u32 = report::comparison::MOST_ROUNDS;
-
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     refuse_untouched(&args.store, |_| Ok(true))?;
@@ -32,7 +30,13 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let schedule = extended(&begun.plan.schedule, has, args)?;
     let further = match args.rounds {
         Some(rounds) => format!("{} more", count(rounds as usize, "round")),
-        None => format!("up to {MOST_MORE} rounds more, as many as it takes to be sure"),
+        None => {
+            let most = schedule.until_sure.and_then(|until| until.max_time);
+            let within = most.map_or_else(String::new, |most| {
+                format!(", within `max_time` ({}): `--rounds N` is not held to it", model::duration::format(most))
+            });
+            format!("up to {MOST_MORE} rounds more, as many as it takes to be sure{within}")
+        }
     };
     printer.note(&format!("{}: {} so far, {further}", begun.plan.name, count(has as usize, "round")));
     if begun.plan.schedule.until_sure.is_none() && begun.plan.systems.len() > 1 {
@@ -91,7 +95,8 @@ fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, C
         return Err(CliError::user(what));
     }
     let until = begun.until_sure;
-    let of_plan = Begun { rounds: begun.rounds, stop: until.map(|until| until.stop) };
+    let max_time = until.and_then(|until| until.max_time);
+    let of_plan = Begun { rounds: begun.rounds, stop: until.map(|until| until.stop), max_time };
     let before = until.and_then(|until| until.begun).unwrap_or(of_plan);
     let stop = match before.stop {
         _ if args.rounds.is_some() => Stop::Never,
@@ -102,7 +107,8 @@ fn extended(begun: &Schedule, has: u32, args: &ExtendArgs) -> Result<Schedule, C
     let until_sure = Some(UntilSure {
         first: until.map_or(FEWEST_TO_JUDGE, |until| until.first),
         stop,
-        max_time: until.and_then(|until| until.max_time),
+        // Whoever says how many rounds wants all of them.
+        max_time: before.max_time.filter(|_| args.rounds.is_none()),
         begun: Some(before),
     });
     Ok(Schedule { rounds, until_sure, ..begun.clone() })

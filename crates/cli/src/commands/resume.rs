@@ -132,7 +132,7 @@ fn extended_like(begun: &Plan, stored: &Plan) -> Plan {
     let is_as_begun = was.is_some_and(|was| {
         // Of a number of rounds the stored plan has no range but the extension's.
         let is_range_alike = own.is_none_or(|own| {
-            stored.schedule.until_sure.is_some_and(|until| (until.first, until.max_time) == (own.first, own.max_time))
+            stored.schedule.until_sure.is_some_and(|until| (until.first, was.max_time) == (own.first, own.max_time))
         });
         (was.rounds, was.stop) == (begun.schedule.rounds, own.map(|own| own.stop)) && is_range_alike
     });

@@ -55,6 +55,23 @@ fn so_many_rounds_are_of_every_case() {
     assert_eq!(measured(store.as_ref()).len(), 9 * cases);
 }
 
+/// So many rounds are not held to the plan's time, and what goes on until it is sure is.
+#[test]
+fn so_many_rounds_are_run_whatever_max_time_says() {
+    let scene = Scene::new();
+    let schedule = format!("{SHORT}rounds = \"6..60\"\nmax_time = \"1ms\"");
+    scene.write("p.toml", &sim_plan("service_us=300&noise=0.2", "service_us=299&noise=0.2", &schedule));
+    scene.etalon(&["run", "p.toml"]).says(0, &["after 6 rounds", "`max_time` is over"]);
+    let store = scene.store().to_str().unwrap().to_owned();
+    let rounds = || measured(store.as_ref()).len() / 4;
+    scene.etalon(&["extend", &store, "--rounds", "3"]).says(0, &["6 rounds so far, 3 rounds more"]);
+    assert_eq!(rounds(), 9);
+    scene.etalon(&["resume", &store]).says(0, &["nothing is pending"]);
+    let until_sure = scene.etalon(&["extend", &store]);
+    until_sure.says(0, &["within `max_time` (1ms): `--rounds N` is not held to it", "`max_time` is over"]);
+    assert!(rounds() < 60, "{} rounds", rounds());
+}
+
 #[test]
 fn a_killed_extension_is_resumed_to_the_same_rounds() {
     let whole = Scene::new();

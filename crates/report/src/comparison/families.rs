@@ -9,7 +9,7 @@ use model::Role;
 use stats::PairedRatio;
 
 use super::failures::SHARE_MARGIN;
-use super::remedy::MOST_ROUNDS;
+use super::remedy::MOST_MORE;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
 use super::set::Rules;
 
@@ -142,9 +142,7 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
         Some(stats::Verdict::Inconclusive) if row.is_one_server() => stats::rounds_to_settle(&ratio, 1.0, p, margin),
         _ => judged.rounds_needed,
     };
-    // Beyond that an estimate from these few rounds means nothing.
-    let is_meaningful = |missing: &u32| estimate.rounds.saturating_add(*missing) <= MOST_ROUNDS;
-    row.rounds_needed = needed.filter(is_meaningful);
+    row.rounds_needed = needed.filter(|missing| *missing <= MOST_MORE);
     row.outcome = match (judged.verdict, judged.rounds_needed) {
         (Some(verdict), _) => Outcome::Verdict(verdict),
         (None, Some(missing)) => Outcome::None(NoVerdict::TooFewRounds { missing }),

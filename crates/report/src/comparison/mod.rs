@@ -34,7 +34,7 @@ pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::Index;
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
-pub use remedy::{MOST_ROUNDS, RemedyLine, remedies};
+pub use remedy::{MOST_MORE, RemedyLine, remedies};
 pub use row::{
     ApartFinding, ChangePoint, Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter,
 };

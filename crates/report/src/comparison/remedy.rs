@@ -19,8 +19,8 @@ use crate::number::{Script, whole};
 use crate::words::{has_pairs, row_title};
 use again::Again;
 
-/// Beyond so many rounds in all nobody waits for them, and an estimate from few rounds means nothing.
-pub const MOST_ROUNDS: u32 = 100;
+/// More rounds than these beyond those that there are nobody waits for, and an estimate from few means nothing.
+pub const MOST_MORE: u32 = 100;
 /// Longer runs than this are no answer to a missing quantile.
 const LONGEST_RUN_S: f64 = 3_600.0;
 /// What a run is made longer than needed, since its rate varies.
@@ -235,10 +235,9 @@ impl Context<'_> {
     }
 
     fn more_rounds(&self, missing: Option<u32>) -> Remedy {
-        let total = missing.map(|missing| self.evidence.rounds().saturating_add(missing));
-        match total {
-            Some(total) if total <= MOST_ROUNDS => Remedy::MoreRounds(total.max(self.rules.min_rounds)),
-            _ => Remedy::LessNoise,
+        match missing.filter(|missing| *missing <= MOST_MORE) {
+            Some(missing) => Remedy::MoreRounds((self.evidence.rounds() + missing).max(self.rules.min_rounds)),
+            None => Remedy::LessNoise,
         }
     }
 
@@ -454,7 +453,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
         Remedy::MoreRounds(rounds) => more_rounds(*rounds, rules),
         Remedy::WholePlan => "the quick form only shows that it works: run the plan itself".to_owned(),
         Remedy::LessNoise => format!(
-            "not even {MOST_ROUNDS} rounds would settle it: the runs differ too much from each other. Quieten the machine, \
+            "not even {MOST_MORE} rounds more would settle it: the runs differ too much from each other. Quieten the machine, \
              make the runs longer, or widen the margin"
         ),
         Remedy::LongerRuns { needed, length } => format!(

@@ -56,7 +56,7 @@ fn how_it_ended_is_told_by_its_runs_and_rows() {
     assert!(stopped.contains(&format!("{begun}, and is not at its end: 8 of 10 rounds have run, in 3 looks")));
     let mut extended = looked_at(8, 60);
     let until = extended.evidence.header.plan.schedule.until_sure.as_mut().unwrap();
-    until.begun = Some(Begun { rounds: 7, stop: Some(Stop::Never) });
+    until.begun = Some(Begun { rounds: 7, stop: Some(Stop::Never), max_time: None });
     let extended = page(&extended);
     assert!(extended.contains(&format!("{begun}, was extended, and ended after 8 rounds")), "{extended}");
     let mut imported = looked_at(8, 8);
@@ -89,7 +89,8 @@ fn a_single_system_has_the_intervals_of_a_fixed_number_of_rounds() {
     let has_band =
         |made: &Made| set(made).clients.iter().flat_map(|group| group.points()).all(|point| point.has_interval);
     assert!(!set(&made).clients.is_empty() && has_band(&made));
-    made.evidence.header.plan.schedule.until_sure.as_mut().unwrap().begun = Some(Begun { rounds: 6, stop: None });
+    made.evidence.header.plan.schedule.until_sure.as_mut().unwrap().begun =
+        Some(Begun { rounds: 6, stop: None, max_time: None });
     assert!(!has_band(&made));
 }
 

@@ -238,7 +238,7 @@ fn noise_that_no_rounds_settle_is_said_in_words() {
     let set = set(&made);
     let open: Vec<&Comparison> = set.rows().filter(|row| row.verdict() == Some(stats::Verdict::Inconclusive)).collect();
     assert!(open.len() > 2 && open.iter().all(|row| row.rounds_needed.is_none()), "{open:?}");
-    let hopeless = set.remedies.iter().find(|line| line.text.starts_with("not even 100 rounds")).unwrap();
+    let hopeless = set.remedies.iter().find(|line| line.text.starts_with("not even 100 rounds more")).unwrap();
     assert_eq!(hopeless.command.as_deref(), Some("etalon doctor"));
 }
 
