@@ -397,8 +397,9 @@ fn asks_for_more(case: &Point, than: &Point, metric: &Metric) -> bool {
     is_more && others(case) == others(than)
 }
 
+/// In most runs: in a few it may be what else went on.
 fn has_too_few_clients(warning: &Warning) -> bool {
-    matches!(warning, Warning::Marked { kind: MarkKind::TooFewClients, .. })
+    matches!(warning, Warning::Marked { kind: MarkKind::TooFewClients, runs, of, .. } if 2 * runs > *of)
 }
 
 /// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.

@@ -143,6 +143,20 @@ fn a_mark_that_voids_leaves_no_verdict_to_read() {
     assert!(answer.contains("no verdict") && !answer.contains("sure"), "{answer}");
 }
 
+#[test]
+fn too_few_clients_in_a_few_runs_are_no_headline() {
+    let of = |marked: usize| {
+        let mut made = Builder { clients: vec![4], ..Builder::default() }.build();
+        let case = |position: u32| made.evidence.runs[position as usize].planned.case as usize;
+        let is_of_b = |position: &u32| made.evidence.cases[case(*position)].system == "wal";
+        let of_b: Vec<u32> = (0..20).filter(is_of_b).collect();
+        of_b[..marked].iter().for_each(|position| made.mark(*position, MarkKind::TooFewClients, "they were late"));
+        set(&made).answer
+    };
+    assert!(!of(3).contains("more clients"), "{}", of(3));
+    assert!(of(7).contains("; more clients may carry more on wal"), "{}", of(7));
+}
+
 /// As a reader divides them who has the printed digits alone.
 #[test]
 fn every_printed_change_follows_from_what_stands_beside_it() {
