@@ -22,6 +22,8 @@ enum Heads {
     Named,
     /// `A`, which the lines above explain.
     Letters,
+    /// Letters, and each row's name on a line of its own.
+    Above,
 }
 
 /// In the widest form that fits.
@@ -29,8 +31,8 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Stri
     let mut notes = RowNotes::of_rows(&table.rows);
     let marks: Vec<String> = table.rows.iter().map(|row| mark(notes.of_row(row))).collect();
     let laid_out = |heads| grid(table, set, (&notes, &marks), heads, options);
-    let named = laid_out(Heads::Named);
-    let grid = if named.width() <= options.width { named } else { laid_out(Heads::Letters) };
+    let fits = |heads: &Heads| laid_out(*heads).width() <= options.width;
+    let grid = laid_out([Heads::Named, Heads::Letters].into_iter().find(fits).unwrap_or(Heads::Above));
     let mut text = grid.render(options.style);
     let of_all = notes.of_all().iter().map(|note| format!("all rows: {}", clean(note)));
     text.extend(of_all.map(|note| wrapped(&note, options.width, 4)));
@@ -73,16 +75,23 @@ fn grid(
     use Align::{Left, Right};
     let mut grid = Grid::new(vec![Left, Right, Right, Right, Left, Left]);
     grid.push(GridLine::Cells(head(table, set, heads)));
-    let cells: Vec<[String; 5]> = table.rows.iter().map(cells).collect();
+    let mut cells: Vec<[String; 5]> = table.rows.iter().map(cells).collect();
+    let names: Vec<String> = match heads {
+        Heads::Above => cells.iter_mut().map(|cells| std::mem::take(&mut cells[0])).collect(),
+        Heads::Named | Heads::Letters => Vec::new(),
+    };
     let columns = |column: usize| cells.iter().map(|row| row[column].width()).max().unwrap_or(0);
     // What is left for the verdict on a row's first line.
     let room = options.width.saturating_sub((0..5).map(|column| columns(column) + 2).sum());
     let mut case = String::new();
-    for ((row, marks), cells) in table.rows.iter().zip(marks).zip(&cells) {
+    for (at, ((row, marks), cells)) in table.rows.iter().zip(marks).zip(&cells).enumerate() {
         let label = row.case_label();
         if label != case {
             grid.push(GridLine::Across(clean(&clipped(&label, options.width))));
             case = label;
+        }
+        if let Some(name) = names.get(at) {
+            grid.push(GridLine::Across(clipped(name, options.width)));
         }
         let (word, rest) = notes.verdict(row, set);
         let rest = clean(&rest);
@@ -107,7 +116,7 @@ fn grid(
 fn head(table: &Table, set: &ComparisonSet, heads: Heads) -> Vec<GridCell> {
     let side = |letter: SideLetter, name: &str| match heads {
         Heads::Named => format!("{} {}", letter.as_str(), clipped(&clean(name), LONGEST_SIDE)),
-        Heads::Letters => letter.as_str().to_owned(),
+        Heads::Letters | Heads::Above => letter.as_str().to_owned(),
     };
     let interval = match table.rows.iter().any(|row| row.estimate.is_some()) {
         true => format!("{} interval", percent(set.rules.level, Script::Plain)),

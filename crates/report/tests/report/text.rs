@@ -35,6 +35,17 @@ fn every_width_is_kept_to() {
     }
 }
 
+/// What a unit of money buys has ten digits.
+#[test]
+fn what_is_too_wide_beside_its_name_stands_below_it() {
+    let mut made = Builder::default().build();
+    ["wal", "rollback-journal"].iter().for_each(|name| made.change(name, "throughput", |_, value| value * 1e6));
+    let text = shown(&made, &at(80));
+    assert!(text.contains("\n  throughput, tx/s ↑\n"), "{text}");
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    assert!(shown(&made, &at(120)).contains("\n  throughput, tx/s ↑  "));
+}
+
 #[test]
 fn the_table_says_all_of_it() {
     let text = shown(&eventful(), &at(120));
