@@ -356,6 +356,18 @@ pub fn interval_words(rules: &Rules) -> String {
     }
 }
 
+/// [`interval_words`] in a line of a picture.
+pub fn interval_name(rules: &Rules) -> String {
+    let kind = match (rules.pairing, rules.sequence) {
+        (Pairing::Paired, None) => "the paired t test".to_owned(),
+        (Pairing::Paired, Some(_)) => {
+            format!("Lai's confidence sequence, in {}", count(rules.looks.unwrap_or_default() as usize, "look"))
+        }
+        (Pairing::Unpaired, _) => "Welch's test".to_owned(),
+    };
+    format!("{} interval by {kind}", percent(rules.level, Script::Plain))
+}
+
 /// After the name of a side's own interval, which is that of the t test: of what is judged after each round it is not what
 /// the verdict rests on.
 pub fn of_one_look(rules: &Rules) -> &'static str {

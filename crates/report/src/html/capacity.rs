@@ -74,8 +74,7 @@ fn figure(view: &CaseView<'_>, promise: Promise, tried: &[Tried<'_>], id: &str) 
     panel.title = format!("Response time by load, {}", view.title);
     panel.description = format!(
         "Each mark is a short run at a rate: large the 99th percentile of its response times, small their median; hollow marks \
-         did not keep the promise. The horizontal line is the promise that {}; a vertical one is what was found of a system. The \
-         values are in the table below.",
+         did not keep the promise. The horizontal line is the promise that {}; a vertical one is what was found of a system.",
         promise.words()
     );
     panel.x_caption = "operations a second that were due (logarithmic)".to_owned();

@@ -14,7 +14,7 @@ use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
 use crate::number::{Script, count};
 use crate::text::wrapped;
-use crate::words::{metric_name, promise_of, table_title, verdict_words};
+use crate::words::{interval_name, metric_name, promise_of, table_title, verdict_words};
 
 /// How a picture is laid out.
 struct Layout {
@@ -39,7 +39,7 @@ const WHOLE: Layout = Layout { width: 980, left: 440, row: 27, label: 18, interv
 const MANY_ROWS: usize = 6;
 /// Height of a heading over the rows of one pair of sides.
 const HEAD: i32 = 28;
-/// Height of a line of a promise.
+/// Height of a line of a promise, or of what the interval is.
 const LINE: i32 = 18;
 /// Room above the rows.
 const TOP: i32 = 4;
@@ -167,11 +167,15 @@ fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize)
 fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
     let (items, tall) = items(set, rows, layout);
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
-    let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM, x.clone(), y.clone());
-    (panel.left, panel.top, panel.grid) = (layout.left, TOP, GridLines::Vertical);
+    let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM + LINE, x.clone(), y.clone());
+    (panel.left, panel.top, panel.bottom, panel.grid) = (layout.left, TOP, BOTTOM + LINE, GridLines::Vertical);
     panel.title = format!("Change in {}", metric_name(metric));
     panel.description = "One row per case: a mark at the change of B against A, a line over its interval.".to_owned();
     panel.x_caption = caption(rows);
+    let below = (f64::midpoint(panel.plot_box().left, panel.plot_box().right), f64::from(panel.height) - 5.0);
+    if rows.iter().any(|(_, row)| row.estimate.is_some()) {
+        panel.extra.push_str(&text("cap", below, "middle", &interval_name(&set.rules)));
+    }
     let (low, high) = stats::margin_bounds(set.rules.margin);
     panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
     for item in &items {

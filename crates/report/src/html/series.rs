@@ -50,7 +50,7 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
     // Stalls reach millions of microseconds.
     panel.left = 72;
     panel.title = format!("Response times by percentile, {}", view.title);
-    panel.description = format!("One curve per system; the values are in the table below. Unit {}.", unit.name());
+    panel.description = format!("One curve per system. Unit {}.", unit.name());
     panel.x_caption = "share of operations that were faster".to_owned();
     panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
     for (system, curve) in &curves {

@@ -214,6 +214,9 @@ fn every_form_names_the_interval_and_how_many_looks_it_had() {
     for (form, output) in [("text", &text), ("markdown", &markdown), ("HTML", &html)] {
         assert!(output.contains(said), "{form}: {output}");
     }
+    let mut changes = report::svg::charts(&html).into_iter().filter(|chart| chart.id.starts_with("forest")).peekable();
+    assert!(changes.peek().is_some());
+    assert!(changes.all(|chart| chart.svg.contains("95 % interval by Lai's confidence sequence, in 3 looks")));
     let document = serde_json::to_value(report::json::document(&made.evidence, &set)).unwrap();
     assert_eq!(document["experiment"]["rules"]["looks"], 3);
     let once = Builder { clients: vec![1], ..Builder::default() }.build();

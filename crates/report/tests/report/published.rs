@@ -181,7 +181,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     assert!(lines.iter().any(|line| line.starts_with(&["S1-valid", "10.0", "unsupported"])), "{text}");
     assert!(text.replace("\n  ", " ").contains("wal is faster than rollback-journal in 1 of 1 queries"), "{text}");
     assert!(text.contains(&format!("n/a: wal, S11-within: {wrong}")), "{text}");
-    let table = report::text::render(&set, &TextOptions::default());
+    let table = report::text::render(&set, &TextOptions { width: 100, ..TextOptions::default() });
     assert!(table.lines().any(|line| line.contains("S11-within") && line.contains(" wrong ")), "{table}");
     // Too few runs for the published estimator allow no conclusion.
     let few = "it takes 3 runs to drop the shortest and the longest";

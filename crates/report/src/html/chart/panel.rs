@@ -97,6 +97,8 @@ pub struct Panel {
     /// Room left of the plotting area.
     pub left: i32,
     pub top: i32,
+    /// Room below it.
+    pub bottom: i32,
     pub x: Axis,
     pub y: Axis,
     pub x_caption: String,
@@ -122,6 +124,7 @@ impl Panel {
             height,
             left: 54,
             top: TOP,
+            bottom: BOTTOM,
             x,
             y,
             x_caption: String::new(),
@@ -140,7 +143,7 @@ impl Panel {
             left: f64::from(self.left),
             top: f64::from(self.top),
             right: f64::from(self.width - RIGHT),
-            bottom: f64::from(self.height - BOTTOM),
+            bottom: f64::from(self.height - self.bottom),
         }
     }
 
@@ -172,7 +175,7 @@ impl Panel {
         let mut chart = ChartBuilder::on(&root)
             .margin_top(self.top * FINE)
             .margin_right(RIGHT * FINE)
-            .x_label_area_size(BOTTOM * FINE)
+            .x_label_area_size(self.bottom * FINE)
             .y_label_area_size(self.left * FINE)
             .build_cartesian_2d(self.x.clone(), self.y.clone())
             .ok()?;
@@ -243,7 +246,7 @@ impl Panel {
                 );
             }
         };
-        caption(f64::midpoint(plot.left, plot.right), f64::from(self.height) - 5.0, "middle", &self.x_caption);
+        caption(f64::midpoint(plot.left, plot.right), plot.bottom + 35.0, "middle", &self.x_caption);
         caption(2.0, 12.0, "start", &self.y_caption);
     }
 }
