@@ -114,12 +114,13 @@ impl Tried {
         let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;
         let is_slowed = service_us(under_all, "p50")? > SLOWED * service_us(under_least, "p50")?;
         let key = at_once(unit);
+        let place = if key == "depth" { "a place among those under way" } else { "a free client" };
         let is_disturbed = at_break.marks.iter().any(|mark| mark.kind.is_disturbance());
         let unless = if is_disturbed { " (unless what else went on at the machine held them up)" } else { "" };
         let detail = || {
             format!(
                 "at {} {unit}, where the promise was not kept, 99 of 100 operations were answered within {} of being sent: they \
-                 were late by waiting for a free client{unless}, and the system was no slower when all were busy. More `{key}` \
+                 were late by waiting for {place}{unless}, and the system was no slower when all were busy. More `{key}` \
                  may carry more",
                 broke.rate.unwrap_or_default().round(),
                 model::duration::format(limit)

@@ -175,7 +175,7 @@ impl Piloted {
             false => format!(", or for a larger difference (`--detect {}`)", self.detect * 2.0),
         };
         format!(
-            "Fewer than `{}` are enough with less noise, by longer runs (`--set schedule.{length}`) or a quieter machine, or with a \
+            "Where `{}` stands fewer are enough with less noise, by longer runs (`--set schedule.{length}`) or a quieter machine, or with a \
              wider margin (`--set margin={}`){larger}.",
             beyond(),
             self.margin * 2.0
@@ -293,7 +293,7 @@ mod tests {
         );
         let beyond = words(&piloted(30, until(6), &[("a", Some(FEW)), ("b", Some(MANY))]));
         assert!(beyond.contains("The plan has 30 rounds at most, and 1 of 2 rows may take more."), "{beyond}");
-        let helps = "Fewer than `> 200` are enough with less noise, by longer runs (`--set schedule.transactions=COUNT`) or a \
+        let helps = "Where `> 200` stands fewer are enough with less noise, by longer runs (`--set schedule.transactions=COUNT`) or a \
                      quieter machine, or with a wider margin (`--set margin=0.06`), or for a larger difference (`--detect 0.1`).";
         assert!(beyond.contains(helps), "{beyond}");
     }

@@ -66,7 +66,7 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
         "the experiment was begun by étalon {version}, a {build} build, and this is étalon {VERSION}, a {BUILD} build: \
          runs of two do not mix"
     );
-    Err(CliError::user(what).hint(format!("resume with that étalon, or run the plan anew: `{}`", header.command)))
+    Err(CliError::user(what).hint(format!("go on with that étalon, or run the plan anew: `{}`", header.command)))
 }
 
 /// Runs never measured.
@@ -118,10 +118,27 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
         // The command line is as it was: the host is another, or étalon asks otherwise now.
         (_, None) => Ok(stored()),
         (Err(error), _) => Err(error),
-        (Ok(_), Some(named)) => {
-            Err(CliError::user(format!("the plan `{named}` has changed since the experiment began"))
+        (Ok(loaded), Some(named)) => {
+            let part = changed_part(&extended_like(&loaded.plan, &header.plan), &header.plan);
+            Err(CliError::user(format!("the plan `{named}` has changed since the experiment began, in {part}"))
                 .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"))
         }
+    }
+}
+
+/// The first that is not as it was; passwords are not kept, and no change.
+fn changed_part(now: &Plan, was: &Plan) -> String {
+    let (now, was) = (now.redacted(), was.redacted());
+    let system = was.systems.iter().zip(&now.systems).find(|(was, now)| was != now);
+    let benchmark = was.benchmarks.iter().zip(&now.benchmarks).find(|(was, now)| was != now);
+    match (system, benchmark) {
+        _ if was.systems.len() != now.systems.len() => "its systems".to_owned(),
+        _ if was.benchmarks.len() != now.benchmarks.len() => "its benchmarks".to_owned(),
+        (Some((system, _)), _) => format!("system `{}`", system.name),
+        (None, Some((benchmark, _))) => format!("benchmark `{}`", benchmark.name),
+        (None, None) if was.schedule != now.schedule => "`[schedule]`".to_owned(),
+        (None, None) if was.fleet != now.fleet => "`[fleet]`".to_owned(),
+        (None, None) => "how its systems are compared".to_owned(),
     }
 }
 

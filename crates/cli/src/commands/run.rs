@@ -41,10 +41,21 @@ pub fn fresh_seed() -> u64 {
 
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     leftovers::offer(leftovers::RemovalConsent::of(args.conduct.yes), printer);
+    let is_new = !args.output.exists();
     std::fs::create_dir_all(&args.output).map_err(|error| {
         CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
             .hint("name another one with `--output DIR`")
     })?;
+    let ended = run_into(loaded, args, registry, printer);
+    if is_new {
+        // Only if nothing is kept in it.
+        let _ = std::fs::remove_dir(&args.output);
+    }
+    ended
+}
+
+/// In the folder of the results.
+fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
     loaded.notes.iter().for_each(|note| printer.remark(note));
@@ -314,6 +325,7 @@ pub fn rounds(plan: &Plan) -> String {
         Some(_) if plan.systems.len() < 2 => {
             format!("{most}, all of them: with a single system there is nothing to be sure of")
         }
+        Some(until) if until.first >= plan.schedule.rounds => most,
         Some(until) if until.stop == Stop::Never => format!("{most}, all of them, whatever is decided"),
         Some(until) => format!("{} to {most}, as many as it takes to be sure", until.first),
     }

@@ -79,8 +79,8 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
 fn prices_that_say_nothing_are_refused() {
     let scene = Scene::new();
     for (prices, benchmark, says) in [
-        (["1 EUR/h", "2 USD/h"], PROMISE, "several currencies"),
-        (["1 EUR/h", ""], PROMISE, "some systems have a `price` and some have none"),
+        (["1 EUR/h", "2 USD/h"], PROMISE, "the `price` of `a` is in EUR, that of `b` in USD"),
+        (["1 EUR/h", ""], PROMISE, "`a` has a `price`, and `b` has none"),
         (["1 EUR/h", "2 EUR/h"], "rate = 100", "no benchmark has a `promise`"),
         (
             ["1 EUR", "2 EUR/h"],

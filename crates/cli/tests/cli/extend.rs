@@ -147,7 +147,7 @@ fn a_plan_that_ends_otherwise_now_is_another() {
         let store = store.to_str().unwrap();
         scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);
         scene.write("p.toml", &plan(changed));
-        scene.etalon(&["extend", store, "--rounds", "1"]).says(2, &["has changed since the experiment began"]);
+        scene.etalon(&["extend", store, "--rounds", "1"]).says(2, &["experiment began, in `[schedule]`"]);
         scene.write("p.toml", &plan(begun));
         scene.etalon(&["extend", store, "--rounds", "1"]).says(0, &["1 round more"]);
     }

@@ -71,7 +71,9 @@ fn a_changed_plan_is_not_resumed() {
     scene.write("p.toml", &sim_plan("", "", schedule)).etalon(&["run", "p.toml"]).says(0, &[]);
     let store = scene.store();
     scene.write("p.toml", &sim_plan("", "service_us=300", schedule));
-    scene.etalon(&["resume", store.to_str().unwrap()]).says(2, &["has changed since the experiment began", "hint:"]);
+    scene
+        .etalon(&["resume", store.to_str().unwrap()])
+        .says(2, &["has changed since the experiment began, in system `b`", "hint:"]);
 }
 
 #[test]

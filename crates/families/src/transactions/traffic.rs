@@ -47,8 +47,12 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
         return Err(refuse("Poisson arrivals are those of a rate, and there is none", "set `rate`"));
     }
     if has_rate && traffic.think.is_some() {
-        let hint = "leave out `think_time`, or `rate`; `pause` is for the time between the statements of a transaction";
-        return Err(refuse("under a `rate` the schedule says when a transaction begins, not a think time", hint));
+        let of = if keys.promise_p99.is_some() { "promise" } else { "rate" };
+        let hint = format!(
+            "leave out `think_time`, or `{of}`; `pause` is for the time between the statements of a transaction"
+        );
+        let what = format!("under a `{of}` the schedule says when a transaction begins, not a think time");
+        return Err(refuse(&what, &hint));
     }
     check_tasks(keys, has_rate, &traffic)?;
     Ok((pace, traffic))

@@ -243,9 +243,9 @@ fn priced(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price>
 
 /// What prices need: a promise, beside which alone they say something, one of each system, and one currency.
 fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
-    let mut prices = plan.systems.iter().filter_map(|system| system.price.as_ref());
+    let mut prices = plan.systems.iter().filter_map(|system| Some((&system.name, system.price.as_ref()?)));
     // Of what is no price nobody knows that it lacks.
-    let Some(first) = prices.next().filter(|_| problems.are_none()) else { return };
+    let Some((name, first)) = prices.next().filter(|_| problems.are_none()) else { return };
     // One that is not whole will be told of.
     let has_promise = |benchmark: &Benchmark| {
         benchmark
@@ -253,16 +253,20 @@ fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
             .iter()
             .any(|point| [Promise::RESPONSE_P99, Promise::ERRORS].iter().any(|key| point.contains_key(*key)))
     };
-    let message = if prices.any(|price| price.currency != first.currency) {
-        "the systems have prices in several currencies, which étalon does not convert"
-    } else if plan.systems.iter().any(|system| system.price.is_none()) {
-        "some systems have a `price` and some have none"
+    let (message, hint) = if let Some((other, price)) = prices.find(|(_, price)| price.currency != first.currency) {
+        let (own, theirs) = (quote(&first.currency), quote(&price.currency));
+        let what = format!("the `price` of `{}` is in {own}, that of `{}` in {theirs}", quote(name), quote(other));
+        (what, "give all prices in one currency: étalon converts none")
+    } else if let Some(without) = plan.systems.iter().find(|system| system.price.is_none()) {
+        let what = format!("`{}` has a `price`, and `{}` has none", quote(name), quote(&without.name));
+        (what, "give each system a `price`, or none of them")
     } else if !plan.benchmarks.iter().any(has_promise) {
-        "a `price` is of the load that a promise allows, and no benchmark has a `promise`"
+        let what = format!("`{}` has a `price`, and no benchmark has a `promise`", quote(name));
+        (what, "a `price` is of the load that a promise allows: `promise = { response_p99 = \"20ms\" }`")
     } else {
         return;
     };
-    problems.add(&Origin::Whole, message, None);
+    problems.add(&Origin::Whole, message, Some(hint.to_owned()));
 }
 
 /// Empty for a URL from the environment, which the catalog is asked about later.

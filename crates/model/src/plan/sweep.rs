@@ -327,7 +327,9 @@ fn hint(kind: KeyKind, node: &Node) -> Option<String> {
         (KeyKind::DurationRange, Data::Text(text)) => duration::parse_range(text).err().map(|e| e.to_string()),
         (KeyKind::DurationRange, _) => duration_hint(node),
         (KeyKind::Durations, Data::List(items)) => items.iter().find_map(duration_hint),
-        (KeyKind::Int { .. } | KeyKind::Float { .. }, Data::Text(text)) if text.parse::<f64>().is_ok() => {
+        (KeyKind::Int { .. } | KeyKind::Float { .. }, Data::Text(text))
+            if text.parse::<f64>().is_ok_and(f64::is_finite) =>
+        {
             Some(format!("write it without quotes: {}", quote(text)))
         }
         _ => None,

@@ -391,6 +391,10 @@ impl Context<'_> {
                 has => format!("etalon extend {store} --rounds {}", rounds.saturating_sub(has).max(1)),
             }),
             Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
+            // What is judged after each round goes on.
+            Remedy::MeasureAnew if self.rules.sequence.is_some() && !is_imported => {
+                Some(format!("etalon extend {store}"))
+            }
             Remedy::Interleave if again.command.is_none() => {
                 Some(format!("etalon compare {store} {}", again::ALLOW_SEQUENTIAL))
             }
@@ -445,6 +449,14 @@ fn more_rounds(rounds: u32, rules: &Rules) -> String {
     match rounds {
         ..=stats::MIN_ROUNDS => format!("a verdict takes {rounds} rounds"),
         _ => format!("{rounds} rounds in all have {chance} to settle it"),
+    }
+}
+
+/// What is judged after each round can go on.
+fn measure_anew(rules: &Rules) -> &'static str {
+    match rules.sequence {
+        Some(_) => "what was repeated is no fair choice until more rounds outweigh it",
+        None => "measure anew: what was repeated is no fair choice",
     }
 }
 
@@ -514,7 +526,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
              or another promise ({reason})"
         ),
-        Remedy::MeasureAnew => "measure anew: what was repeated is no fair choice".to_owned(),
+        Remedy::MeasureAnew => measure_anew(rules).to_owned(),
         Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
         Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{Begun, RunState, Stop};
-use report::comparison::{ComparisonSet, NoteKind};
+use report::comparison::{ComparisonSet, NoVerdict, NoteKind, Outcome, remedies};
 use report::gate::{Format, GateRules, gate, render};
 use report::text::TextOptions;
 use report::{MetricFilter, Options, compare};
@@ -142,6 +142,11 @@ fn what_would_help_is_what_it_can_still_do() {
     let [narrower] = &commands(&sure, Some(0.006))[..] else { panic!("one for all") };
     let (_, rounds) = narrower.split_once("etalon extend STORE --rounds ").unwrap();
     assert!(rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0), "{narrower}");
+    let mut set = compare(&sure.evidence, &Options::default()).unwrap();
+    set.tables[0].rows[0].outcome = Outcome::None(NoVerdict::MeasuredAgain { runs: 1 });
+    let again = remedies(&sure.evidence, &set.tables, &set.rules);
+    assert_eq!(again[0].text, "what was repeated is no fair choice until more rounds outweigh it");
+    assert_eq!(again[0].command.as_deref(), Some("etalon extend STORE"));
 }
 
 /// Neither a band nor a line through a mean: they would be for one look.
