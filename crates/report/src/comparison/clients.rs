@@ -3,7 +3,7 @@
 
 use model::Case;
 
-use super::curves::{CurveGroup, curves, grouped, named};
+use super::curves::{CurveGroup, at_promise, curves, grouped, named};
 use super::judging::Index;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -33,7 +33,8 @@ pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules:
     let group = |cases: Vec<(u32, &Case)>| {
         let metric = named(index, &cases[0].1.benchmark, &["throughput"])?;
         let curves = curves((evidence, index, rules), &cases, (CLIENTS, &metric), [&[], &[]]);
-        Some(CurveGroup { key: CLIENTS, label: label(index, cases[0].1, CLIENTS), metric, curves })
+        let label = label(index, cases[0].1, CLIENTS) + at_promise(cases[0].1);
+        Some(CurveGroup { key: CLIENTS, label, metric, curves })
     };
     let all = grouped(evidence, systems, CLIENTS, |_| true);
     all.into_iter().filter_map(group).filter(|group| group.places().len() > 1).collect()

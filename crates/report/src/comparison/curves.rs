@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Absence, Case, Metric, NoValue};
+use model::{Absence, Case, Metric, NoValue, Promise};
 
 use super::judging::{self, Index, voiding_mark};
 use super::row::{NoVerdict, Side};
@@ -162,6 +162,11 @@ pub(super) fn grouped<'e>(
 pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str, String)>) {
     let others = case.point.iter().filter(|(key, _)| *key != but);
     (&case.benchmark, others.map(|(key, value)| (key.as_str(), format!("{value:?}"))).collect())
+}
+
+/// After the label of a group whose rates are the highest that kept a promise, and not the highest.
+pub(super) fn at_promise(case: &Case) -> &'static str {
+    Promise::of(&case.point).map_or("", |_| " at its promise")
 }
 
 /// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.

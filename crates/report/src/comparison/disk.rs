@@ -7,7 +7,7 @@
 
 use model::{Case, Metric, Point};
 
-use super::curves::{CurveGroup, curves, grouped, named};
+use super::curves::{CurveGroup, at_promise, curves, grouped, named};
 use super::judging::Index;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -28,7 +28,8 @@ pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules:
     let group = |cases: &Vec<(u32, &Case)>| {
         let metric = metric_of(index, cases[0].1)?;
         let curves = curves((evidence, index, rules), cases, (DEPTH, &metric), [&P99, &MEAN_LATENCY]);
-        Some(CurveGroup { key: DEPTH, label: label(cases[0].1, &firsts), metric, curves })
+        let label = label(cases[0].1, &firsts) + at_promise(cases[0].1);
+        Some(CurveGroup { key: DEPTH, label, metric, curves })
     };
     found.iter().filter_map(group).collect()
 }
