@@ -198,4 +198,6 @@ fn a_disk_has_a_capacity_in_ios() {
     let tried = object["loads_tried"].as_array().unwrap();
     assert!(tried[0]["rate"].is_null() && tried[0]["throughput"].as_f64().unwrap() > 0.0, "{tried:?}");
     assert!(tried.iter().any(|point| point["rate"].is_number()), "{tried:?}");
+    let views = object["views"].to_string();
+    assert!(views.contains("8 KB at its promise"), "what a disk does at most is not known: {views}");
 }

@@ -136,6 +136,8 @@ mod tests {
         assert!(refused(&[("pool.acquire_timeout", text("1s"))]).contains("there is no pool"));
         assert!(refused(&[("arrivals", text("poisson"))]).contains("Poisson"));
         assert!(refused(&[("rate", Value::Float(1.0)), ("think_time", text("1s"))]).contains("schedule"));
+        let promised = [("promise.response_p99", text("20ms")), ("think_time", text("1s"))];
+        assert!(refused(&promised).contains("under a `promise`"), "{}", refused(&promised));
         assert!(refused(&[("tasks", Value::Int(5))]).contains("pool"));
         assert!(refused(&[("tasks_at_once", Value::Int(5))]).contains("there are no tasks"));
         let tasks = [("tasks", Value::Int(5)), ("pool.size", Value::Int(1))];
