@@ -14,7 +14,8 @@ pub const MIN_ROUNDS: u32 = 6;
 /// Relative difference that counts as none unless the plan says otherwise: 3 %.
 pub const DEFAULT_MARGIN: f64 = 0.03;
 
-/// Larger experiments are not proposed, nor more rounds than these beyond those that there are; the answer is then "more rounds will not do".
+/// Larger experiments are not proposed, nor more rounds than these beyond those that there are; the answer is then "more
+/// rounds will not do".
 pub const MAX_ROUNDS: u32 = 200;
 
 /// What may be said of B compared with A.

@@ -175,8 +175,8 @@ impl Piloted {
             false => format!(", or for a larger difference (`--detect {}`)", self.detect * 2.0),
         };
         format!(
-            "Where `{}` stands fewer are enough with less noise, by longer runs (`--set schedule.{length}`) or a quieter machine, or with a \
-             wider margin (`--set margin={}`){larger}.",
+            "Where `{}` stands fewer are enough with less noise, by longer runs (`--set schedule.{length}`) or a quieter \
+             machine, or with a wider margin (`--set margin={}`){larger}.",
             beyond(),
             self.margin * 2.0
         )

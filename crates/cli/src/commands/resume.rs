@@ -137,6 +137,7 @@ fn changed_part(now: &Plan, was: &Plan) -> String {
         (Some((system, _)), _) => format!("system `{}`", system.name),
         (None, Some((benchmark, _))) => format!("benchmark `{}`", benchmark.name),
         (None, None) if was.schedule != now.schedule => "`[schedule]`".to_owned(),
+        (None, None) if was.name != now.name => "its `name`".to_owned(),
         (None, None) if was.fleet != now.fleet => "`[fleet]`".to_owned(),
         (None, None) => "how its systems are compared".to_owned(),
     }

@@ -74,6 +74,8 @@ fn a_changed_plan_is_not_resumed() {
     scene
         .etalon(&["resume", store.to_str().unwrap()])
         .says(2, &["has changed since the experiment began, in system `b`", "hint:"]);
+    scene.write("p.toml", &format!("name = \"other\"\n{}", sim_plan("", "", schedule)));
+    scene.etalon(&["resume", store.to_str().unwrap()]).says(2, &["began, in its `name`"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 use model::{Facts, Nature};
 
-use crate::comparison::{ComparisonSet, Table, Warning};
+use crate::comparison::{ComparisonSet, DroppedRun, Table, Warning};
 use crate::evidence::{CLIENT, Evidence};
 use crate::number::count;
 use crate::words::{metric_name, table_title};
@@ -131,10 +131,19 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
                     td { bdi { (run.case) } @if more > 0 { ", and " (more) " more" } }
                     td { (run.state) }
                     td dir="auto" { (run.reason) }
-                    td { (if run.repeated { "yes, measured then" } else { "no" }) }
+                    td { (repeated(run)) }
                 } } }
             } }
         }
+    }
+}
+
+/// Whether what was dropped was run again, or was itself a repetition.
+fn repeated(run: &DroppedRun) -> &'static str {
+    match (run.repeated, run.was_measured) {
+        (_, true) => "measured before",
+        (true, false) => "yes, measured then",
+        (false, false) => "no",
     }
 }
 

@@ -172,8 +172,9 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
     panel.title = format!("Change in {}", metric_name(metric));
     panel.description = "One row per case: a mark at the change of B against A, a line over its interval.".to_owned();
     panel.x_caption = caption(rows);
-    let below = (f64::midpoint(panel.plot_box().left, panel.plot_box().right), f64::from(panel.height) - 5.0);
     if rows.iter().any(|(_, row)| row.estimate.is_some()) {
+        let plot = panel.plot_box();
+        let below = (f64::midpoint(plot.left, plot.right), f64::from(panel.height) - 5.0);
         panel.extra.push_str(&text("cap", below, "middle", &interval_name(&set.rules)));
     }
     let (low, high) = stats::margin_bounds(set.rules.margin);

@@ -20,7 +20,7 @@ pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
             @if super::single::is_single(set) { (super::single::cards(set)) }
             ul.compared { @for line in &set.compared { li dir="auto" { (line) } } }
             @for note in set.notes.iter().filter(|n| !matches!(n.kind, NoteKind::DebugBuild | NoteKind::Incomplete)) {
-                p.notice role="note" { (super::remedies::with_code(&note.text)) "." }
+                p.notice role="note" { (super::with_code(&note.text)) "." }
             }
             (identity(evidence, set))
         }

@@ -224,6 +224,18 @@ const SECONDS: &str =
 const FACTS: &str = "Read from the servers and the machine, not typed in. A mark shows where compared systems differ.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 
+/// Text with what is typed, which stands between backticks, as code.
+fn with_code(text: &str) -> Markup {
+    let is_whole = text.matches('`').count().is_multiple_of(2);
+    html! {
+        @if is_whole {
+            @for (at, part) in text.split('`').enumerate() {
+                @if at % 2 == 1 { code { (part) } } @else { (part) }
+            }
+        } @else { (text) }
+    }
+}
+
 fn results(set: &ComparisonSet) -> Markup {
     html! {
         @if single::is_single(set) { (single::table(set)) } @else {

@@ -13,23 +13,11 @@ pub(super) fn list(set: &ComparisonSet) -> Markup {
             ul.remedies {
                 @for line in &set.remedies {
                     li {
-                        b { (rows_of_remedy(&line.rows, set)) ": " } (with_code(&line.text)) "."
+                        b { (rows_of_remedy(&line.rows, set)) ": " } (super::with_code(&line.text)) "."
                         @if let Some(command) = &line.command { br; code { (command) } }
                     }
                 }
             }
         }
-    }
-}
-
-/// Text with what is typed, which stands between backticks, as code.
-pub(super) fn with_code(text: &str) -> Markup {
-    let is_whole = text.matches('`').count().is_multiple_of(2);
-    html! {
-        @if is_whole {
-            @for (at, part) in text.split('`').enumerate() {
-                @if at % 2 == 1 { code { (part) } } @else { (part) }
-            }
-        } @else { (text) }
     }
 }

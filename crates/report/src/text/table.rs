@@ -31,8 +31,8 @@ pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Stri
     let mut notes = RowNotes::of_rows(&table.rows);
     let marks: Vec<String> = table.rows.iter().map(|row| mark(notes.of_row(row))).collect();
     let laid_out = |heads| grid(table, set, (&notes, &marks), heads, options);
-    let fits = |heads: &Heads| laid_out(*heads).width() <= options.width;
-    let grid = laid_out([Heads::Named, Heads::Letters].into_iter().find(fits).unwrap_or(Heads::Above));
+    let mut beside = [Heads::Named, Heads::Letters].into_iter().map(&laid_out);
+    let grid = beside.find(|grid| grid.width() <= options.width).unwrap_or_else(|| laid_out(Heads::Above));
     let mut text = grid.render(options.style);
     let of_all = notes.of_all().iter().map(|note| format!("all rows: {}", clean(note)));
     text.extend(of_all.map(|note| wrapped(&note, options.width, 4)));
