@@ -117,7 +117,7 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
         @if !found.is_empty() {
             ul.warnings { @for (text, places) in &found {
                 li {
-                    span dir="auto" { (text) }
+                    span dir="auto" { (super::with_code(text)) }
                     @for (place, metrics) in in_order(places) { span.where { bdi { (place) } ": " (metrics.join(", ")) } }
                 }
             } }

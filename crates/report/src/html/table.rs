@@ -68,10 +68,10 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
                 div.scroll { table.results { (head) tbody { @for row in page { (row) } } } }
             }
         }
-        @for note in notes.of_all() { p.note dir="auto" { "All rows: " (note) "." } }
+        @for note in notes.of_all() { p.note dir="auto" { "All rows: " (super::with_code(note)) "." } }
         @if notes.iter().next().is_some() {
             ol.footnotes { @for (number, texts) in notes.iter() {
-                li id={ "note-" (index) "-" (number) } dir="auto" { @for (at, text) in texts.iter().enumerate() { @if at > 0 { br; } (text) } }
+                li id={ "note-" (index) "-" (number) } dir="auto" { @for (at, text) in texts.iter().enumerate() { @if at > 0 { br; } (super::with_code(text)) } }
             } }
         }
     }
