@@ -200,7 +200,7 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
         response_p99_us: value("response_p99"),
         late_share,
         failed_share,
-        is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet)),
+        is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet) && !has(MarkKind::Backlog)),
         is_client_saturated: has(MarkKind::ClientSaturated) && is_client_full(promise, record),
     }
 }
@@ -244,7 +244,8 @@ fn is_told_apart(mark: &Mark) -> bool {
 /// What went on beside the short runs, and what voids them, each kind once.
 fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
-    let is_sought = |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::ClientSaturated);
+    let is_sought =
+        |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::Backlog | MarkKind::ClientSaturated);
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
         let is_told = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
         if is_told && found.iter().all(|known| known.kind != mark.kind) {

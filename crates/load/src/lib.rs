@@ -5,6 +5,7 @@
 
 pub mod beside;
 pub mod clock;
+pub mod completed;
 pub mod counters;
 pub mod datum;
 pub mod durations;

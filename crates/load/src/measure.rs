@@ -51,7 +51,7 @@ pub struct LoadResult<'a> {
 
 pub fn record(evidence: LoadResult<'_>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
-    let rate = evidence.counts.succeeded_in_window as f64 / window_s;
+    let rate = evidence.counts.completed.total() / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
     let what = "transactions in the run";
     let stopped = evidence.counts.stopped();
@@ -60,6 +60,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
     measurements.push(failed_share(&evidence));
     errors(&evidence.counts, &mut measurements);
     shape::measurements(&evidence, &mut measurements);
+    measurements.push(concurrency(&evidence, rate));
     client::cost(&evidence, &mut measurements);
     server_cost(&evidence, &mut measurements);
     hosts::measurements(&evidence.hosts, &mut measurements);
@@ -126,6 +127,21 @@ fn failed(evidence: &LoadResult<'_>) -> u64 {
     evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
 }
 
+/// Mean number of transactions under way or clients that think, by Little's law: of a closed loop, its clients.
+fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
+    let counts = &evidence.counts;
+    let think_s = counts.think_ns as f64 / 1e9 / counts.succeeded_in_window.max(1) as f64;
+    let of_mean = |us: f64| rate * (us / 1e6 + think_s);
+    let reading = match evidence.latencies.response.mean(counts.stopped()) {
+        _ if evidence.latencies.response.failed() > 0 => {
+            Reading::unavailable("how long those that did not succeed took is unknown")
+        }
+        Reading::Value(us) => Reading::Value(of_mean(us)),
+        unknown @ Reading::Unavailable(_) => unknown,
+    };
+    Measurement::new("concurrency", "", Direction::Neither, Role::Diagnostic, reading)
+}
+
 pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let mut push = |id: &str, count: u64| {
         into.push(Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64));
@@ -169,18 +185,25 @@ pub fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
     ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
 }
 
-/// Whether the load fell behind: compared with what the rate made due in the measured part, since that number is
-/// random. In-flight numbers at both ends differ randomly, too: independent arrivals by the root of twice their number
-/// (Little's law: rate times response time).
+/// Whether the load fell behind, or worked off what the warm-up had left over: compared with what the rate made due in the
+/// measured part, since that number is random. In-flight numbers at both ends differ randomly, too: independent arrivals by
+/// the root of twice their number (Little's law: rate times response time).
 pub fn rate_not_met(evidence: &LoadResult<'_>, what: &str) -> Option<Mark> {
     let Pace::Rate(_) = evidence.pace else { return None };
     let counts = &evidence.counts;
     let (due, ended) = (counts.due_in_window as f64, (counts.succeeded_in_window + counts.failed_in_window) as f64);
     let mean_ns = evidence.latencies.response.mean_ns().unwrap_or_default();
     let under_way = (due * mean_ns / counts.window_ns.max(1) as f64).min(due);
-    let is_met = due - ended <= (1.0 - RATE_MET) * due + CHANCE * (2.0 * under_way).sqrt();
-    let detail = format!("of {due:.0} {what} that were due in the run, {ended:.0} ended in it");
-    (!is_met).then_some(Mark { kind: MarkKind::RateNotMet, detail })
+    let most_apart = (1.0 - RATE_MET) * due + CHANCE * (2.0 * under_way).sqrt();
+    let (kind, detail) = if due - ended > most_apart {
+        (MarkKind::RateNotMet, format!("of {due:.0} {what} that were due in the run, {ended:.0} ended in it"))
+    } else if ended - due > most_apart {
+        let more = "what the warm-up had left over was still worked off";
+        (MarkKind::Backlog, format!("{due:.0} {what} were due in the run, and {ended:.0} ended in it: {more}"))
+    } else {
+        return None;
+    };
+    Some(Mark { kind, detail })
 }
 
 /// p-values behind [`Steady`]: a reader of several runs adjusts all of them together.
@@ -196,6 +219,7 @@ pub fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::completed::Completed;
     use std::sync::LazyLock;
 
     /// One second of one thread: transactions of 1 ms, and CPU time.
@@ -206,6 +230,7 @@ mod tests {
         let counts = LoadCounts {
             succeeded: transactions,
             succeeded_in_window: transactions,
+            completed: Completed { whole: transactions, parts: 0.0 },
             cpu_ns: Some(cpu_ns),
             threads: vec![cpu_ns],
             over_limits: vec![0; 4],
@@ -362,6 +387,7 @@ mod tests {
             reads.record(1, ns * 1_000, crate::recorder::Inside::Window);
         }
         reads.record(1, 5_000_123, crate::recorder::Inside::Later);
+        reads.completed = Completed { whole: 999, parts: 1.0 };
         mixed.counts.kinds = vec![reads, crate::recorder::KindCounts::new("writes".to_owned())];
         let record = record(mixed);
         assert_eq!(reading(&record, "throughput_reads"), Reading::Value(1_000.0));
@@ -386,6 +412,13 @@ mod tests {
         assert_eq!(record(evidence(990, 0, Pace::Rate(1_000.0))).marks, []);
         let marks = record(evidence(900, 0, Pace::Rate(1_000.0))).marks;
         assert_eq!(marks[0].detail, "of 1000 transactions that were due in the run, 900 ended in it");
+        assert_eq!(record(evidence(1_020, 0, Pace::Rate(1_000.0))).marks, []);
+        let marks = record(evidence(1_490, 0, Pace::Rate(1_000.0))).marks;
+        assert!(marks[0].kind == MarkKind::Backlog && marks[0].kind.voids_verdict(), "{marks:?}");
+        assert!(
+            marks[0].detail.starts_with("1000 transactions were due in the run, and 1490 ended in it"),
+            "{marks:?}"
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use serde::{Deserialize, Serialize};
 
+use crate::completed::Completed;
 use crate::durations::Durations;
 
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub enum Extent {
 pub struct KindCounts {
     /// As the stream calls it.
     pub name: String,
+    /// As of [`LoadCounts::completed`](crate::worker::LoadCounts::completed).
+    pub completed: Completed,
     /// Succeeded inside the measured part.
     pub in_window: u64,
     pub failed: u64,
@@ -49,7 +52,14 @@ pub struct KindCounts {
 
 impl KindCounts {
     pub fn new(name: String) -> KindCounts {
-        KindCounts { name, in_window: 0, failed: 0, broken_off: 0, response: Durations::with_room() }
+        KindCounts {
+            name,
+            completed: Completed::default(),
+            in_window: 0,
+            failed: 0,
+            broken_off: 0,
+            response: Durations::with_room(),
+        }
     }
 
     /// Successes that ended together.
@@ -59,6 +69,7 @@ impl KindCounts {
     }
 
     pub fn merge(&mut self, other: &KindCounts) {
+        self.completed.merge(other.completed);
         self.in_window = self.in_window.saturating_add(other.in_window);
         self.failed = self.failed.saturating_add(other.failed);
         self.broken_off = self.broken_off.saturating_add(other.broken_off);

@@ -135,6 +135,8 @@ struct Rules {
     limits_ns: Vec<u64>,
     latency_limit_ns: Option<u64>,
     tasks: Tasks,
+    /// Clients of all workers that begin together, and are spread over a response time in the warm-up.
+    together: Option<u32>,
     /// Clients that begin at once; each further one after an earlier one has ended.
     first_clients: usize,
     kinds: Kinds,
@@ -212,6 +214,9 @@ impl Rules {
             RunLength::Count(count) => (u64::MAX, Some(count)),
             RunLength::UntilEnded => (u64::MAX, None),
         };
+        // A ramp, or thinking for random times, spreads them already.
+        let is_spread = traffic.ramp_ns > 0 || traffic.think.is_some_and(|think| think.least_ns < think.most_ns);
+        let together = (context.pace == Pace::Closed && !is_spread).then_some(context.all_clients.max(1));
         let all_limits = traffic.limits_ns.iter().copied().chain(traffic.latency_limit_ns);
         Rules {
             seed: context.seed,
@@ -225,6 +230,7 @@ impl Rules {
             shortest_limit_ns: all_limits.min().unwrap_or(u64::MAX),
             limits_ns: traffic.limits_ns.clone(),
             latency_limit_ns: traffic.latency_limit_ns,
+            together,
             first_clients: traffic.tasks_at_once.map_or(usize::MAX, |tasks| tasks.max(1) as usize),
             tasks: if traffic.tasks.is_some() { Tasks::Logged } else { Tasks::No },
             kinds,

@@ -89,6 +89,10 @@ pub enum MarkKind {
     /// The level changed at the start of the measured part.
     WarmUpTooShort,
     RateNotMet,
+    /// Under a rate: what the warm-up had left over was worked off in the measured part.
+    Backlog,
+    /// Étalon itself stood still in the measured part.
+    Paused,
     /// A cache answered for the device.
     ServedByCache,
     /// Too few for the statistics.
@@ -115,7 +119,14 @@ pub enum MarkKind {
 
 impl MarkKind {
     pub fn voids_verdict(self) -> bool {
-        matches!(self, MarkKind::ClientSaturated | MarkKind::RateNotMet | MarkKind::ServedByCache)
+        matches!(
+            self,
+            MarkKind::ClientSaturated
+                | MarkKind::RateNotMet
+                | MarkKind::Backlog
+                | MarkKind::Paused
+                | MarkKind::ServedByCache
+        )
     }
 
     /// Of what went on beside the run on one of its machines: said, and no reason to withhold a verdict.
@@ -140,6 +151,8 @@ impl MarkKind {
             MarkKind::NotSteady => "not-steady",
             MarkKind::WarmUpTooShort => "warm-up-too-short",
             MarkKind::RateNotMet => "rate-not-met",
+            MarkKind::Backlog => "backlog",
+            MarkKind::Paused => "paused",
             MarkKind::ServedByCache => "served-by-cache",
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::TooFewClients => "too-few-clients",
@@ -160,8 +173,8 @@ impl FromStr for MarkKind {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         use MarkKind::{
-            ClientSaturated, Errors, NotCounted, NotSteady, Note, RateNotMet, ServedByCache, TooFewClients,
-            TooFewOperations, WarmUpTooShort,
+            Backlog, ClientSaturated, Errors, NotCounted, NotSteady, Note, Paused, RateNotMet, ServedByCache,
+            TooFewClients, TooFewOperations, WarmUpTooShort,
         };
         let all = [
             ClientSaturated,
@@ -169,6 +182,8 @@ impl FromStr for MarkKind {
             NotSteady,
             WarmUpTooShort,
             RateNotMet,
+            Backlog,
+            Paused,
             ServedByCache,
             TooFewOperations,
             TooFewClients,

@@ -24,7 +24,7 @@ const WHAT: &str = "operations in the run";
 /// `before`: the devices at the start.
 pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
-    let rate = evidence.counts.succeeded_in_window as f64 / window_s;
+    let rate = evidence.counts.completed.total() / window_s;
     let mut all = rates(load, rate);
     let stopped = evidence.counts.stopped();
     latencies(WHAT, "latency", (evidence.latencies.service(), stopped), Role::Secondary, &mut all);
@@ -86,7 +86,7 @@ fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
 /// Of the reads or writes of a mixed load.
 fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
-    let rate = kind.in_window as f64 * 1e9 / counts.window_ns.max(1) as f64;
+    let rate = kind.completed.total() * 1e9 / counts.window_ns.max(1) as f64;
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
     into.push(shape::failed_share(kind, counts));
     for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {

@@ -244,8 +244,8 @@ impl Native for OrderEntry {
     fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
         let window_min = counts.window_ns as f64 / 60e9;
         let of_kind = |kind: Kind| counts.kinds.get(kind as usize);
-        let entered = of_kind(Kind::NewOrder).map_or(0, |kind| kind.in_window);
-        let rate = entered as f64 / window_min;
+        let entered = of_kind(Kind::NewOrder).map_or(0.0, |kind| kind.completed.total());
+        let rate = entered / window_min;
         let mut all = vec![Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, rate)];
         if self.pace == Pace::Spec {
             let most = most_new_orders_a_minute() * f64::from(self.terminals);

@@ -39,7 +39,7 @@ impl HostFigures {
         let transactions = share.counts.succeeded_in_window.max(1) as f64;
         HostFigures {
             host: share.host.clone(),
-            throughput: share.counts.succeeded_in_window as f64 * 1e9 / window_ns,
+            throughput: share.counts.completed.total() * 1e9 / window_ns,
             p50_us: quantile(0.5),
             p99_us: quantile(0.99),
             errors: share.counts.failures(),

@@ -80,7 +80,7 @@ fn connections(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
 /// Throughput and response of one kind of transactions.
 fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
-    let rate = kind.in_window as f64 * 1e9 / counts.window_ns.max(1) as f64;
+    let rate = kind.completed.total() * 1e9 / counts.window_ns.max(1) as f64;
     let id = format!("throughput_{name}");
     into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
     into.push(failed_share(kind, counts));

@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Rules;
+use crate::completed::Completed;
 use crate::durations::Durations;
 use crate::error::{Failure, FailureKind};
 use crate::lag::LoopLag;
@@ -12,11 +13,15 @@ use crate::stream::Asked;
 pub struct LoadCounts {
     /// Including warm-up: what the server must have seen.
     pub succeeded: u64,
+    /// The measured part's: of a closed loop by shares at its edges, of a rate those that were due in it.
+    pub completed: Completed,
     /// Ended inside the measured part.
     pub succeeded_in_window: u64,
     pub failed_in_window: u64,
     /// By a rate.
     pub due_in_window: u64,
+    /// Between transactions of a closed loop in the measured part, of all clients in nanoseconds.
+    pub think_ns: u64,
     /// Due and not begun at the end, and clients that had waited for the pool longer than any response.
     pub not_begun: u64,
     /// Waiting for a retry at the end, after longer than any response. Shorter ones are not counted.
@@ -184,9 +189,11 @@ impl LoadCounts {
     pub fn merge(&mut self, other: LoadCounts) -> Result<(), Failure> {
         self.merge_kinds(&other.kinds)?;
         add(&mut self.succeeded, other.succeeded);
+        self.completed.merge(other.completed);
         add(&mut self.succeeded_in_window, other.succeeded_in_window);
         add(&mut self.failed_in_window, other.failed_in_window);
         add(&mut self.due_in_window, other.due_in_window);
+        add(&mut self.think_ns, other.think_ns);
         add(&mut self.not_begun, other.not_begun);
         add(&mut self.broken_off, other.broken_off);
         for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {

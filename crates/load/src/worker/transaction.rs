@@ -176,6 +176,7 @@ where
     /// A transaction that would begin after the end does not begin.
     fn sleep_unless_too_long(&mut self, client: usize, duration_ns: u64) {
         self.now_ns = self.clock.now_ns();
+        self.note_thought(duration_ns);
         if self.now_ns.saturating_add(duration_ns) < self.rules.end_ns && !self.gate.stopped() {
             return self.sleep(client, duration_ns);
         }
@@ -267,14 +268,17 @@ where
         self.counts.asked += self.stream.asked(&self.slots[client].state);
         self.stream.tally(&self.slots[client].state, TransactionEnd::Succeeded, &mut self.counts.tallies);
         let slot = &self.slots[client];
+        let began_ns = self.span_begins_ns(client);
         let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
         self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(sent_ns));
         self.longest_response_ns = self.longest_response_ns.max(response_ns);
+        let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
         if done_ns >= self.rules.measured_ns {
-            self.recorder.record_batch(batch, slot.intended_ns, sent_ns, done_ns);
-            let inside = if done_ns <= self.rules.end_ns { Inside::Window } else { Inside::Later };
             self.counts.succeeded_in_window += batch * u64::from(inside == Inside::Window);
+        }
+        if self.is_measured(client, done_ns) {
+            self.recorder.record_batch(batch, slot.intended_ns, sent_ns, done_ns);
             if response_ns > self.rules.shortest_limit_ns {
                 self.count_limits(response_ns);
             }
@@ -288,7 +292,38 @@ where
         }
         self.log_task(client, Some(response_ns));
         self.leave(client);
-        self.schedule(client);
+        let lasted_ns = self.schedule(client);
+        self.count_completed(kind, began_ns, lasted_ns);
+    }
+
+    /// Since when a client's transaction takes its place: while it waits for a pool, the connection is another's.
+    fn span_begins_ns(&self, client: usize) -> u64 {
+        let slot = &self.slots[client];
+        match (&self.access, self.rules.starts) {
+            (Access::Pool(_), Starts::WhenFree) => slot.sent_ns,
+            _ => slot.intended_ns,
+        }
+    }
+
+    /// Under a rate what was due in the measured part counts, in a closed loop what of each span lies in it.
+    fn count_completed(&mut self, kind: usize, began_ns: u64, lasted_ns: u64) {
+        let batch = self.stream.batch();
+        let span = began_ns..if self.rules.starts == Starts::AtInstants { began_ns } else { lasted_ns };
+        let window = self.rules.measured_ns..self.rules.end_ns;
+        self.counts.completed.count(batch, &span, &window);
+        if let Some(kind) = self.counts.kinds.get_mut(kind) {
+            kind.completed.count(batch, &span, &window);
+        }
+    }
+
+    /// Whether a transaction that has ended belongs to the measured part: under a rate one that was due in it, so that what
+    /// was left over from the warm-up is none of its work.
+    fn is_measured(&self, client: usize, done_ns: u64) -> bool {
+        let belongs_ns = match self.rules.starts {
+            Starts::WhenFree => done_ns,
+            Starts::AtInstants => self.slots[client].intended_ns,
+        };
+        belongs_ns >= self.rules.measured_ns
     }
 
     /// Limits exceeded by a response or wait.
@@ -338,7 +373,7 @@ where
     /// After recovery, successful or not: retries or ends the transaction.
     fn end_try(&mut self, client: usize, error: OpError, recovered: OpOutcome) {
         let is_tried_again = recovered == OpOutcome::Ok && self.may_retry(client, error.class);
-        if is_tried_again && !self.has_ended() {
+        if is_tried_again && self.may_go_on(client) {
             let slot = &mut self.slots[client];
             slot.tries += 1;
             slot.ops = 0;
@@ -355,7 +390,7 @@ where
         } else {
             self.note_failed_kind(client);
             self.stream.tally(&self.slots[client].state, TransactionEnd::Failed, &mut self.counts.tallies);
-            self.count_failure(error);
+            self.count_failure(client, error);
         }
         if let OpOutcome::Failed(error) = recovered {
             self.lose(error);
@@ -365,11 +400,18 @@ where
         self.schedule(client);
     }
 
+    /// Tries go on after the end for as long as others took: the share of the transaction that lies inside is known then.
+    fn may_go_on(&self, client: usize) -> bool {
+        let is_stopped = self.gate.stopped() && self.gate.end_ns().is_none();
+        let taken_ns = self.now_ns.saturating_sub(self.slots[client].intended_ns);
+        !self.has_ended() || (!is_stopped && taken_ns < self.longest_response_ns)
+    }
+
     /// Ends a transaction because of the run's end, which is no failure. It counts as slower only if it has taken
     /// longer than any response.
     fn break_off(&mut self, client: usize) {
         let taken_ns = self.now_ns.saturating_sub(self.slots[client].intended_ns);
-        if taken_ns < self.longest_response_ns {
+        if taken_ns < self.longest_response_ns || !self.is_measured(client, self.now_ns) {
             return;
         }
         let batch = self.stream.batch();
@@ -411,8 +453,8 @@ where
     }
 
     fn count_unbegun(&mut self, client: usize, error: OpError) {
-        self.note_failed_unbegun();
-        self.count_failure(error);
+        self.note_failed_unbegun(client);
+        self.count_failure(client, error);
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
         slot.index += 1;
@@ -423,7 +465,7 @@ where
     }
 
     fn note_failed_kind(&mut self, client: usize) {
-        if self.rules.kinds == Kinds::ToldApart && self.now_ns >= self.rules.measured_ns {
+        if self.rules.kinds == Kinds::ToldApart && self.is_measured(client, self.now_ns) {
             let kind = self.stream.kind(&self.slots[client].state);
             if let Some(kind) = self.counts.kinds.get_mut(kind) {
                 kind.failed += self.stream.batch();
@@ -433,18 +475,20 @@ where
     }
 
     /// Of unknown kind: each may have lost it.
-    pub(super) fn note_failed_unbegun(&mut self) {
-        if self.now_ns >= self.rules.measured_ns {
+    fn note_failed_unbegun(&mut self, client: usize) {
+        if self.is_measured(client, self.now_ns) {
             let batch = self.stream.batch();
             self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(batch));
         }
     }
 
     /// Stops the run if going on is pointless.
-    fn count_failure(&mut self, error: OpError) {
+    fn count_failure(&mut self, client: usize, error: OpError) {
         let batch = self.stream.batch();
-        if self.now_ns >= self.rules.measured_ns {
+        if self.is_measured(client, self.now_ns) {
             self.recorder.record_failed(batch, self.now_ns);
+        }
+        if self.now_ns >= self.rules.measured_ns {
             self.counts.failed_in_window += batch * u64::from(self.now_ns <= self.rules.end_ns);
         }
         if self.rules.count.is_some() {

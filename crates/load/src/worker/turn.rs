@@ -112,34 +112,63 @@ where
         }
     }
 
-    /// Or retires the client at the end.
-    pub(super) fn schedule(&mut self, client: usize) {
+    /// Makes the client's next transaction due, or retires the client at the end. Returns until when its last one lasted,
+    /// the time after it in which it thinks included.
+    pub(super) fn schedule(&mut self, client: usize) -> u64 {
         self.note_start_of_measurement();
-        if self.has_ended() {
-            return;
-        }
+        let has_ended = self.has_ended();
         let slot = &self.slots[client];
-        if self.rules.count.is_some_and(|count| slot.counted >= count) {
-            return self.schedule_next();
+        if !has_ended && self.rules.count.is_some_and(|count| slot.counted >= count) {
+            self.schedule_next();
+            return self.now_ns;
         }
         let index = slot.index;
         let intended_ns = match &mut self.pacer {
             Pacer::Closed => self.now_ns + self.stream.wait_ns(&mut self.slots[client].state, index),
             Pacer::Eased(eased) => eased.intended_ns(self.rules.first_client + client as u32, index, self.now_ns),
+            Pacer::Rate(_) if has_ended => return self.now_ns,
             Pacer::Rate(_) => match self.take_instant(client) {
                 Some(instant_ns) => instant_ns,
-                None => return,
+                None => return self.now_ns,
             },
         };
-        if intended_ns >= self.rules.end_ns {
-            return;
+        // An end that comes unforeseen may lie within the thought.
+        let lasted_ns = if self.rules.end_ns == u64::MAX { self.now_ns } else { intended_ns };
+        if intended_ns > self.now_ns {
+            self.note_thought(intended_ns - self.now_ns);
         }
+        if has_ended || intended_ns >= self.rules.end_ns {
+            return lasted_ns;
+        }
+        let intended_ns = if index == 1 { self.spread(client, intended_ns) } else { intended_ns };
         self.slots[client].intended_ns = intended_ns;
         if intended_ns <= self.now_ns {
             self.ready.push_back(client);
         } else {
             self.timers.push(Reverse((intended_ns, client)));
         }
+        lasted_ns
+    }
+
+    /// After a transaction that has ended in the measured part of a closed loop.
+    pub(super) fn note_thought(&mut self, thought_ns: u64) {
+        let is_thought = self.rules.starts == Starts::WhenFree;
+        if is_thought && self.measuring == Measuring::Begun && self.now_ns <= self.rules.end_ns {
+            self.counts.think_ns = self.counts.think_ns.saturating_add(thought_ns);
+        }
+    }
+
+    /// Clients that began together would go on in step where all responses take equally long: after its first transaction
+    /// each waits for its share of the time that it took, if all of that is still warm-up.
+    fn spread(&self, client: usize, intended_ns: u64) -> u64 {
+        let slot = &self.slots[client];
+        let Some(together) = self.rules.together else { return intended_ns };
+        let cycle_ns = intended_ns.saturating_sub(slot.intended_ns);
+        if intended_ns.saturating_add(cycle_ns) >= self.rules.measured_ns {
+            return intended_ns;
+        }
+        let place = u128::from(self.rules.first_client) + client as u128;
+        intended_ns + (u128::from(cycle_ns) * place / u128::from(together)) as u64
     }
 
     /// Skips instants beyond the latency limit like `pgbench -L`, counting them for the client. `None` after its last.
@@ -218,11 +247,16 @@ where
         let batch = self.stream.batch();
         for waiting in pool.dismiss() {
             let waited_ns = self.now_ns.saturating_sub(waiting.since_ns);
-            if self.rules.starts == Starts::WhenFree && waited_ns < self.longest_response_ns {
+            let intended_ns = self.slots[waiting.client].intended_ns;
+            let is_out = match self.rules.starts {
+                Starts::WhenFree => waited_ns < self.longest_response_ns,
+                Starts::AtInstants => intended_ns < self.rules.measured_ns,
+            };
+            if is_out {
                 continue;
             }
             self.counts.not_begun += batch;
-            let late_ns = self.now_ns.saturating_sub(self.slots[waiting.client].intended_ns);
+            let late_ns = self.now_ns.saturating_sub(intended_ns);
             self.counts.count_over(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
             if let (Some(waits), Measuring::Begun) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);

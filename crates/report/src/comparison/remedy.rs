@@ -367,6 +367,11 @@ impl Context<'_> {
                 let rate = carried.unwrap_or(asked / 2.0) * 0.9;
                 Remedy::LowerRate { key, rate: (rate as u64).max(1) }
             }
+            Some(MarkKind::Backlog) => {
+                let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
+                Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
+            }
+            Some(MarkKind::Paused) => Remedy::MeasureAnew,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             _ => Remedy::MendFailures { reason: failure_of(row) },
         }

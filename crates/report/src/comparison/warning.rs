@@ -246,6 +246,8 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::NotSteady => "not steady",
         MarkKind::WarmUpTooShort => "warm-up too short",
         MarkKind::RateNotMet => "rate not met",
+        MarkKind::Backlog => "backlog of the warm-up",
+        MarkKind::Paused => "paused",
         MarkKind::ServedByCache => "served by a cache",
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::TooFewClients => "too few clients",

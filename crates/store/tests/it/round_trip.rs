@@ -151,8 +151,8 @@ fn series() -> impl Strategy<Value = Vec<Series>> {
 
 fn marks() -> impl Strategy<Value = Vec<Mark>> {
     use MarkKind::{
-        ClientSaturated, Errors, NotSteady, Note, RateNotMet, ServedByCache, TooFewClients, TooFewOperations,
-        WarmUpTooShort,
+        Backlog, ClientSaturated, Errors, NotSteady, Note, Paused, RateNotMet, ServedByCache, TooFewClients,
+        TooFewOperations, WarmUpTooShort,
     };
     let kinds = [
         ClientSaturated,
@@ -160,6 +160,8 @@ fn marks() -> impl Strategy<Value = Vec<Mark>> {
         NotSteady,
         WarmUpTooShort,
         RateNotMet,
+        Backlog,
+        Paused,
         ServedByCache,
         TooFewOperations,
         TooFewClients,

@@ -14,7 +14,7 @@ const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
 
 /// On a simulated server.
-fn record(model: Model, script: &str, load: &Load) -> RunRecord {
+pub fn record(model: Model, script: &str, load: &Load) -> RunRecord {
     let clock = VirtualClock::default();
     record_of(SimLane::new(model, 1, clock.clone()), &compile(script, &[]).unwrap(), load, &clock)
 }
@@ -47,7 +47,7 @@ fn reading(record: &RunRecord, id: &str) -> Reading {
     record.measurements.iter().find(|one| one.metric.id == id).unwrap().reading.clone()
 }
 
-fn value(record: &RunRecord, id: &str) -> f64 {
+pub fn value(record: &RunRecord, id: &str) -> f64 {
     match reading(record, id) {
         Reading::Value(value) => value,
         Reading::Unavailable(why) => panic!("{id}: {why}"),

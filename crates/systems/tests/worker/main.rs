@@ -23,6 +23,7 @@ use load::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext, run}
 use systems::sim::lane::VirtualClock;
 
 mod censored;
+mod in_step;
 mod shapes;
 
 struct Load {
