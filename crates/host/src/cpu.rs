@@ -49,6 +49,24 @@ pub fn available_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Cores that the calling thread may use: within its affinity and the CPU quotas of its control groups, such as 0.15.
+pub fn usable_cores() -> f64 {
+    let bound = crate::affinity::allowed_cores().map_or_else(|_| available_cores(), |cores| cores.len().max(1));
+    quota_cores().map_or(bound as f64, |quota| quota.min(bound as f64))
+}
+
+/// The tightest quota of the calling thread's control groups, of either version. `None` is no limit.
+#[cfg(target_os = "linux")]
+pub fn quota_cores() -> Option<f64> {
+    crate::system::cgroup::of("thread-self", "cpu").ok()?.cpu_quota_cores()
+}
+
+/// Control groups are Linux's.
+#[cfg(not(target_os = "linux"))]
+pub fn quota_cores() -> Option<f64> {
+    None
+}
+
 /// The machine's CPU counters at one instant.
 #[derive(Clone, Debug)]
 pub(crate) struct CpuSample {

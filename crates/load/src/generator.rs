@@ -88,8 +88,8 @@ pub struct HostLoad {
     pub counts: LoadCounts,
     pub latencies: Latencies,
     pub workers: usize,
-    /// Cores usable by workers and helpers: one each, within the host's.
-    pub cores: usize,
+    /// Cores usable by workers and helpers: one each, within what étalon may use of the host's.
+    pub cores: f64,
     /// Of an agent's machine; whoever makes a run looks at its own.
     pub surroundings: Surroundings,
     /// Largest difference between the hosts' starts; `None` for one host.

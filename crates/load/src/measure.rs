@@ -5,7 +5,7 @@ mod hosts;
 pub mod shape;
 mod steady;
 
-use model::metric::{DRIFT_P, LEVELS_P};
+use model::metric::{CONCURRENCY, DRIFT_P, LEVELS_P};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use crate::counters::{Counters, Placement};
@@ -30,7 +30,7 @@ pub struct LoadResult<'a> {
     pub latencies: Latencies,
     pub workers: usize,
     /// Usable by workers and helpers: one each, within the hosts'.
-    pub cores: usize,
+    pub cores: f64,
     /// Empty for a single unnamed host.
     pub hosts: Vec<HostFigures>,
     /// Where the engine worked.
@@ -127,8 +127,9 @@ fn failed(evidence: &LoadResult<'_>) -> u64 {
     evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
 }
 
-/// Mean number of transactions under way or clients that think, by Little's law: of a closed loop, its clients.
-fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
+/// Little's law: the throughput accounts for so many clients that wait for a response or think. In a closed loop that is how
+/// many there are.
+pub fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
     let counts = &evidence.counts;
     let think_s = counts.think_ns as f64 / 1e9 / counts.succeeded_in_window.max(1) as f64;
     let of_mean = |us: f64| rate * (us / 1e6 + think_s);
@@ -139,7 +140,7 @@ fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
         Reading::Value(us) => Reading::Value(of_mean(us)),
         unknown @ Reading::Unavailable(_) => unknown,
     };
-    Measurement::new("concurrency", "", Direction::Neither, Role::Diagnostic, reading)
+    Measurement::new(CONCURRENCY, "", Direction::Neither, Role::Diagnostic, reading)
 }
 
 pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
@@ -242,7 +243,7 @@ mod tests {
             counts,
             latencies: collector.into_latencies("local", 1_000_000_000, 0),
             workers: 1,
-            cores: 1,
+            cores: 1.0,
             hosts: Vec::new(),
             placement: Placement::Server,
             counters: Counters::default(),
@@ -274,7 +275,7 @@ mod tests {
     fn one_thread_that_is_full_is_the_bottleneck_even_beside_idle_ones() {
         let mut two = evidence(5_000, 900_000_000, Pace::Closed);
         two.counts.threads = vec![850_000_000, 50_000_000];
-        (two.workers, two.cores) = (2, host::cpu::available_cores().min(2));
+        (two.workers, two.cores) = (2, host::cpu::available_cores().min(2) as f64);
         let record = record(two);
         let marks = &record.marks;
         // On one core two threads share it and are full together.
@@ -285,11 +286,45 @@ mod tests {
     }
 
     #[test]
+    fn a_client_at_its_quota_is_the_bottleneck() {
+        // 98 % of 15 % of a core.
+        let mut held = evidence(5_000, 147_000_000, Pace::Closed);
+        held.cores = 0.15;
+        let held = record(held);
+        assert_eq!(held.marks[0].kind, MarkKind::ClientSaturated);
+        assert!(held.marks[0].detail.contains("98 % of the 0.15 cores that they may use"), "{:?}", held.marks);
+        assert!(matches!(reading(&held, "busiest_thread"), Reading::Value(share) if (share - 0.98).abs() < 1e-9));
+        // Four threads on one of two processors.
+        let mut bound = evidence(5_000, 960_000_000, Pace::Closed);
+        (bound.workers, bound.cores, bound.counts.threads) = (4, 2.0, vec![240_000_000; 4]);
+        let one = crate::worker::Confined { cpus: vec![1], quota_cores: None, threads: 4, cpu_ns: 960_000_000 };
+        bound.counts.confined = vec![one];
+        let marks = record(bound).marks;
+        assert!(
+            marks.len() == 1 && marks[0].detail.starts_with("4 of the client's threads were busy 96 %"),
+            "{marks:?}"
+        );
+    }
+
+    #[test]
+    fn a_pause_of_etalon_itself_voids_its_run() {
+        let paused = |ns: u64| {
+            let mut one = evidence(5_000, 100_000_000, Pace::Closed);
+            one.counts.paused_ns = ns;
+            record(one).marks
+        };
+        assert_eq!(paused(9_000_000), []);
+        let marks = paused(400_000_000);
+        assert!(marks.len() == 1 && marks[0].kind == MarkKind::Paused && marks[0].kind.voids_verdict(), "{marks:?}");
+        assert!(marks[0].detail.starts_with("étalon stood still for 0.40 of 1.00 s"), "{}", marks[0].detail);
+    }
+
+    #[test]
     fn logins_under_load_are_held_against_the_cores_that_they_run_on() {
         // One worker at 30 %, and eight reconnecting threads at 25 % each.
         let mut logins = evidence(5_000, 2_300_000_000, Pace::Closed);
         logins.counts.threads = vec![300_000_000];
-        (logins.counts.helper_threads, logins.cores) = (8, 9);
+        (logins.counts.helper_threads, logins.cores) = (8, 9.0);
         let with_cores = record(logins);
         assert_eq!(with_cores.marks, []);
         assert!(
@@ -298,7 +333,7 @@ mod tests {
         // Too much for two cores together.
         let mut crowded = evidence(5_000, 1_900_000_000, Pace::Closed);
         crowded.counts.threads = vec![300_000_000];
-        (crowded.counts.helper_threads, crowded.cores) = (8, 2);
+        (crowded.counts.helper_threads, crowded.cores) = (8, 2.0);
         let marks = record(crowded).marks;
         assert!(marks[0].detail.starts_with("the client's 9 threads were busy 95 %"), "{marks:?}");
     }

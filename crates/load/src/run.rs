@@ -104,7 +104,7 @@ struct Whole {
     counts: LoadCounts,
     latencies: Latencies,
     workers: usize,
-    cores: usize,
+    cores: f64,
     hosts: Vec<HostFigures>,
     surroundings: Vec<Surroundings>,
     start_skew_ns: Option<u64>,
@@ -126,7 +126,7 @@ impl Whole {
             counts.merge(share.counts)?;
             latencies.merge(share.latencies);
             workers = workers.saturating_add(share.workers);
-            cores = cores.saturating_add(share.cores);
+            cores += share.cores;
         }
         Ok(Whole { counts, latencies, workers, cores, hosts, surroundings, start_skew_ns, start_time_ns })
     }

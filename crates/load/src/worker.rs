@@ -1,5 +1,6 @@
 //! The one worker loop for every family and engine, on real and virtual time.
 
+mod confined;
 mod counts;
 mod opening;
 mod transaction;
@@ -21,6 +22,7 @@ use crate::recorder::{Exchange, KindCounts, LatencyKinds, Recorder};
 use crate::stream::Stream;
 use crate::traffic::NetworkTraffic;
 
+pub use confined::Confined;
 pub use counts::{Connections, LoadCounts, TaskEnd, TaskLog};
 pub use opening::{LOGINS_AT_ONCE, shortfall};
 pub(crate) use transaction::HOPELESS_FAILURES;
@@ -171,6 +173,8 @@ where
     L: Lane<Op = S::Op>,
     C: Clock,
 {
+    // The lane has bound the thread by now.
+    let confined = Confined::of_this_thread();
     let Some(gate_ns) = context.gate.ready() else {
         lane.close();
         return Ok(LoadCounts::default());
@@ -179,7 +183,7 @@ where
     let mut worker = Worker::new(lane, stream, clock, context, start_ns);
     clock.wait_until(start_ns);
     worker.run();
-    Ok(worker.finish())
+    Ok(worker.finish(confined))
 }
 
 fn make_pacer(context: &WorkerContext<'_>, start_ns: u64) -> Pacer {
@@ -379,12 +383,13 @@ where
         }
     }
 
-    fn finish(mut self) -> LoadCounts {
+    fn finish(mut self, confined: Confined) -> LoadCounts {
         let used = |end: Option<u64>, start: Option<u64>| end.zip(start).map(|(end, start)| end.saturating_sub(start));
         self.counts.cpu_ns = used(thread_cpu_ns(), self.cpu_at_start);
         self.counts.generator_cpu_ns = thread_cpu_ns().map(|own_ns| own_ns + self.lane.helpers_cpu_ns());
         self.counts.kernel_entries = used(self.lane.kernel_entries(), self.entries_at_start);
         self.counts.threads.extend(self.counts.cpu_ns);
+        self.counts.confined.extend(self.counts.cpu_ns.map(|cpu_ns| Confined { cpu_ns, ..confined }));
         let helpers_ns = self.lane.helpers_cpu_ns().saturating_sub(self.helpers_cpu_at_start_ns);
         self.counts.cpu_ns = self.counts.cpu_ns.map(|own_ns| own_ns + helpers_ns);
         self.heed_end();

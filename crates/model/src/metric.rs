@@ -7,6 +7,10 @@ pub const FAILED_SHARE: &str = "failed_share";
 /// The highest rate at which a [`Promise`](crate::Promise) is kept.
 pub const CAPACITY: &str = "capacity";
 
+/// Clients that a throughput accounts for by Little's law. Runs that have it count transactions at the edges of their measured part
+/// by their share.
+pub const CONCURRENCY: &str = "concurrency";
+
 /// p of the drift that the run's rate shows, if the true rate stands still.
 pub const DRIFT_P: &str = "drift_p";
 /// p of the two levels that the run's rate shows, if there is one level.

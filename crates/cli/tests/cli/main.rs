@@ -25,6 +25,7 @@ mod families;
 mod foreseen;
 mod glance;
 mod import;
+mod in_step;
 mod interruption;
 mod kept;
 mod kills;
@@ -33,6 +34,7 @@ mod limits;
 mod loads;
 mod long_loads;
 mod names;
+mod own_limits;
 mod power;
 mod published;
 #[path = "../../../engine/tests/shared/releases.rs"]

@@ -8,7 +8,7 @@ use load::counters::Devices;
 use load::durations::Durations;
 use load::lane::{Helpers, Transfer};
 use load::measure::{
-    LoadResult, Steady, client, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
+    LoadResult, Steady, client, concurrency, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
 };
 use load::recorder::KindCounts;
 use load::worker::{LoadCounts, Pace};
@@ -35,6 +35,7 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
         of_kind(kind, &evidence.counts, &mut all);
     }
     all.push(failed_share(&evidence));
+    all.push(concurrency(&evidence, rate));
     errors(&evidence.counts, &mut all);
     shape::limits(&evidence, &mut all);
     cost(&evidence, &mut all);

@@ -35,7 +35,7 @@ pub(crate) fn own(controller: &str) -> Result<Controller, String> {
     of("self", controller)
 }
 
-/// `process` is a pid or `self`.
+/// `process` is a pid, `self`, or `thread-self` for the calling thread alone.
 pub(crate) fn of(process: &str, controller: &str) -> Result<Controller, String> {
     let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
     let groups = text::read(format!("/proc/{process}/cgroup"))?;

@@ -16,7 +16,7 @@ use crate::observer::{Observer, Tick};
 use crate::recorder::{Exchange, RecordedInterval};
 use crate::series::{Collector, Gauge};
 use crate::surroundings::Surroundings;
-use crate::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext};
+use crate::worker::{Confined, Connections, LoadCounts, Pace, RunLength, WorkerContext};
 
 /// From the last worker's readiness to the common start.
 const START_DELAY_NS: u64 = 2_000_000;
@@ -49,6 +49,9 @@ pub struct Local<'a> {
     /// Determines the load's length instead of the spec.
     beside: Option<&'a Beside>,
 }
+
+/// Shorter delays of the coordinator are the scheduler's, or a quota's.
+const SHORTEST_PAUSE_NS: u64 = 250_000_000;
 
 struct Ran {
     counts: LoadCounts,
@@ -121,6 +124,7 @@ impl<'a> Local<'a> {
             let gauge = if spec.shape.pace == Pace::Closed { Gauge::Nothing } else { Gauge::Backlog };
             let mut collector = Collector::new(workers, interval_ns, gauge);
             let (mut interrupted, mut began_unix_ms, mut late_ns) = (false, 0, 0);
+            let mut pauses = Pauses::default();
             if gate.wait_for_workers() {
                 match self.starter.start_ns() {
                     Some(start_ns) => {
@@ -130,7 +134,9 @@ impl<'a> Local<'a> {
                         if let Some(beside) = self.beside {
                             beside.load_is_measured_from(start_ns + spec.schedule.warmup.as_nanos() as u64);
                         }
-                        interrupted = self.coordinate(spec, &intervals, &returns, &gate, &mut collector, observer);
+                        pauses.measured = self.measured(spec, start_ns);
+                        let ends = (&intervals, returns.as_slice());
+                        interrupted = self.coordinate(spec, ends, &gate, &mut collector, (observer, &mut pauses));
                     }
                     None => {
                         interrupted = true;
@@ -139,9 +145,23 @@ impl<'a> Local<'a> {
                 }
             }
             let mut counts = joined(handles)?;
+            counts.confined = Confined::joined(counts.confined);
+            // Virtual time does not pause.
+            counts.paused_ns = if counts.cpu_ns.is_some() { pauses.sum_ns } else { 0 };
             counts.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
             Ok(Ran { counts, collector, workers, late_ns, interrupted })
         })
+    }
+
+    /// By the machine's clock, as far as it is known before.
+    fn measured(&self, spec: &LoadSpec<'_>, start_ns: u64) -> Range<u64> {
+        let is_tasks = spec.shape.traffic.tasks.is_some();
+        let warmup_ns = if is_tasks { 0 } else { spec.schedule.warmup.as_nanos() as u64 };
+        let from_ns = start_ns + warmup_ns;
+        match run_length(spec, self.beside) {
+            RunLength::Time(length_ns) => from_ns..from_ns.saturating_add(length_ns),
+            RunLength::Count(_) | RunLength::UntilEnded => from_ns..u64::MAX,
+        }
     }
 
     /// Clients per worker: one worker per process if asked for, else as the system prefers.
@@ -188,11 +208,10 @@ impl<'a> Local<'a> {
     fn coordinate(
         &self,
         spec: &LoadSpec<'_>,
-        intervals: &Receiver<RecordedInterval>,
-        returns: &[Sender<RecordedInterval>],
+        (intervals, returns): (&Receiver<RecordedInterval>, &[Sender<RecordedInterval>]),
         gate: &Gate,
         collector: &mut Collector,
-        observer: &mut dyn Observer,
+        (observer, pauses): (&mut dyn Observer, &mut Pauses),
     ) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
         let interval_ns = interval_ns(length(spec));
@@ -216,7 +235,10 @@ impl<'a> Local<'a> {
                 // The load is ending; no more rates.
                 window_ns = Some(0);
             }
-            match intervals.recv_timeout(poll) {
+            let before = Moment::now();
+            let received = intervals.recv_timeout(poll);
+            pauses.note(before, Moment::now(), poll);
+            match received {
                 Ok(interval) => {
                     for whole in collector.take(&interval) {
                         let Some(rate_per_s) = whole.rate_per_s(interval_ns, window_ns) else { continue };
@@ -250,7 +272,7 @@ impl LoadGenerator for Local<'_> {
         let never_begun = ran.counts.skipped + ran.counts.not_begun;
         Ok(Loaded::Done(vec![HostLoad {
             host: self.host.clone(),
-            cores: cores(ran.workers, ran.counts.helper_threads, host::cpu::available_cores()),
+            cores: cores(ran.workers, ran.counts.helper_threads, host::cpu::usable_cores()),
             counts: ran.counts,
             latencies: ran.collector.into_latencies(&self.host, window_ns, never_begun),
             workers: ran.workers,
@@ -262,8 +284,42 @@ impl LoadGenerator for Local<'_> {
 }
 
 /// Helpers' CPU time is in the sum, so their cores count, too.
-fn cores(workers: usize, helpers: usize, available: usize) -> usize {
-    (workers + helpers).clamp(1, available.max(1))
+fn cores(workers: usize, helpers: usize, usable: f64) -> f64 {
+    ((workers + helpers).max(1) as f64).min(usable)
+}
+
+/// Time that étalon itself lost while its load was measured: it was stopped, or the machine suspended.
+#[derive(Debug, Default)]
+struct Pauses {
+    measured: Range<u64>,
+    sum_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    now_ns: u64,
+    suspended_ns: u64,
+}
+
+impl Moment {
+    fn now() -> Moment {
+        Moment { now_ns: host::clock::now_ns(), suspended_ns: host::clock::suspended_ns() }
+    }
+}
+
+impl Pauses {
+    /// A wait that should have ended after `most` lasted from `before` to `after`.
+    fn note(&mut self, before: Moment, after: Moment, most: Duration) {
+        let due_ns = before.now_ns.saturating_add(most.as_nanos() as u64);
+        let inside = |ns: u64| ns.clamp(self.measured.start, self.measured.end.max(self.measured.start));
+        let late_ns = inside(after.now_ns).saturating_sub(inside(due_ns));
+        let is_within = before.now_ns < self.measured.end && after.now_ns >= self.measured.start;
+        let suspended_ns = if is_within { after.suspended_ns.saturating_sub(before.suspended_ns) } else { 0 };
+        let lost_ns = late_ns + suspended_ns;
+        if lost_ns >= SHORTEST_PAUSE_NS {
+            self.sum_ns += lost_ns;
+        }
+    }
 }
 
 /// Merges the workers' counts.
@@ -304,13 +360,29 @@ fn run_length(spec: &LoadSpec<'_>, beside: Option<&Beside>) -> RunLength {
 
 #[cfg(test)]
 mod tests {
-    use super::cores;
+    use super::*;
+
+    #[test]
+    fn a_wait_far_beyond_its_time_is_a_pause_of_the_measured_part() {
+        const S: u64 = 1_000_000_000;
+        let at = |now_ns, suspended_ns| Moment { now_ns, suspended_ns };
+        let lost = |before: Moment, after: Moment| {
+            let mut pauses = Pauses { measured: 10 * S..15 * S, sum_ns: 0 };
+            pauses.note(before, after, Duration::from_millis(100));
+            pauses.sum_ns
+        };
+        assert_eq!(lost(at(11 * S, 0), at(11 * S + 340_000_000, 0)), 0, "the scheduler's");
+        assert_eq!(lost(at(11 * S, 0), at(13 * S + 100_000_000, 0)), 2 * S);
+        assert_eq!(lost(at(8 * S, 0), at(10 * S + 900_000_000, 0)), 900_000_000, "as far as it reaches into it");
+        assert_eq!((lost(at(7 * S, 0), at(9 * S, 0)), lost(at(15 * S, 0), at(19 * S, 0))), (0, 0));
+        assert_eq!(lost(at(11 * S, 5 * S), at(11 * S + 1, 65 * S)), 60 * S, "a suspended machine");
+    }
 
     #[test]
     fn helpers_have_cores_of_their_own_where_there_are_any() {
         assert_eq!(
-            [cores(1, 0, 64), cores(1, 32, 64), cores(4, 128, 64), cores(3, 2, 2), cores(1, 0, 0)],
-            [1, 33, 64, 2, 1]
+            [cores(1, 0, 64.0), cores(1, 32, 64.0), cores(4, 128, 64.0), cores(3, 2, 2.0), cores(1, 0, 0.15)],
+            [1.0, 33.0, 64.0, 2.0, 0.15]
         );
     }
 }

@@ -5,7 +5,7 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
 use super::LoadResult;
 use super::hosts::HostFigures;
 use crate::counters::Placement;
-use crate::worker::Pace;
+use crate::worker::{Confined, Pace};
 
 /// A busier load generator thread is the bottleneck.
 pub const SATURATED_SHARE: f64 = 0.8;
@@ -15,6 +15,8 @@ const LAG_SHARE: f64 = 0.1;
 const LAG_FLOOR_NS: u64 = 100_000;
 /// A closed loop does not wait for a thread that idles more than this.
 const IDLE_SHARE: f64 = 0.5;
+/// A shorter pause of étalon, as a share of the measured part, is none that a verdict rests on.
+const PAUSED_SHARE: f64 = 0.01;
 /// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
@@ -86,21 +88,36 @@ pub fn lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// The share that the load generator's threads, those that make connections anew among them, were busy of the cores that
-/// they can use: one each, but no more than there are.
+/// they can use: one each, but no more than affinity and quotas leave.
 fn share_of_cores(evidence: &LoadResult<'_>) -> Option<f64> {
     let cpu_ns = evidence.counts.cpu_ns.filter(|_| evidence.placement != Placement::InProcess)?;
-    Some(cpu_ns as f64 / evidence.counts.window_ns.max(1) as f64 / evidence.cores.max(1) as f64)
+    Some(cpu_ns as f64 / evidence.counts.window_ns.max(1) as f64 / evidence.cores.max(f64::MIN_POSITIVE))
 }
 
 fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
     let most_ns = evidence.counts.threads.iter().max().filter(|_| evidence.placement != Placement::InProcess)?;
-    Some(*most_ns as f64 / evidence.counts.window_ns.max(1) as f64)
+    let of_one = evidence.cores.clamp(f64::MIN_POSITIVE, 1.0);
+    Some(*most_ns as f64 / evidence.counts.window_ns.max(1) as f64 / of_one)
 }
 
-/// Of a load generator that could not keep up.
+/// Marks a load generator that could not keep up, or stood still.
 pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     let detail = saturated(evidence).or_else(|| late(evidence));
-    detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
+    let mark = detail.map(|detail| Mark { kind: MarkKind::ClientSaturated, detail });
+    paused(evidence).into_iter().chain(mark).collect()
+}
+
+/// The clients stood still with étalon, and the system may have caught up meanwhile.
+fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
+    let (paused_ns, window_ns) = (evidence.counts.paused_ns as f64, evidence.counts.window_ns as f64);
+    let detail = || {
+        let [paused_s, window_s] = [paused_ns, window_ns].map(|ns| ns / 1e9);
+        format!(
+            "étalon stood still for {paused_s:.2} of {window_s:.2} s: it was stopped, or the machine was suspended or had no \
+             processor for it"
+        )
+    };
+    (paused_ns > PAUSED_SHARE * window_ns).then(|| Mark { kind: MarkKind::Paused, detail: detail() })
 }
 
 /// For lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
@@ -108,10 +125,11 @@ pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
         return marks(evidence);
     }
-    saturated(evidence).map(|detail| Mark { kind: MarkKind::ClientSaturated, detail }).into_iter().collect()
+    let mark = saturated(evidence).map(|detail| Mark { kind: MarkKind::ClientSaturated, detail });
+    paused(evidence).into_iter().chain(mark).collect()
 }
 
-/// All threads together, or one alone, used up their cores.
+/// All threads together, one alone, or those that share processors, used up what they may use.
 fn saturated(evidence: &LoadResult<'_>) -> Option<String> {
     let percent = |share: f64| share * 100.0;
     // One of several hosts may be full while others idle.
@@ -126,11 +144,27 @@ fn saturated(evidence: &LoadResult<'_>) -> Option<String> {
     }
     if let Some(share) = share_of_cores(evidence).filter(|share| *share > SATURATED_SHARE) {
         let threads = evidence.workers + evidence.counts.helper_threads;
-        let share = percent(share);
-        return Some(format!("the client's {threads} threads were busy {share:.0} % of the time of their cores"));
+        let (share, of_cores) = (percent(share), time_of(evidence.cores));
+        return Some(format!("the client's {threads} threads were busy {share:.0} % of {of_cores}"));
     }
-    let share = busiest_thread(evidence).filter(|share| *share > SATURATED_SHARE)?;
-    Some(format!("one of the client's threads was busy {:.0} % of the time", percent(share)))
+    if let Some(share) = busiest_thread(evidence).filter(|share| *share > SATURATED_SHARE) {
+        return Some(format!("one of the client's threads was busy {:.0} % of the time", percent(share)));
+    }
+    let is_server = evidence.placement != Placement::InProcess;
+    let window_ns = evidence.counts.window_ns;
+    let is_full = |group: &&Confined| is_server && group.busy_share(window_ns) > SATURATED_SHARE;
+    let full = evidence.counts.confined.iter().find(is_full)?;
+    let share = percent(full.busy_share(window_ns));
+    Some(format!("{} of the client's threads were busy {share:.0} % of {}", full.threads, time_of(full.cores())))
+}
+
+/// Names cores as what they are of: a quota leaves parts of one.
+fn time_of(cores: f64) -> String {
+    if cores.fract() == 0.0 {
+        "the time of their cores".to_owned()
+    } else {
+        format!("the {cores:.2} cores that they may use")
+    }
 }
 
 /// Whether the loop was so late that the latencies are its own.

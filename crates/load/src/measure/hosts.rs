@@ -44,7 +44,7 @@ impl HostFigures {
             p99_us: quantile(0.99),
             errors: share.counts.failures(),
             cpu_us: of_cpu(&|cpu_ns| cpu_ns / 1e3 / transactions),
-            busy_share: of_cpu(&|cpu_ns| cpu_ns / window_ns / share.cores.max(1) as f64),
+            busy_share: of_cpu(&|cpu_ns| cpu_ns / window_ns / share.cores.max(f64::MIN_POSITIVE)),
         }
     }
 }

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::{Confined, Rules};
 use crate::completed::Completed;
 use crate::durations::Durations;
 use crate::error::{Failure, FailureKind};
@@ -41,6 +41,10 @@ pub struct LoadCounts {
     pub generator_cpu_ns: Option<u64>,
     /// Of each worker's thread.
     pub threads: Vec<u64>,
+    /// What those threads may use of the processors.
+    pub confined: Vec<Confined>,
+    /// The longest time of the measured part in which étalon stood still on one host.
+    pub paused_ns: u64,
     /// Reconnecting threads.
     pub helper_threads: usize,
     /// Measured part.
@@ -208,6 +212,8 @@ impl LoadCounts {
         add(&mut self.retries, other.retries);
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a.saturating_add(b));
         self.threads.extend(other.threads);
+        self.confined.extend(other.confined);
+        self.paused_ns = self.paused_ns.max(other.paused_ns);
         self.helper_threads = self.helper_threads.saturating_add(other.helper_threads);
         self.window_ns = self.window_ns.max(other.window_ns);
         self.connection_lost |= other.connection_lost;

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role};
+use model::metric::CONCURRENCY;
+use model::{Absence, Case, Length, MarkKind, Metric, NoValue, Quantity, Reading, Role, Value};
 use stats::{RunValue, Sample, Verdict};
 
 use super::matching::{Matched, MatchedCases, matched};
@@ -236,7 +237,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     warnings.extend(sides.into_iter().flat_map(|(side, letter)| missing_values(side, letter)));
     let clock = clock_step(metric, &sample_a, &sample_b);
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
-    let rounding = rounding_step(evidence, metric, (cases, &sample_a, &sample_b));
+    let rounding = rounding_step((evidence, index), metric, (cases, &sample_a, &sample_b));
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
@@ -298,7 +299,7 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
 /// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values tell.
 fn rounding_step(
-    evidence: &Evidence,
+    (evidence, index): (&Evidence, &Index<'_>),
     metric: &Metric,
     (cases, a, b): (&RowCases<'_>, &Sample, &Sample),
 ) -> Option<f64> {
@@ -323,12 +324,25 @@ fn rounding_step(
     if is_time(&metric.unit) {
         return Some(OWN * both().fold(0.0, f64::max));
     }
-    // One operation in the measured part.
     let step = |case: u32| match evidence.header_of(case).plan.schedule.length {
-        Length::Duration(length) if quantity == Quantity::Rate => Some(1.0 / length.as_secs_f64()),
+        Length::Duration(length) if quantity == Quantity::Rate => {
+            Some(ending_together(evidence, index, case)? / length.as_secs_f64())
+        }
         _ => None,
     };
     of_sides().filter_map(step).reduce(f64::max)
+}
+
+/// The operations by which a count in the measured part may move at once. `None` where those at its edges count by their
+/// shares, which stores of earlier builds do not: there all clients of a closed loop may end together.
+fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
+    let point = &evidence.case(case)?.point;
+    let value = |key: &str| point.get(key).and_then(Value::as_float).filter(|value| *value > 0.0);
+    if value("rate").is_some() {
+        return Some(1.0);
+    }
+    let has_shares = index.has(case, CONCURRENCY);
+    (!has_shares).then(|| value("clients").or_else(|| value("depth")).unwrap_or(1.0))
 }
 
 /// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.
@@ -378,7 +392,7 @@ pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
 /// Keys with equal values in all cases.
 fn common_point(cases: &[&Case]) -> model::Point {
     let Some(first) = cases.first() else { return model::Point::new() };
-    let shared = |(key, value): &(&String, &model::Value)| cases.iter().all(|c| c.point.get(*key) == Some(value));
+    let shared = |(key, value): &(&String, &Value)| cases.iter().all(|c| c.point.get(*key) == Some(value));
     first.point.iter().filter(shared).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 

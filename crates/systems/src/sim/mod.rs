@@ -184,6 +184,7 @@ impl System for SimSystem {
         worker::run(lane, program, &clock, context).map(|counts| LoadCounts {
             cpu_ns: None,
             threads: Vec::new(),
+            confined: Vec::new(),
             ..counts
         })
     }
