@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
-use model::{Direction, Measurement, Reading, Role, Series, SeriesKind};
+use model::{Direction, Measurement, NoValue, Reading, Role, Series, SeriesKind};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
 
@@ -100,7 +100,7 @@ impl SampledDurations {
         ] {
             let reading = match self.quantile_ns(quantile, failed) {
                 Ok(ns) => Reading::Value(ns as f64 / 1e3),
-                Err(NoQuantile::TooFew { .. }) => Reading::unavailable("fewer than ten executions lie beyond it"),
+                Err(NoQuantile::TooFew { needed }) => Reading::Unavailable(NoValue::too_few(needed, "executions")),
                 Err(why @ NoQuantile::AmongFailed { .. }) => Reading::unavailable(why),
             };
             all.push(latency(name, role, reading));

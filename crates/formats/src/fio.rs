@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Measurement, Point, Reading, Role, Value};
+use model::{Direction, Measurement, NoValue, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
@@ -511,7 +511,9 @@ fn percentile(all: &[&Direct], binned: &SampledDurations, failed: Option<u64>, r
         (_, Some(failed)) if binned.count() == samples && samples > 0 => {
             match binned.quantile_ns(rank / 100.0, failed) {
                 Ok(ns) => return Some(in_us(ns as f64)),
-                Err(NoQuantile::TooFew { .. }) => "fewer than ten I/Os lie beyond it".to_owned(),
+                Err(NoQuantile::TooFew { needed }) => {
+                    return Some(Reading::Unavailable(NoValue::too_few(needed, "I/Os")));
+                }
                 Err(why @ NoQuantile::AmongFailed { .. }) => why.to_string(),
             }
         }

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{DeserializeError, Deserializer as V2Deserializer, Serializer as _, V2Serializer};
-use model::Reading;
+use model::{NoValue, Reading};
 use serde::{Deserialize, Serialize};
 use stats::NoQuantile;
 use stats::censored::share_of_successes;
@@ -132,7 +132,7 @@ impl Durations {
     pub fn quantile(&self, quantile: f64, what: &str) -> Reading {
         match self.quantile_ns(quantile) {
             Ok(ns) => Reading::Value(ns as f64 / 1e3),
-            Err(why @ NoQuantile::TooFew { .. }) => Reading::unavailable(format!("{why} {what}")),
+            Err(NoQuantile::TooFew { needed }) => Reading::Unavailable(NoValue::too_few(needed, what)),
             Err(why @ NoQuantile::AmongFailed { .. }) => Reading::unavailable(why),
         }
     }

@@ -130,6 +130,8 @@ pub struct NoValue {
 pub enum Absence {
     /// It could not be had.
     Unavailable,
+    /// The run had fewer operations than the figure takes.
+    TooFewOperations { needed: u64 },
     /// What was measured gave a wrong answer; the reason is the evidence.
     Wrong,
     /// The system cannot do what was to be measured.
@@ -141,7 +143,7 @@ pub enum Absence {
 impl Absence {
     pub fn as_str(self) -> &'static str {
         match self {
-            Absence::Unavailable => "unavailable",
+            Absence::Unavailable | Absence::TooFewOperations { .. } => "unavailable",
             Absence::Wrong => "wrong",
             Absence::Unsupported => "unsupported",
             Absence::Failed => "failed",
@@ -155,7 +157,7 @@ impl Absence {
     /// Begins the text of a reason; nothing does where the value could not be had.
     pub fn label(self) -> Option<&'static str> {
         match self {
-            Absence::Unavailable => None,
+            Absence::Unavailable | Absence::TooFewOperations { .. } => None,
             Absence::Wrong => Some("wrong answer"),
             Absence::Unsupported | Absence::Failed => Some(self.as_str()),
         }
@@ -163,10 +165,24 @@ impl Absence {
 }
 
 impl NoValue {
-    /// How many operations a run would have needed, if there were too few: `fewer than 1000 transactions in the run`.
-    pub fn operations_needed(&self) -> Option<u64> {
-        self.reason.strip_prefix("fewer than ")?.split_once(' ')?.0.parse().ok()
+    /// The run had fewer operations than the figure takes; `what` names them, as in `transactions in the run`.
+    pub fn too_few(needed: u64, what: &str) -> NoValue {
+        Absence::TooFewOperations { needed }.because(format!("{TOO_FEW}{needed} {what}"))
     }
+
+    /// Number of operations that a run would have needed, if it had too few.
+    pub fn operations_needed(&self) -> Option<u64> {
+        if let Absence::TooFewOperations { needed } = self.kind { Some(needed) } else { None }
+    }
+}
+
+/// Begins the stored text of a figure for which there were too few operations.
+const TOO_FEW: &str = "fewer than ";
+
+/// Reads what [`NoValue::too_few`] wrote into a store.
+fn too_few_from(text: &str) -> Option<NoValue> {
+    let (needed, what) = text.strip_prefix(TOO_FEW)?.split_once(' ')?;
+    needed.parse().ok().map(|needed| NoValue::too_few(needed, what))
 }
 
 /// As stores, tables and messages keep it: `wrong answer: pairs: expected 360, got 342`.
@@ -188,7 +204,8 @@ impl From<String> for NoValue {
     fn from(text: String) -> NoValue {
         let of = |kind: Absence| Some(kind.because(text.strip_prefix(kind.label()?)?.strip_prefix(": ")?));
         let told = [Absence::Wrong, Absence::Unsupported, Absence::Failed];
-        told.into_iter().find_map(of).unwrap_or_else(|| Absence::Unavailable.because(text))
+        let labelled = told.into_iter().find_map(of).or_else(|| too_few_from(&text));
+        labelled.unwrap_or_else(|| Absence::Unavailable.because(text))
     }
 }
 
@@ -259,6 +276,8 @@ mod tests {
             (Absence::Unsupported, "unsupported: no union"),
             (Absence::Failed, "failed: 24144"),
             (Absence::Unavailable, "no total without S1, wrong answer: failed"),
+            (Absence::TooFewOperations { needed: 1_000 }, "fewer than 1000 transactions in the run"),
+            (Absence::Unavailable, "fewer than two numbers of the key clients have a figure"),
         ] {
             let read = NoValue::from(text.to_owned());
             assert_eq!((read.kind, read.to_string().as_str()), (kind, text));

@@ -492,6 +492,7 @@ fn no_verdict(reason: &NoVerdict) -> String {
         NoVerdict::UnequalDurability { .. } => "the sides promise different things at commit".to_owned(),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
         NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
+        NoVerdict::TooFewOperations { .. } => "some runs have too few operations for it".to_owned(),
         NoVerdict::Failures { .. } | NoVerdict::FailuresUnknown { .. } => "operations failed".to_owned(),
         NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
             "too many runs had to be repeated".to_owned()

@@ -2,7 +2,8 @@
 //!
 //! A row fails only if its interval excludes "no change", *and* the change exceeds the limit, *and* there are enough
 //! rounds; a limit on means alone fires on noise. A candidate that fails where the baseline does not fails the gate.
-//! All rows must be compared, unless fewer are asked for.
+//! All rows must be compared, unless fewer are asked for; but for those that take more operations than the runs had, which are
+//! listed and say nothing of the candidate.
 
 mod format;
 
@@ -95,6 +96,8 @@ pub struct GateLine {
     pub sides: String,
     /// The figures, or why there are none.
     pub detail: String,
+    /// A figure that takes more operations than the runs had is not asked for: that is a matter of their length.
+    pub is_asked: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +126,7 @@ impl GateOutcome {
 
     /// At least one.
     pub fn rows_asked(&self) -> usize {
-        self.rules.min_rows.unwrap_or(self.lines.len()).max(1)
+        self.rules.min_rows.unwrap_or(self.lines.iter().filter(|line| line.is_asked).count()).max(1)
     }
 
     /// With improvements beside regressions: findings on one side only suggest a broken process.
@@ -217,6 +220,7 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
         sides: format!("{} against {}", row.b.label, row.a.label),
         detail,
+        is_asked: !matches!(row.no_verdict(), Some(NoVerdict::TooFewOperations { .. })) || status == RowStatus::Failed,
     }
 }
 
@@ -230,6 +234,7 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
         name: benchmark.benchmark.clone(),
         sides: "all".to_owned(),
         detail: format!("no run was measured{failed}: {}", benchmark.reason),
+        is_asked: true,
     }
 }
 
@@ -239,6 +244,7 @@ fn one_sided(case: &OneSided) -> GateLine {
         name: case.name.clone(),
         sides: format!("{} against {}", case.b, case.a),
         detail: case.text(),
+        is_asked: true,
     }
 }
 

@@ -22,7 +22,7 @@ pub fn metric_name(id: &str) -> String {
 
 /// Placeholder of a missing figure.
 pub fn absent(kind: Absence) -> &'static str {
-    if kind == Absence::Unavailable { "n/a" } else { kind.as_str() }
+    if kind.label().is_none() { "n/a" } else { kind.as_str() }
 }
 
 /// Placeholder for a side without values.
@@ -143,6 +143,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                 | NoVerdict::NotAvailable { .. }
                 | NoVerdict::NotComparable(_)
                 | NoVerdict::Lacking { .. }
+                | NoVerdict::TooFewOperations { .. }
                 | NoVerdict::Repeated { .. }
                 | NoVerdict::CutOff { .. }
                 | NoVerdict::MeasuredAgain { .. }

@@ -44,7 +44,7 @@ impl Steady {
     /// 1 if steady, else 0.
     pub fn measurement(&self) -> Measurement {
         let reading = match self {
-            Steady::TooShort => Reading::unavailable(format!("fewer than {FEWEST_INTERVALS} whole intervals")),
+            Steady::TooShort => Reading::unavailable(format!("the run has not {FEWEST_INTERVALS} whole intervals")),
             Steady::Yes => Reading::Value(1.0),
             Steady::No(_) => Reading::Value(0.0),
         };

@@ -210,23 +210,26 @@ pub struct RowCases<'a> {
 /// Without verdict, which needs all rows.
 pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let conflict = index.conflict(evidence, cases, metric);
-    let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &conflict) {
-        ((mut side, sample), Some(Conflict::Units(why))) => {
-            let runs = std::mem::take(&mut side.runs).len();
-            (side.without_figures(Absence::Unavailable.because(why), runs), sample)
-        }
-        (found, _) => found,
+    let too_few = survivors::too_few_operations(index, cases, metric);
+    let withheld = match (&conflict, &too_few) {
+        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
+        (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
+        _ => None,
+    };
+    let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &withheld) {
+        ((side, sample), Some(why)) => (side.withheld(why.clone()), sample),
+        (found, None) => found,
     };
     let ((mut side_a, sample_a), (mut side_b, sample_b)) =
         (side(cases.labels.0, cases.a), side(cases.labels.1, cases.b));
     let matched = matched(index, &cases.matched, metric, rules.pairing);
-    let change = match conflict {
-        Some(Conflict::Units(_)) => None,
-        _ => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
+    let change = match withheld {
+        Some(_) => None,
+        None => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
     };
     let seed = (cases.is_shown)(metric).then_some(evidence.header.plan.schedule.seed);
-    let (estimate, refusal) = match (&conflict, metric.quantity()) {
-        (Some(Conflict::Units(_)), _) => (None, None),
+    let (estimate, refusal) = match (&withheld, metric.quantity()) {
+        (Some(_), _) => (None, None),
         (_, Quantity::Failures) => share_estimate(&matched.a, &matched.b, rules, seed),
         _ => estimate(&matched.a, &matched.b, rules, seed),
     };
@@ -254,6 +257,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .no_verdict
         .filter(|_| metric.role != Role::Diagnostic)
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
+        .or(too_few)
         .or_else(|| missing_side(&side_a, &side_b))
         .or_else(|| rules.unjudged().map(NoVerdict::Unfinished))
         .or_else(|| survivors::lacking(index, cases, metric))

@@ -215,7 +215,9 @@ impl Context<'_> {
             NoVerdict::UnequalDurability { .. } => Remedy::AllowUnequalDurability,
             NoVerdict::SequentialOrder => Remedy::Interleave,
             NoVerdict::Voided { .. } => self.of_mark(row),
-            NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => return self.of_missing(row),
+            NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
+                return self.of_missing(row);
+            }
             NoVerdict::Failures { .. } => Remedy::MendFailures { reason: failure_of(row) },
             NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
                 Remedy::MeasureAnew

@@ -5,7 +5,7 @@ use stats::Verdict;
 
 use super::warning::Warning;
 use crate::evidence::Unfinished;
-use crate::number::{count, failed_share};
+use crate::number::{Script, count, failed_share, whole};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SideLetter {
@@ -49,6 +49,13 @@ impl Side {
     pub fn missing(&self) -> NoValue {
         let first = self.unavailable.first().map(|(missing, _)| missing.clone());
         first.unwrap_or_else(|| Absence::Unavailable.because("no run was measured"))
+    }
+
+    /// Without the values of its runs, too: the row has no figure of them.
+    pub fn withheld(mut self, why: NoValue) -> Side {
+        let missing: usize = self.unavailable.iter().map(|(_, runs)| runs).sum();
+        let runs = std::mem::take(&mut self.runs).len() + missing;
+        self.without_figures(why, runs)
     }
 
     /// With the reason instead of figures, of so many runs.
@@ -192,6 +199,12 @@ pub enum NoVerdict {
         runs: usize,
         of: usize,
     },
+    /// A figure that takes a number of operations, of which some run of either side has fewer: it is n/a in the whole row.
+    TooFewOperations {
+        needed: u64,
+        runs: usize,
+        of: usize,
+    },
     /// Runs of a side were measured only at a later attempt: too many, or had they been as bad as the worst the row would
     /// say something else.
     Repeated {
@@ -268,6 +281,11 @@ impl NoVerdict {
                 count(*of, "run"),
                 side.as_str()
             ),
+            NoVerdict::TooFewOperations { needed, runs, of } => format!(
+                "n/a: it takes {} operations in every run of both sides, and {runs} of {} had fewer",
+                whole(*needed, Script::Plain),
+                count(*of, "run")
+            ),
             NoVerdict::Repeated { side, runs } => format!(
                 "{} of {} failed at first: those that were measured when repeated are no fair choice",
                 count(*runs, "run"),
@@ -307,12 +325,13 @@ impl NoVerdict {
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
             NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
+            NoVerdict::TooFewOperations { .. } => "too few operations".to_owned(),
             NoVerdict::Repeated { side, runs } => format!("{runs} of {} repeated", side.as_str()),
             NoVerdict::CutOff { side, runs } => format!("{runs} of {} cut off", side.as_str()),
             NoVerdict::MeasuredAgain { runs } => format!("{runs} measured again"),
             NoVerdict::FailuresUnknown { side } => format!("failures of {} unknown", side.as_str()),
             NoVerdict::NotAvailable { side, missing } => match missing.kind {
-                Absence::Unavailable => format!("{} has no value", side.as_str()),
+                kind if kind.label().is_none() => format!("{} has no value", side.as_str()),
                 kind => kind.as_str().to_owned(),
             },
             NoVerdict::NotComparable(_) => "no ratio".to_owned(),

@@ -50,30 +50,53 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     ends
 }
 
+/// Whether the case that is compared with this one has a value of the metric.
+fn counterpart_has(index: &Index<'_>, cases: &RowCases<'_>, case: u32, metric: &Metric) -> bool {
+    let mut others = cases.matched.pairs.iter().filter_map(|(a, b)| match case {
+        case if case == *a => Some(*b),
+        case if case == *b => Some(*a),
+        _ => None,
+    });
+    others.any(|other| !index.points(&[other], &metric.id).is_empty())
+}
+
+fn runs_with_too_few(index: &Index<'_>, case: u32, metric: &Metric) -> usize {
+    let missing = index.unavailable(&[case], &metric.id).into_iter();
+    missing.filter(|(why, _)| why.operations_needed().is_some()).map(|(_, runs)| runs).sum()
+}
+
+/// The row is n/a if a run of either side had too few operations for the metric and no run lacks it for another reason.
+/// Run by run, chance would decide which runs have it. Cases that have it on neither side take no part, unless all are such.
+pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+    let has = |case: u32| !index.points(&[case], &metric.id).is_empty();
+    let all = || cases.a.iter().chain(cases.b).copied();
+    let is_none = !all().any(has);
+    let parts = || all().filter(|case| is_none || has(*case) || counterpart_has(index, cases, *case, metric));
+    let missing: Vec<_> = parts().flat_map(|case| index.unavailable(&[case], &metric.id)).collect();
+    let needed: Option<Vec<u64>> = missing.iter().map(|(why, _)| why.operations_needed()).collect();
+    Some(NoVerdict::TooFewOperations {
+        needed: needed?.into_iter().max()?,
+        runs: missing.iter().map(|(_, runs)| runs).sum(),
+        of: parts().filter_map(|case| index.ends.get(&case)).map(|ends| ends.measured).sum(),
+    })
+}
+
 /// Of the side of which more runs lack the metric. A case that has nothing of it takes no part, unless its counterpart
 /// has.
-pub fn lacking(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
-    let pairs = &cases.matched.pairs;
-    let counterpart_has = |case: u32| {
-        let others = pairs.iter().filter_map(|(a, b)| match case {
-            case if case == *a => Some(*b),
-            case if case == *b => Some(*a),
-            _ => None,
-        });
-        others.into_iter().any(|other| !index.points(&[other], &metric.id).is_empty())
-    };
+pub fn lacking(index: &Index<'_>, cases_of_row: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let of_side = |cases: &[u32], side| {
         let (mut runs, mut of) = (0, 0);
         for case in cases {
             let Some(ends) = index.ends.get(case) else { continue };
             let has = index.points(&[*case], &metric.id).len();
-            let is_part = index.has(*case, &metric.id) || counterpart_has(*case);
-            runs += ends.failed + if is_part { ends.measured.saturating_sub(has) } else { 0 };
+            let is_part = index.has(*case, &metric.id) || counterpart_has(index, cases_of_row, *case, metric);
+            let of_length = runs_with_too_few(index, *case, metric);
+            runs += ends.failed + if is_part { ends.measured.saturating_sub(has + of_length) } else { 0 };
             of += ends.failed + ends.measured;
         }
         (runs > 0).then_some((runs, NoVerdict::Lacking { side, runs, of }))
     };
-    let (a, b) = (of_side(cases.a, SideLetter::A), of_side(cases.b, SideLetter::B));
+    let (a, b) = (of_side(cases_of_row.a, SideLetter::A), of_side(cases_of_row.b, SideLetter::B));
     let worse = a.into_iter().chain(b).reduce(|a, b| if b.0 > a.0 { b } else { a });
     worse.map(|(_, found)| found)
 }

@@ -3,9 +3,9 @@
 //! Whole experiments go through store, `compare` with all metrics, and gate. A true 5 % of 200 has a standard error of
 //! 1.54 points, so 8.1 % are two of them above it. Seeds are fixed.
 
-use model::{Direction, Measurement, PlannedRun, Role, RunState};
+use model::{Direction, Measurement, NoValue, PlannedRun, Reading, Role, RunState};
 use report::apart::{Source, join};
-use report::comparison::{ApartFinding, Warning};
+use report::comparison::{ApartFinding, NoVerdict, Warning};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, compare};
 use stats::{Rng, Verdict};
@@ -140,7 +140,7 @@ fn apart(rounds: u32, metrics: Metrics, shift: f64, rng: &mut Rng) -> Evidence {
     };
     let (first, mut second) = (day(0), day(1));
     for stored in &mut second.evidence.measurements {
-        if let model::Reading::Value(value) = &mut stored.measurement.reading {
+        if let Reading::Value(value) = &mut stored.measurement.reading {
             *value *= 1.0 + shift;
         }
     }
@@ -158,4 +158,65 @@ fn two_experiments_of_one_system_rarely_differ_but_by_their_days() {
         let days = alarms_of(|rng| apart(rounds, metrics, 0.05, rng), &format!("{name}, shifted"), u64::from(rounds));
         assert!(days.verdict > EXPERIMENTS * 9 / 10, "{days:?}");
     }
+}
+
+/// One system on both sides whose runs have about as many operations as a p99 takes: exponential times of 1 ms, by one client.
+fn near_a_thousand(systems: [&str; 2], rounds: u32, rng: &mut Rng) -> Evidence {
+    let same = |_: i64| 1_000.0;
+    let systems = systems.map(|system| (system.to_owned(), same as fn(i64) -> f64)).to_vec();
+    let plan = Builder { systems, clients: vec![1], rounds, ..Builder::default() }.plan();
+    let (order, cases) = (plan.order(), plan.cases());
+    let mut evidence = empty(plan, cases);
+    for planned in order {
+        let PlannedRun { position, round, case } = planned;
+        let run_id = i64::from(position) + 1;
+        let started_unix_ms = Some(1_772_366_400_000 + i64::from(position) * 2_000);
+        let state = RunState::Measured;
+        evidence.runs.push(StoredRun {
+            id: run_id,
+            planned,
+            attempt: 1,
+            state,
+            reason: None,
+            started_unix_ms,
+            elapsed_s: 1.0,
+        });
+        let service_us = 1_000.0 * (0.01 * normal(rng)).exp();
+        let mut times = Vec::new();
+        let mut left_us = 1e6;
+        while left_us > 0.0 {
+            let time_us = -service_us * (1.0 - rng.next_f64()).ln();
+            left_us -= time_us;
+            times.push(time_us);
+        }
+        times.sort_by(f64::total_cmp);
+        let quantile = |share: f64| match stats::censored::rank(share, times.len() as u64, 0) {
+            Ok(rank) => Reading::Value(times[rank as usize - 1]),
+            Err(stats::NoQuantile::TooFew { needed }) => Reading::Unavailable(NoValue::too_few(needed, "transactions")),
+            Err(stats::NoQuantile::AmongFailed { .. }) => unreachable!(),
+        };
+        let latency = |id: &str, share| Measurement::new(id, "us", Direction::Lower, Role::Primary, quantile(share));
+        let rate = Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, times.len() as f64);
+        for measurement in [rate, latency("response_p50", 0.5), latency("response_p99", 0.99)] {
+            evidence.measurements.push(StoredMeasurement { run_id, round, case, position, measurement });
+        }
+    }
+    evidence
+}
+
+/// Whether p99 has a value is chance there, in each run anew.
+#[test]
+fn the_gate_of_equals_passes_near_a_thousand_operations() {
+    let mut rng = Rng::new(35);
+    let (mut failed, mut without) = (0, 0);
+    for _ in 0..EXPERIMENTS {
+        let set = compare(&near_a_thousand(["a", "b"], 10, &mut rng), &Options::default()).unwrap();
+        let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
+        without += u32::from(matches!(p99.no_verdict(), Some(NoVerdict::TooFewOperations { needed: 1_000, .. })));
+        failed +=
+            u32::from(!matches!(gate(&set, &GateRules::default()).status, GateStatus::Passed | GateStatus::NotFailed));
+    }
+    println!("near 1,000 operations: the gate failed {failed} of {EXPERIMENTS}, p99 was n/a in {without}");
+    assert!(without > EXPERIMENTS / 2, "the runs are near the limit: {without}");
+    assert!(20 * failed <= EXPERIMENTS, "{failed}");
 }

@@ -6,7 +6,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 use model::{
     Benchmark, Case, ComparisonRules, Direction, Durability, DurabilityTier, Facts, Length, Mark, MarkKind,
-    Measurement, Order, Plan, PlannedRun, Reading, Role, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
+    Measurement, NoValue, Order, Plan, PlannedRun, Reading, Role, RunState, Schedule, Series, SeriesKind, SystemPlan,
+    Value,
 };
 use report::Evidence;
 use stats::Rng;
@@ -280,7 +281,7 @@ impl Made {
             let is_it =
                 self.evidence.cases[stored.case as usize].system == system && stored.measurement.metric.id == metric;
             if is_it && rounds.contains(&stored.round) {
-                stored.measurement.reading = Reading::unavailable(reason);
+                stored.measurement.reading = Reading::Unavailable(NoValue::from(reason.to_owned()));
             }
         }
     }

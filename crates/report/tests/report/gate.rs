@@ -1,5 +1,6 @@
 //! When the gate opens.
 
+use report::comparison::NoVerdict;
 use report::gate::{Format, GateOutcome, GateRules, GateStatus, Inconclusive, RowStatus, gate, render};
 use report::{Options, compare};
 
@@ -213,4 +214,42 @@ fn every_form_escapes_its_names() {
     let made = built(|_| 800.0, 0.004, 8);
     let markdown = report::markdown::render(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
     assert!(markdown.contains("### select-update: new &lt;&amp;\"\\| against old"), "{markdown}");
+}
+
+/// Which runs have enough operations for a p99 is chance near the limit.
+#[test]
+fn a_quantile_without_enough_operations_fails_nobody() {
+    let candidate = "new <&\"|";
+    let lacking = |of_old: u32, of_new: u32, reason: &str| {
+        let mut made = built(|_| 1_000.0, 0.002, 20);
+        made.lack_because("old", "response_p99", 0..of_old, "fewer than 1000 transactions in the run");
+        made.lack_because(candidate, "response_p99", 0..of_new, reason);
+        made
+    };
+    for (of_old, of_new) in [(1, 0), (0, 1), (2, 5), (0, 20), (20, 0), (20, 20)] {
+        let made = lacking(of_old, of_new, "fewer than 1000 transactions in the run");
+        let set = compare(&made.evidence, &Options::default()).unwrap();
+        let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
+        let runs = (of_old + of_new) as usize;
+        assert_eq!(p99.no_verdict(), Some(&NoVerdict::TooFewOperations { needed: 1_000, runs, of: 40 }));
+        assert!(p99.estimate.is_none() && p99.change.is_none(), "{p99:?}");
+        assert!([&p99.a, &p99.b].iter().all(|side| side.estimate.is_none() && side.runs.is_empty()), "{p99:?}");
+        let outcome = gate(&set, &GateRules::default());
+        let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared), outcome.rows_asked());
+        assert_eq!((outcome.status, counts), (GateStatus::NotFailed, (0, 1, 2)), "{outcome:?}");
+        let line = outcome.lines.iter().find(|line| line.status == RowStatus::NotCompared).unwrap();
+        let said =
+            format!("n/a: it takes 1 000 operations in every run of both sides, and {runs} of 40 runs had fewer");
+        assert_eq!(line.detail, said);
+    }
+    // What lies among operations that failed is the candidate's own doing.
+    let among =
+        judged(&lacking(2, 1, "it lies among the 12 of 1000 (1.20 %) that did not succeed"), &GateRules::default());
+    assert_eq!((among.status, among.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{among:?}");
+    // Nor is a run that failed made good by it.
+    let mut made = lacking(5, 0, "");
+    let of_new = |run: &store::StoredRun| made.evidence.cases[run.planned.case as usize].system == candidate;
+    let position = made.evidence.runs.iter().find(|run| of_new(run)).unwrap().planned.position;
+    made.fail(position, "server closed the connection");
+    assert_eq!(judged(&made, &GateRules::default()).status, GateStatus::Failed);
 }

@@ -1,6 +1,6 @@
 //! What would help a row: for each reason its fix, as something that can be typed.
 
-use model::{Absence, DurabilityTier, Mark, MarkKind, Quantity, Role};
+use model::{Absence, DurabilityTier, Mark, MarkKind, NoValue, Quantity, Role};
 use report::comparison::{NoVerdict, Outcome, RemedyLine, SideLetter, Warning, remedies};
 use report::evidence::Unfinished;
 use report::text::{TextOptions, render};
@@ -49,7 +49,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
         }
         NoVerdict::Voided { .. } => ("the load generator was at its limit", "-"),
         NoVerdict::Failures { .. } => ("fix what failed", "etalon run quickstart"),
-        NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => (
+        NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => (
             "more rounds do not help: a run needs 10 000 operations",
             "etalon run quickstart --set schedule.duration=15s",
         ),
@@ -71,7 +71,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
 #[test]
 fn each_reason_has_its_fix() {
     let side = SideLetter::B;
-    let missing = Absence::Unavailable.because("fewer than 10000 transactions in the run");
+    let missing = NoValue::too_few(10_000, "transactions in the run");
     let reasons = [
         NoVerdict::Unfinished(Unfinished { ended: 6, of: 10, unit: "round" }),
         NoVerdict::TooFewRounds { missing: 3 },
@@ -81,6 +81,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::Failures { side, share: 0.2, tail: 0.01 },
         NoVerdict::Lacking { side, runs: 3, of: 10 },
         NoVerdict::NotAvailable { side, missing: missing.clone() },
+        NoVerdict::TooFewOperations { needed: 10_000, runs: 3, of: 20 },
         NoVerdict::Repeated { side, runs: 3 },
         NoVerdict::CutOff { side, runs: 3 },
         NoVerdict::MeasuredAgain { runs: 3 },
