@@ -128,6 +128,9 @@ fn clients_in_step_have_no_verdict_against_the_truth() {
         verdicts("none"),
     );
     assert!(against.is_empty(), "{against:#?}");
-    assert!(inside * 100 >= 95 * (inside + outside), "{inside} of {}", inside + outside);
+    // Many experiments may have fewer by two standard errors.
+    let all_ends = (inside + outside) as f64;
+    let least = 0.95 * all_ends - if count > 40 { 2.0 * (0.05 * 0.95 * all_ends).sqrt() } else { 0.0 };
+    assert!(inside as f64 >= least, "{inside} of {all_ends}");
     assert!(inside + outside >= count * 9 / 10, "{} experiments ended", inside + outside);
 }
