@@ -200,7 +200,7 @@ fn point_of(promise: &Promise, rate: Option<f64>, record: &RunRecord) -> LoadPoi
         response_p99_us: value("response_p99"),
         late_share,
         failed_share,
-        is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet) && !has(MarkKind::Backlog)),
+        is_kept: rate.map(|_| is_in_time && !has(MarkKind::RateNotMet)),
         is_client_saturated: has(MarkKind::ClientSaturated) && is_client_full(promise, record),
     }
 }
@@ -244,6 +244,7 @@ fn is_told_apart(mark: &Mark) -> bool {
 /// What went on beside the short runs, and what voids them, each kind once.
 fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
+    // What a backlog of the warm-up delays is late, which the promise itself tells.
     let is_sought =
         |mark: &Mark| matches!(mark.kind, MarkKind::RateNotMet | MarkKind::Backlog | MarkKind::ClientSaturated);
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
