@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use model::backup::BackupMethod;
+use model::plan::setting_fault;
 use model::{Caches, Catalog, KeyKind, KeySpec, Reset, Schedule, SystemPlan, WorkloadSpec};
 
 use families::dataset::Tables;
@@ -101,6 +102,12 @@ impl Registry {
     pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
         engine.reset(&system, 0)?;
+        // A plan from another host was checked there, if at all.
+        for (name, value) in &system.settings {
+            if let Some(fault) = setting_fault(name, value) {
+                return Err(Failure::new(FailureKind::Plan, format!("set `{}`", name.escape_debug()), fault));
+            }
+        }
         engine.open(&OpenRequest { system: &system, ..request.clone() })
     }
 

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use model::Value;
-use model::plan::PrivateServer;
+use model::plan::{PrivateServer, setting_fault};
 
 use load::error::{Failure, FailureKind};
 
@@ -247,6 +247,9 @@ impl Permits {
             return Ok(());
         }
         for (name, value) in settings {
+            if let Some(fault) = setting_fault(name, value) {
+                return Err(Failure::new(FailureKind::Permission, format!("set `{}`", name.escape_debug()), fault));
+            }
             let plain = name.to_ascii_lowercase().replace('-', "_");
             let is_path = value.to_string().contains(['/', '\\']);
             if safe.contains(&plain.as_str()) && !is_path {

@@ -6,6 +6,7 @@ use super::changes::QUICK;
 use super::error::{Problems, quote};
 use super::fleet::{self, CLIENTS_ON, COUPLES, ClientsFile, FleetFile};
 use super::section::{Section, name_is_fit, text_of};
+use super::setting::setting_fault;
 use super::tree::{Data, Entry, Located, Node, Origin};
 use super::{Connect, FEWEST_TO_JUDGE, MAX_ROUNDS, VolumePlan, volume};
 use crate::catalog;
@@ -313,7 +314,10 @@ fn flatten(
             Data::List(_) | Data::Reported => None,
         };
         match value {
-            Some(value) => list.push((name, value)),
+            Some(value) => match setting_fault(&name, &value) {
+                Some(fault) => problems.add(&node.at, format!("the setting `{}`: {fault}", name.escape_debug()), None),
+                None => list.push((name, value)),
+            },
             None => {
                 section.refuse::<()>(&name, node, "a string, a number or a boolean", None, problems);
             }

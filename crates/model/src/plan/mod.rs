@@ -15,6 +15,7 @@ mod renamed;
 mod schema;
 mod section;
 mod set;
+mod setting;
 mod sweep;
 mod tree;
 mod volume;
@@ -36,6 +37,7 @@ pub use fleet::{CLIENTS_ON, FleetPlan};
 pub use redact::{MASK, Unmasked, percent_decoded, redact_text, redact_url, without_password};
 pub use reference::reference;
 pub use schema::json_schema;
+pub use setting::{LONGEST_SETTING_BYTES, setting_fault};
 
 pub const MAX_CASES: u64 = 10_000;
 pub const MAX_RUNS: u64 = 1_000_000;

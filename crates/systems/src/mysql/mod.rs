@@ -18,6 +18,7 @@ mod order_entry;
 pub mod pages;
 mod private;
 mod programs;
+mod read_back;
 mod session;
 pub mod spatial;
 mod tables;

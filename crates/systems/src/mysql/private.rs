@@ -1,6 +1,7 @@
 //! Private servers.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +14,8 @@ use super::confine;
 use super::connect::Endpoint;
 use super::keys;
 use super::programs::{Installer, Product, Programs};
-use super::session;
+use super::read_back::{self, Account};
+use super::session::{self, variable};
 use super::url::{Address, Place};
 use crate::mysql::lane::Client;
 use crate::server::private::{
@@ -30,8 +32,7 @@ const ROOT: &str = "root";
 /// Made for TCP, where everybody on this machine reaches the port.
 const ACCOUNT: &str = "etalon";
 const SOCKET_NAME: &str = "mysql.sock";
-/// Also names its folder for temporary files.
-const OPTIONS: &str = "my.cnf";
+/// Names its folder for temporary files.
 const TEMPORARY: &str = "tmp";
 /// Init file beside the socket, run before the first client; and étalon's keys, if any.
 const FIRST_WORDS: &str = "init.sql";
@@ -121,13 +122,14 @@ impl Recipe for MySqlRecipe {
         let settings = &request.system.settings;
         for (name, value) in settings {
             let (name, value) = (session::plain(name), session::text_of(value));
-            refuse_own(&name, &value, &OWN_SETTINGS)?;
-            refuse_reserved(&name, &value, session::RESERVED)?;
+            let of_variable = |own: &&&str| variable(own) == variable(&name);
+            refuse_own(OWN_SETTINGS.iter().find(of_variable).unwrap_or(&name.as_str()), &value, &OWN_SETTINGS)?;
+            refuse_reserved(variable(&name), &value, session::RESERVED)?;
         }
         let bin_dir = permits.private_server(server, Product::WORDS, settings, confine::SETTINGS)?;
         let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
         let user = server_user()?;
-        let folders = make_folders(scratch_base.as_deref(), server.connect, settings, user.as_ref())?;
+        let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
         initialise(&programs, &folders, settings, user.as_ref())?;
         if keys::are_wanted(settings) {
             keys::make(&folders.beside_socket(KEYS), user.as_ref())?;
@@ -147,6 +149,14 @@ impl Recipe for MySqlRecipe {
 
     fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
         endpoint.connect(Purpose::Control).map(Client::close)
+    }
+
+    fn strays(&self, endpoint: &Endpoint, _data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+        let account = if self.password.is_some() { Account::Bounded } else { Account::Strong };
+        let mut client = endpoint.connect(Purpose::Control)?;
+        let strays = read_back::strays(&mut client, account, arguments);
+        client.close();
+        strays
     }
 
     fn explain_log(&self, log: &str) -> Failure {
@@ -208,7 +218,7 @@ impl Private {
 
     fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
         let user = server_user()?;
-        let folders = make_folders(Some(base), Connect::Socket, settings, user.as_ref())?;
+        let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
         Ok(Private::of(programs, settings, folders, user))
     }
 
@@ -229,6 +239,14 @@ impl Private {
 
     pub(super) fn release(&self) -> Option<String> {
         self.recipe.programs.release()
+    }
+
+    /// With other settings, on the same data.
+    #[cfg(test)]
+    pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
+        self.running.stop(HABITS.stop, HABITS.patience)?;
+        self.recipe.settings = settings;
+        self.start_on_socket()
     }
 
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
@@ -285,14 +303,16 @@ impl Private {
     fn spec_with(&self, own: &[String]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
         let path = |name: &str, path: PathBuf| format!("--{name}={}", path.display());
-        let mut args = vec![
-            path("defaults-file", folders.file(OPTIONS)),
+        let mut args = vec!["--no-defaults".to_owned()];
+        args.extend(arguments(&self.recipe.settings));
+        // The last of an option's values counts, so étalon's own come after the plan's.
+        args.extend([
             path("datadir", folders.data()),
             path("tmpdir", folders.file(TEMPORARY)),
             path("socket", folders.beside_socket(SOCKET_NAME)),
             path("pid-file", folders.data().join("server.pid")),
             "--skip-name-resolve".to_owned(),
-        ];
+        ]);
         if self.recipe.password.is_some() {
             // A table's `DATA DIRECTORY` would leave the data folder, for which MariaDB asks no privilege.
             args.push("--skip-symbolic-links".to_owned());
@@ -317,19 +337,9 @@ impl Private {
     }
 }
 
-fn option_file(settings: &BTreeMap<String, Value>) -> Result<String, Failure> {
-    let mut text = "[mysqld]\n".to_owned();
-    for (name, value) in settings {
-        let value = session::text_of(value);
-        if name.contains(['\n', '=', '[', '#', ' ']) || value.contains('\n') {
-            let cause = "an option file takes it neither as a name nor as a value";
-            return Err(Failure::new(FailureKind::Plan, tried(name, &value), cause));
-        }
-        // Quotes protect `#` and blanks; backslash escapes inside.
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-        text.push_str(&format!("{name} = \"{value}\"\n"));
-    }
-    Ok(text)
+/// Writes each setting as one argument: an option file's lines would be read in pieces, and `#` and quotes in them mean more.
+fn arguments(settings: &BTreeMap<String, Value>) -> impl Iterator<Item = String> {
+    settings.iter().map(|(name, value)| format!("--{}={}", session::plain(name), session::text_of(value)))
 }
 
 /// It refuses to run as root.
@@ -337,14 +347,8 @@ pub(super) fn server_user() -> Result<Option<User>, Failure> {
     private::server_user("the server", "mysql")
 }
 
-/// Includes the option file.
-fn make_folders(
-    base: Option<&Path>,
-    connect: Connect,
-    settings: &BTreeMap<String, Value>,
-    user: Option<&User>,
-) -> Result<Folders, Failure> {
-    let folders = Folders::make(&Wish {
+fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
+    Folders::make(&Wish {
         names: ("mysql", "my"),
         base,
         user,
@@ -353,17 +357,26 @@ fn make_folders(
         socket_name: SOCKET_NAME,
         too_long: "set TMPDIR to a shorter path",
         more: &[TEMPORARY],
-    })?;
-    fs::write(folders.file(OPTIONS), option_file(settings)?)
-        .map_err(|error| failed("write the private server's option file", error))?;
-    Ok(folders)
+    })
 }
 
-/// As arguments.
-fn shaping(settings: &BTreeMap<String, Value>) -> Vec<String> {
-    let shapes = |name: &str| SHAPING.contains(&session::plain(name).as_str());
-    let argument = |(name, value): (&String, &Value)| format!("--{}={}", session::plain(name), session::text_of(value));
-    settings.iter().filter(|(name, _)| shapes(name)).map(argument).collect()
+/// Arguments of the installation.
+///
+/// # Errors
+/// MariaDB's script splits its arguments at blanks and expands patterns in them.
+fn shaping(settings: &BTreeMap<String, Value>) -> Result<Vec<String>, Failure> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:;/+".contains(c);
+    let shapes = settings.iter().filter(|(name, _)| SHAPING.contains(&variable(&session::plain(name))));
+    shapes
+        .map(|(name, value)| {
+            let (name, value) = (session::plain(name), session::text_of(value));
+            if value.chars().all(is_plain) {
+                return Ok(format!("--{name}={value}"));
+            }
+            let cause = "the installation takes letters, digits and `_-.,:;/+` in its value";
+            Err(Failure::new(FailureKind::Plan, tried(&name, &value), cause))
+        })
+        .collect()
 }
 
 fn initialise(
@@ -380,7 +393,7 @@ fn initialise(
         .program(program, folders.file("install.log"))
         .args(["--no-defaults".to_owned(), format!("--datadir={}", folders.data().display())])
         .args(programs.base.iter().map(|base| format!("--basedir={}", base.display())))
-        .args(shaping(settings));
+        .args(shaping(settings)?);
     let spec = match &programs.installer {
         Installer::Script(_) => spec.args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
         Installer::Server => spec.args(["--initialize-insecure"]),
@@ -419,15 +432,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_become_an_option_file() {
+    fn each_setting_is_one_argument() {
         let settings = BTreeMap::from([
-            ("innodb_doublewrite".to_owned(), Value::Bool(false)),
+            ("innodb-doublewrite".to_owned(), Value::Bool(false)),
             ("sql_mode".to_owned(), Value::Text("A # \"b\\".to_owned())),
         ]);
-        let expected = "[mysqld]\ninnodb_doublewrite = \"OFF\"\nsql_mode = \"A # \\\"b\\\\\"\n";
-        assert_eq!(option_file(&settings).unwrap(), expected);
-        let broken = BTreeMap::from([("a".to_owned(), Value::Text("b\nskip-grant-tables".to_owned()))]);
-        assert_eq!(option_file(&broken).unwrap_err().kind, FailureKind::Plan);
+        let written: Vec<String> = arguments(&settings).collect();
+        assert_eq!(written, ["--innodb_doublewrite=OFF", "--sql_mode=A # \"b\\"]);
+        assert_eq!(shaping(&settings).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn an_installation_gets_one_option_for_each_setting() {
+        let shape =
+            |name: &str, value: &str| shaping(&BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))]));
+        assert_eq!(shape("innodb_page_size", "16K").unwrap(), ["--innodb_page_size=16K"]);
+        for name in ["lower_case_table_names", "loose-innodb-page-size"] {
+            assert_eq!(shape(name, "0 --plugin-load-add=x").unwrap_err().kind, FailureKind::Plan);
+        }
     }
 
     #[test]

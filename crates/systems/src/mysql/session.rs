@@ -102,6 +102,20 @@ pub(super) fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
+/// The variable that an option of a plain name sets, without prefixes of the option's.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/option-modifiers.html>
+pub(super) fn variable(option: &str) -> &str {
+    // A key cache's name comes first: `hot.key_buffer_size`.
+    let mut name = option.rsplit_once('.').map_or(option, |(_, name)| name);
+    while let Some(rest) =
+        ["loose_", "maximum_", "skip_", "enable_", "disable_"].iter().find_map(|prefix| name.strip_prefix(prefix))
+    {
+        name = rest;
+    }
+    name
+}
+
 pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::Bool(true) => "ON".to_owned(),
@@ -159,5 +173,7 @@ mod tests {
         assert_eq!(expression("", "1"), "''");
         assert_eq!(text_of(&Value::Bool(true)), "ON");
         assert_eq!(plain("Sort-Buffer_Size"), "sort_buffer_size");
+        assert_eq!(variable("loose_skip_grant_tables"), variable("skip_grant_tables"));
+        assert_eq!(variable("hot.key_buffer_size"), "key_buffer_size");
     }
 }

@@ -325,7 +325,7 @@ impl Backups for PostgresBackups<'_> {
         let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
         meter.source_bytes = Some(bytes);
         meter.codec_cpu_s += cpu_s;
-        private.make_settings_own(address)?;
+        private.make_settings_own()?;
         let endpoint = meter.part("recover", || private.start_restored(address))?;
         Ok(Box::new(RestoredServer { private, endpoint }))
     }

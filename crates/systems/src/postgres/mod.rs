@@ -14,6 +14,7 @@ mod pgpass;
 mod postgis;
 mod private;
 mod programs;
+mod read_back;
 mod session;
 pub mod spatial;
 mod tables;

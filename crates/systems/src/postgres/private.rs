@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use model::{Facts, Value};
 use super::confine;
 use super::connect::Endpoint;
 use super::programs::Programs;
+use super::read_back;
 use super::session;
 use super::url::Address;
 use crate::postgres::lane::Client;
@@ -45,7 +47,8 @@ const OWN_SETTINGS: [&str; 11] = [
 ];
 
 /// Would change the programs' behaviour.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 15] = [
+    "PGCLIENTENCODING",
     "PGDATA",
     "PGHOST",
     "PGHOSTADDR",
@@ -127,6 +130,13 @@ impl Recipe for PostgresRecipe {
         endpoint.connect("").map(Client::close)
     }
 
+    fn strays(&self, endpoint: &Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+        let mut client = endpoint.connect("")?;
+        let strays = read_back::strays(&mut client, data, arguments);
+        client.close();
+        strays
+    }
+
     fn explain_log(&self, log: &str) -> Failure {
         let tried = "start the private server";
         let between =
@@ -193,16 +203,14 @@ impl Private {
     }
 
     /// Removes the original's settings from restored data: they might archive WAL to its archive, or ask for an
-    /// unknown password. Only étalon can enter the socket's folder.
-    pub(super) fn make_settings_own(&self, address: &Address) -> Result<(), Failure> {
+    /// unknown password. Only étalon can enter the socket's folder, so any role may log in, and no name is written.
+    pub(super) fn make_settings_own(&self) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
         let data = self.data()?;
-        // Quoted names may hold anything but quotes.
-        let role = address.user.replace('"', "");
         let files = [
             ("postgresql.conf", String::new()),
             ("postgresql.auto.conf", String::new()),
-            ("pg_hba.conf", format!("local all \"{role}\" trust\n")),
+            ("pg_hba.conf", "local all all trust\n".to_owned()),
             ("pg_ident.conf", String::new()),
         ];
         for (name, text) in files {
@@ -216,6 +224,14 @@ impl Private {
     /// Returns the endpoint of the original's database.
     pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
         self.start_on_socket_as(&original.user, &original.database)
+    }
+
+    /// With other settings, on the same data, as the owner.
+    #[cfg(test)]
+    pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
+        self.running.stop(HABITS.stop, HABITS.patience)?;
+        self.recipe.settings = settings;
+        self.start_on_socket_as(confine::OWNER, DATABASE)
     }
 
     fn start_on_socket_as(&mut self, role: &str, database: &str) -> Result<Endpoint, Failure> {

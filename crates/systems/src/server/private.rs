@@ -1,6 +1,7 @@
 //! Common parts of private servers: folders and process.
 
 use std::convert::Infallible;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::marker::PhantomData;
@@ -406,6 +407,12 @@ pub(crate) trait Recipe: Sized + Send + 'static {
     /// Whether it lets in.
     fn try_login(&self, endpoint: &Self::Endpoint) -> Result<(), Failure>;
 
+    /// Settings that the server has from its start beyond its `arguments` and what its installation made in `data`.
+    ///
+    /// # Errors
+    /// It does not answer.
+    fn strays(&self, endpoint: &Self::Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure>;
+
     /// Of a start that failed.
     fn explain_log(&self, log: &str) -> Failure;
 
@@ -465,7 +472,20 @@ impl<R: Recipe> Private<R> {
         self.copy_back()?;
         let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
         let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
-        self.running.start(&spec, recipe.habits().patience, connect, explain)
+        self.running.start(&spec, recipe.habits().patience, connect, explain)?;
+        self.refuse_strays(endpoint, &spec.args)
+    }
+
+    /// Ends a server that was started with more than it was given: nothing may be measured on it, or run by it.
+    fn refuse_strays(&mut self, endpoint: &R::Endpoint, arguments: &[OsString]) -> Result<(), Failure> {
+        let strays = self.recipe.strays(endpoint, &self.data()?, arguments)?;
+        if strays.is_empty() {
+            return Ok(());
+        }
+        self.running.stop(self.recipe.habits().end, STOP_PATIENCE)?;
+        let cause = format!("it has settings that neither the plan nor étalon gave it: {}", strays.join(", "));
+        Err(Failure::new(FailureKind::Plan, "start the private server", cause)
+            .hint("write what the server is to have into the system's `settings`"))
     }
 
     /// On the same data, if it has ended.
@@ -590,6 +610,10 @@ impl<E: Send + 'static> Recipe for NoRecipe<E> {
     }
 
     fn try_login(&self, _endpoint: &E) -> Result<(), Failure> {
+        match self.0 {}
+    }
+
+    fn strays(&self, _endpoint: &E, _data: &Path, _arguments: &[OsString]) -> Result<Vec<String>, Failure> {
         match self.0 {}
     }
 

@@ -1,6 +1,7 @@
 //! Real servers, started by the tests.
 
 mod fakes;
+mod hostile;
 mod lane;
 mod login;
 mod server;

@@ -2,6 +2,7 @@
 
 mod databases;
 mod fakes;
+mod further_settings;
 mod hostile;
 mod lane;
 mod login;

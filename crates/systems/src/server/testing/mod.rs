@@ -1,6 +1,7 @@
 //! Tests of real servers, run for each engine whose servers étalon can start. Making one takes a second or two, so each
 //! test covers many cases.
 
+pub(crate) mod conductor;
 pub(crate) mod fakes;
 pub(crate) mod lane;
 pub(crate) mod life;

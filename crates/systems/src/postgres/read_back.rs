@@ -1,0 +1,74 @@
+//! What a private server says that it was started with.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use crate::postgres::lane::Client;
+use crate::server::refusal::failure;
+use load::error::Failure;
+
+/// Settings that `initdb` writes into a new server's `postgresql.conf`, of releases 10 to 18.
+const OF_INITDB: [&str; 16] = [
+    "autovacuum_worker_slots",
+    "datestyle",
+    "default_text_search_config",
+    "dynamic_shared_memory_type",
+    "lc_messages",
+    "lc_monetary",
+    "lc_numeric",
+    "lc_time",
+    "log_timezone",
+    "max_connections",
+    "max_wal_size",
+    "min_wal_size",
+    "password_encryption",
+    "shared_buffers",
+    "timezone",
+    "unix_socket_directories",
+];
+/// Set from the limit of the process's stack.
+const OF_PROCESS: &str = "max_stack_depth";
+/// Old names that the server still takes.
+const RENAMED: [(&str, &str); 3] =
+    [("sort_mem", "work_mem"), ("vacuum_mem", "maintenance_work_mem"), ("ssl_ecdh_curve", "ssl_groups")];
+
+/// Settings with the place that their values came from; the file is told to some roles only.
+///
+/// <https://www.postgresql.org/docs/current/view-pg-settings.html>
+const ORIGINS: &str = "SELECT lower(name), source, coalesce(sourcefile, '') FROM pg_catalog.pg_settings WHERE source IN \
+                       ('command line', 'configuration file', 'environment variable')";
+
+/// Returns what the server has from its start beyond `arguments` and what `initdb` wrote into `data`.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn strays(client: &mut Client, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+    let given: BTreeSet<String> = arguments.iter().filter_map(|argument| setting_name(argument)).collect();
+    let rows = client.rows(ORIGINS).map_err(|error| failure("read back the private server's settings", &error))?;
+    let own_file = data.join("postgresql.conf");
+    let own_file = own_file.canonicalize().unwrap_or(own_file);
+    let is_own = |name: &str, source: &str, file: &str| match source {
+        "command line" => given.contains(name),
+        "configuration file" => {
+            let is_own_file = file.is_empty() || Path::new(file).canonicalize().is_ok_and(|file| file == own_file);
+            is_own_file && OF_INITDB.contains(&name)
+        }
+        _ => name == OF_PROCESS,
+    };
+    let mut strays = Vec::new();
+    for row in rows {
+        let mut cells = row.into_iter().map(Option::unwrap_or_default);
+        let [name, source, file] = [(); 3].map(|()| cells.next().unwrap_or_default());
+        if !is_own(&name, &source, &file) {
+            strays.push(name);
+        }
+    }
+    Ok(strays)
+}
+
+/// The name in an argument `name=value`.
+fn setting_name(argument: &OsString) -> Option<String> {
+    let name = argument.to_string_lossy().split_once('=')?.0.to_ascii_lowercase().replace('-', "_");
+    Some(RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| (*new).to_owned()))
+}
