@@ -11,6 +11,7 @@ use stats::NoQuantile;
 
 use crate::durations::{SampledDurations, latency};
 use crate::imported::OF_SUCCESSES;
+use crate::size;
 use crate::text::{decode, said, shortened};
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
@@ -186,12 +187,13 @@ fn options(json: Option<&Json>) -> BTreeMap<String, String> {
 }
 
 fn job(json: &Json) -> FioJob {
-    let direct = |name: &str| json.get(name).and_then(direct);
+    let failed = json.get("total_err").and_then(Json::as_u64).unwrap_or(0);
+    let direct = |name: &str| json.get(name).and_then(|json| direct(json, failed));
     FioJob {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
         group: json.get("groupid").and_then(Json::as_u64).unwrap_or(0),
         error: json.get("error").and_then(Json::as_i64).unwrap_or(0),
-        failed: json.get("total_err").and_then(Json::as_u64).unwrap_or(0),
+        failed,
         first_error: json.get("first_error").and_then(Json::as_i64).unwrap_or(0),
         elapsed_s: json.get("elapsed").and_then(Json::as_u64).unwrap_or(0),
         options: options(json.get("job options")),
@@ -203,23 +205,31 @@ fn job(json: &Json) -> FioJob {
     }
 }
 
-fn direct(json: &Json) -> Option<Direct> {
+fn direct(json: &Json, failed: u64) -> Option<Direct> {
     let ios = json.get("total_ios").and_then(Json::as_u64).filter(|ios| *ios > 0)?;
     let number = |name: &str| json.get(name).and_then(Json::as_f64);
+    // Each I/O that did not fail has a latency.
+    let all = (failed == 0).then_some(ios);
     Some(Direct {
         ios,
         iops: number("iops"),
         bytes_per_s: number("bw_bytes"),
         runtime_ms: number("runtime"),
-        completion: json.get("clat_ns").and_then(latency_of),
-        total: json.get("lat_ns").and_then(latency_of),
+        completion: json.get("clat_ns").and_then(|json| latency_of(json, all)),
+        total: json.get("lat_ns").and_then(|json| latency_of(json, all)),
     })
 }
 
-fn latency_of(json: &Json) -> Option<FioLatency> {
+/// `all` is the number of samples if fio does not print it, as up to version 3.26.
+fn latency_of(json: &Json, all: Option<u64>) -> Option<FioLatency> {
     let number = |name: &str| json.get(name).and_then(Json::as_f64);
     let pairs = |name: &str| json.get(name).and_then(Json::as_object).into_iter().flatten();
-    let samples = json.get("N").and_then(Json::as_u64).filter(|samples| *samples > 0)?;
+    let was_measured = || number("max").is_some_and(|max| max > 0.0);
+    let samples = match json.get("N") {
+        Some(samples) => samples.as_u64(),
+        None => all.filter(|_| was_measured()),
+    };
+    let samples = samples.filter(|samples| *samples > 0)?;
     Some(FioLatency {
         samples,
         min_ns: number("min")?,
@@ -294,22 +304,45 @@ impl FioDocument {
     }
 }
 
-/// fio options that distinguish cases.
-const KEYS: &[&str] = &[
-    "rw",
-    "bs",
-    "iodepth",
-    "numjobs",
-    "ioengine",
-    "direct",
-    "size",
-    "rwmixread",
-    "sync",
-    "fsync",
-    "fdatasync",
-    "rate",
-    "rate_iops",
+/// fio options that do not change what is measured: names of machines and files, the length of a run, and what is printed.
+/// Every other option distinguishes cases.
+pub const NO_KEYS: &[&str] = &[
+    "allrandrepeat",
+    "clat_percentiles",
+    "description",
+    "directory",
+    "eta",
+    "filename",
+    "group_reporting",
+    "lat_percentiles",
+    "log_avg_msec",
+    "log_offset",
+    "log_unix_epoch",
+    "name",
+    "new_group",
+    "per_job_logs",
+    "percentile_list",
+    "ramp_time",
+    "randrepeat",
+    "randseed",
+    "runtime",
+    "slat_percentiles",
+    "status-interval",
+    "stonewall",
+    "time_based",
+    "timeout",
+    "unlink",
+    "wait_for_previous",
+    "write_bw_log",
+    "write_hist_log",
+    "write_iops_log",
+    "write_lat_log",
 ];
+
+/// fio's other names of an option.
+const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), ("filesize", "size")];
+/// Options whose values are sizes.
+const SIZES: [&str; 3] = ["bs", "size", "io_size"];
 
 /// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
 /// except intermediate ones of one run.
@@ -416,11 +449,27 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
 }
 
 fn keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
-    let option =
-        |name: &&'static str| Some((*name, first.options.get(*name).or_else(|| document.global.get(*name))?.as_str()));
-    let all = [("job", side.name), ("op", op)].into_iter().chain(KEYS.iter().filter_map(option));
-    all.map(|(name, value)| (name.to_owned(), value.parse().map_or_else(|_| Value::Text(value.to_owned()), Value::Int)))
-        .collect()
+    // What a job says goes before what is said of all.
+    let options = document.global.iter().chain(&first.options);
+    let known = options.filter(|(name, _)| !NO_KEYS.contains(&name.as_str()));
+    let mut keys: Point = known.map(|(name, value)| key(name, value)).collect();
+    keys.insert("job".to_owned(), plain_value(side.name));
+    keys.insert("op".to_owned(), plain_value(op));
+    keys
+}
+
+fn key(name: &str, value: &str) -> (String, Value) {
+    let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
+    let value = match (name, value) {
+        ("rw", "readwrite") => plain_value("rw"),
+        _ if SIZES.contains(&name) => size::value(value),
+        _ => plain_value(value),
+    };
+    (name.to_owned(), value)
+}
+
+fn plain_value(text: &str) -> Value {
+    text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }
 
 /// Of these I/Os, or of all directions where the failed direction is unknown.

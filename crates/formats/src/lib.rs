@@ -33,6 +33,7 @@ pub mod hammerdb;
 pub mod imported;
 pub mod lines;
 pub mod pgbench;
+mod size;
 pub mod sqlio;
 pub mod sysbench;
 pub mod task_log;

@@ -1,14 +1,18 @@
-//! sysbench 1.0: what it prints, with `--histogram` and `--report-interval`.
+//! sysbench 0.4, 0.5, 1.0 and 1.1: what it prints, with `--histogram` and `--report-interval`.
+
+mod conditions;
 
 use std::collections::BTreeMap;
 
 use model::metric::FAILED_SHARE;
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Direction, Measurement, Point, Reading, Role, Value};
 
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::UNTOLD;
 use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
 use crate::{Imported, ImportedResult, Tool};
+
+pub use conditions::CONDITIONS;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SysbenchOutput {
@@ -21,8 +25,8 @@ pub struct SysbenchOutput {
 pub struct SysbenchRun {
     /// `1.0.20`.
     pub version: Option<String>,
-    /// Printed before the start, such as `Number of threads`; values as written.
-    pub parameters: BTreeMap<String, String>,
+    /// What was printed of the load before it began, by the key of the case that it becomes.
+    pub conditions: Point,
     /// By section and name, such as `("General statistics", "total time")`; values as written.
     pub figures: BTreeMap<(String, String), String>,
     /// Seconds at each report of `--report-checkpoints`. Each report, the last one too, covers only the time since the
@@ -31,23 +35,74 @@ pub struct SysbenchRun {
     pub histogram: Vec<(f64, u64)>,
     /// What sysbench said first of the error that ended it.
     pub fatal: Option<String>,
+    /// Warnings, and what was printed of the length of the run.
+    pub remarks: Vec<String>,
 }
 
-const SENTENCES: &[&str] = &[
+/// Lines that tell nothing about the load: what they say is noise, or stands in another line, too.
+const NOISE: &[&str] = &[
     "Running the test with following options",
     "Running memory speed test with the following options",
     "Initializing random number generator",
+    "Random number generator seed is",
     "Initializing worker threads",
     "Threads started!",
+    "Time limit exceeded, exiting...",
+    "(last message repeated ",
+    "Done.",
     "Latency histogram (values are in",
     "Report checkpoint(s) at",
     "Report intermediate results every",
-    "Periodic FSYNC",
-    "Calling fsync",
-    "Using ",
-    "Doing ",
-    "Additional request validation",
+    "Doing OLTP test.",
+    "Doing CPU performance benchmark",
+    "Doing memory operations speed test",
+    "value  ---",
+];
+
+/// Lines that are kept as notes: they cannot change what a transaction or an event is.
+const REMARKS: &[&str] = &[
     "WARNING:",
+    "No DB drivers specified",
+    "Maximum number of requests for OLTP test is limited to",
+    "Number of random requests for random IO",
+    "Number of IO requests",
+];
+
+/// Sections of figures, as all versions print them.
+const SECTIONS: [&str; 9] =
+    [SQL, SQL_OLD, GENERAL, EXECUTION_OLD, LATENCY, "CPU speed", "File operations", "Throughput", "Threads fairness"];
+
+/// Names of figures within the sections, apart from percentiles.
+const FIGURES: [&str; 29] = [
+    "read",
+    "write",
+    "other",
+    "total",
+    "transactions",
+    "queries",
+    "ignored errors",
+    "reconnects",
+    "deadlocks",
+    "read/write requests",
+    "other operations",
+    "total time",
+    "total number of events",
+    "events per second",
+    "total time taken by event execution",
+    "min",
+    "avg",
+    "max",
+    "sum",
+    "reads/s",
+    "writes/s",
+    "fsyncs/s",
+    "fsync",
+    "read, MiB/s",
+    "written, MiB/s",
+    "events (avg/stddev)",
+    "execution time (avg/stddev)",
+    "events/s (eps)",
+    "time elapsed",
 ];
 
 /// Unrecognised lines are listed, never an error.
@@ -59,9 +114,8 @@ pub fn read(bytes: &[u8]) -> SysbenchOutput {
         if trimmed.is_empty() {
             continue;
         }
-        if let Some(rest) = line.strip_prefix("sysbench ") {
-            let version = rest.split(' ').next().map(str::to_owned);
-            output.runs.push(SysbenchRun { version, ..SysbenchRun::default() });
+        if let Some(version) = version_of(trimmed) {
+            output.runs.push(SysbenchRun { version: Some(version), ..SysbenchRun::default() });
             section.clear();
             continue;
         }
@@ -71,6 +125,12 @@ pub fn read(bytes: &[u8]) -> SysbenchOutput {
         }
     }
     output
+}
+
+/// The version in the first line: `sysbench 1.0.20 (using …)`, `sysbench 0.4.12:  multi-threaded …`.
+fn version_of(line: &str) -> Option<String> {
+    let version = line.strip_prefix("sysbench ")?.split(' ').next()?.trim_end_matches(':');
+    version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
 impl SysbenchRun {
@@ -94,41 +154,49 @@ impl SysbenchRun {
         if trimmed.starts_with("value ") && trimmed.ends_with(" count") {
             return true;
         }
-        if SENTENCES.iter().any(|sentence| trimmed.starts_with(sentence)) {
+        if NOISE.iter().any(|sentence| trimmed.starts_with(sentence)) {
+            return true;
+        }
+        if REMARKS.iter().any(|sentence| trimmed.starts_with(sentence)) {
+            self.remarks.push(said(trimmed));
             return true;
         }
         let indented = line.starts_with([' ', '\t']);
         if let Some(name) = trimmed.strip_suffix(':') {
-            if indented && section.is_empty() {
-                return false;
-            }
-            // `queries performed:` is a heading within a section.
-            if !indented {
+            let is_section = SECTIONS.contains(&name);
+            if is_section {
                 name.clone_into(section);
             }
+            // Headings within a section, whose names below them are unique in it.
+            let is_heading = ["queries performed", "per-request statistics", "response time"].contains(&name);
+            return is_section || (is_heading && !section.is_empty());
+        }
+        if !section.is_empty() && indented && self.take_figure(trimmed, section) {
             return true;
         }
-        self.take_value(trimmed, section, indented)
+        if let Some(totals) = old_totals(trimmed) {
+            self.figures.extend(totals);
+            return true;
+        }
+        let found = conditions::of_line(trimmed);
+        let is_condition = !found.is_empty();
+        self.conditions.extend(found);
+        is_condition
     }
 
-    fn take_value(&mut self, trimmed: &str, section: &str, indented: bool) -> bool {
-        if let Some((name, value)) = trimmed.split_once(':') {
-            let (name, value) = (name.trim().to_owned(), value.trim().to_owned());
-            if section.is_empty() || !indented {
-                self.parameters.insert(name, value);
-            } else if self.checkpoints_s.is_empty() {
-                self.figures.entry((section.to_owned(), name)).or_insert(value);
-            } else {
-                self.figures.insert((section.to_owned(), name), value);
-            }
-            return true;
+    fn take_figure(&mut self, trimmed: &str, section: &str) -> bool {
+        let Some((name, value)) = trimmed.split_once(':') else { return false };
+        let (name, value) = (name.trim(), value.trim());
+        if !FIGURES.contains(&name) && !name.ends_with(" percentile") {
+            return false;
         }
-        // `5431.36 MiB transferred (5425.58 MiB/sec)`, `1 files, 4MiB each`, `4MiB total file size`.
-        if let Some((amount, rest)) = trimmed.split_once(" MiB transferred") {
-            self.figures.insert(("Memory".to_owned(), "MiB transferred".to_owned()), format!("{amount}{rest}"));
-            return true;
+        let key = (section.to_owned(), name.to_owned());
+        if self.checkpoints_s.is_empty() {
+            self.figures.entry(key).or_insert_with(|| value.to_owned());
+        } else {
+            self.figures.insert(key, value.to_owned());
         }
-        trimmed.starts_with("Block size ") || trimmed.ends_with(" each") || trimmed.ends_with(" total file size")
+        true
     }
 
     pub fn figure(&self, section: &str, name: &str) -> Option<f64> {
@@ -141,12 +209,26 @@ impl SysbenchRun {
         leading(value.split_once('(')?.1)
     }
 
+    /// The figure of the section that has it: versions name the sections differently.
+    fn figure_of(&self, sections: &[&str], name: &str) -> Option<f64> {
+        sections.iter().find_map(|section| self.figure(section, name))
+    }
+
+    fn per_second_of(&self, sections: &[&str], name: &str) -> Option<f64> {
+        sections.iter().find_map(|section| self.per_second(section, name))
+    }
+
     pub fn threads(&self) -> Option<u64> {
-        self.parameters.get("Number of threads")?.parse().ok()
+        u64::try_from(self.conditions.get("threads")?.as_int()?).ok()
     }
 
     pub fn total_time_s(&self) -> Option<f64> {
-        self.figure("General statistics", "total time")
+        self.figure_of(&TOTALS, "total time").or_else(|| self.figure("Throughput", "time elapsed"))
+    }
+
+    fn events(&self) -> Option<f64> {
+        self.figure_of(&TOTALS, "total number of events")
+            .or_else(|| self.figure("Throughput", "total number of events"))
     }
 
     /// Time that the figures cover: since the last checkpoint.
@@ -156,7 +238,10 @@ impl SysbenchRun {
 
     /// Transactions a second that were asked for.
     pub fn target_rate(&self) -> Option<f64> {
-        leading(self.parameters.get("Target transaction rate")?)
+        match self.conditions.get("rate")? {
+            Value::Float(rate) => Some(*rate),
+            _ => None,
+        }
     }
 
     /// Why it has no result, if it was a run at all: `prepare` and `cleanup` print their heading, too.
@@ -168,31 +253,91 @@ impl SysbenchRun {
         }
     }
 
-    /// Requested rank, and milliseconds.
+    /// Requested rank, and milliseconds. Up to version 1.0's first ones the name is `approx.  99 percentile`.
     pub fn percentile(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
-            let rank = name.strip_suffix(" percentile").filter(|_| section == LATENCY)?;
-            Some((leading(rank)?, number(value)?))
+            let rank = name.strip_suffix(" percentile").filter(|_| LATENCIES.contains(&section.as_str()))?;
+            let rank = leading(rank.strip_prefix("approx.").unwrap_or(rank))?;
+            Some((rank, leading(value)?))
         })
     }
 
-    /// Of transactions, else of events.
+    /// Transactions a second, else events.
     pub fn rate(&self) -> Option<f64> {
-        self.per_second(SQL, "transactions").or_else(|| {
-            let (events, time) = (self.figure("General statistics", "total number of events")?, self.counted_s()?);
+        self.per_second_of(&SQLS, "transactions").or_else(|| {
+            let (events, time) = (self.events()?, self.counted_s()?);
             (time > 0.0).then_some(events / time)
         })
+    }
+
+    /// Operations on files a second and MiB a second, as version 1.1 prints them: `read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)`.
+    fn iops(&self, name: &str) -> Option<(f64, Option<f64>)> {
+        let value = self.figures.get(&("Throughput".to_owned(), name.to_owned()))?.strip_prefix("IOPS=")?;
+        let (rate, rest) = leading_number(value)?;
+        Some((rate, leading(rest)))
+    }
+
+    /// What was run, as far as the output tells: the name of the benchmark.
+    fn test(&self) -> Option<&'static str> {
+        let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
+        let has = |key: &str| self.conditions.contains_key(key);
+        if SQLS.iter().any(|section| has_section(section)) || has("oltp_mode") {
+            Some("oltp")
+        } else if has("prime_limit") || has_section("CPU speed") {
+            Some("cpu")
+        } else if has("file_size") || has("io_mode") || has_section("File operations") {
+            Some("fileio")
+        } else if has("scope") || has("operation") || has_section("Memory") {
+            Some("memory")
+        } else if has("yields") {
+            Some("threads")
+        } else {
+            None
+        }
+    }
+
+    /// Statements of each kind in a transaction: they tell the scripts apart, which are not named. A `DELETE` or `UPDATE`
+    /// that met no row is counted as another statement, so that writes and others are told apart only where both are whole.
+    fn statements(&self) -> Option<String> {
+        let transactions = self.figure_of(&SQLS, "transactions").filter(|count| *count > 0.0)?;
+        let of = |name| Some(self.figure_of(&SQLS, name)? / transactions);
+        let (reads, writes, others) = (of("read")?, of("write")?, of("other")?);
+        let is_whole = |count: f64| (count - count.round()).abs() <= 0.25;
+        let half = |count: f64| (count * 2.0).round() / 2.0;
+        let text = |count: f64| if is_whole(count) { count.round().to_string() } else { half(count).to_string() };
+        Some(if is_whole(writes) && is_whole(others) {
+            format!("{} read, {} write, {} other", text(reads), text(writes), text(others))
+        } else {
+            format!("{} read, {} write or other", text(reads), text(writes + others))
+        })
+    }
+
+    fn keys(&self) -> Point {
+        let mut keys = self.conditions.clone();
+        if let Some(statements) = self.statements() {
+            keys.insert("statements".to_owned(), Value::Text(statements));
+        }
+        keys
     }
 }
 
 const LATENCY: &str = "Latency (ms)";
+const GENERAL: &str = "General statistics";
 const SQL: &str = "SQL statistics";
+/// Heading of versions 0.4 and 0.5.
+const SQL_OLD: &str = "OLTP test statistics";
+/// Heading of version 0.4.
+const EXECUTION_OLD: &str = "Test execution summary";
+const SQLS: [&str; 2] = [SQL, SQL_OLD];
+const TOTALS: [&str; 2] = [GENERAL, EXECUTION_OLD];
+/// Sections with latencies: 0.5 prints them among the general ones.
+const LATENCIES: [&str; 3] = [LATENCY, GENERAL, EXECUTION_OLD];
 
 fn leading(text: &str) -> Option<f64> {
     leading_number(text.trim()).map(|(number, _)| number)
 }
 
-/// Seconds since the start: `[ 1s ] thds: 2 tps: 122.85 …`.
+/// Seconds since the start: `[ 1s ] thds: 2 tps: 122.85 …`; 0.5 prints `[  10s] threads: 64, tps: …`.
 fn progress_s(line: &str) -> Option<f64> {
     let (at, _) = line.strip_prefix('[')?.split_once(']')?;
     number(at.trim().strip_suffix('s')?)
@@ -205,7 +350,26 @@ fn bin(line: &str) -> Option<(f64, u64)> {
     Some((number(value.trim())?, count.parse().ok()?))
 }
 
-/// Runs with the same number of threads are repetitions.
+type Figures = Vec<((String, String), String)>;
+
+/// Lines outside of sections: `5431.36 MiB transferred (5425.58 MiB/sec)`, `Total operations: 5561708 (…)`, and what 0.4
+/// prints of files: `Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (3.7156Mb/sec)`, `237.80 Requests/sec executed`.
+fn old_totals(line: &str) -> Option<Figures> {
+    let figure = |section: &str, name: &str, value: &str| ((section.to_owned(), name.to_owned()), value.to_owned());
+    for unit in [" MiB transferred", " MB transferred"] {
+        if let Some((amount, rest)) = line.split_once(unit) {
+            return Some(vec![figure("Memory", "transferred", &format!("{amount}{rest}"))]);
+        }
+    }
+    if let Some((_, total)) = line.split_once("Total transferred ").filter(|_| line.starts_with("Read ")) {
+        return Some(vec![figure("File operations", "transferred", total)]);
+    }
+    let operations = line.strip_prefix("Total operations:").or_else(|| line.strip_prefix("Operations performed:"))?;
+    let section = if operations.contains(" Read,") { "File operations" } else { "Memory" };
+    Some(vec![figure(section, "operations", operations.trim())])
+}
+
+/// Runs of the same test with the same conditions are repetitions.
 pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     let is_run = |run: &&SysbenchRun| run.rate().is_some() || run.failure().is_some();
     let runs: Vec<&SysbenchRun> = output.runs.iter().filter(is_run).collect();
@@ -226,51 +390,23 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
 
 fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let failure = run.failure();
+    let test = run.test();
     let mut result = match failure.clone() {
-        Some(reason) if run.threads().is_none() => return ImportedResult::failed(system, UNTOLD, reason),
-        Some(reason) => ImportedResult::failed(system, "sysbench", reason),
-        None => ImportedResult::new(system, "sysbench"),
+        Some(reason) => ImportedResult::failed(system, UNTOLD, reason),
+        None => ImportedResult::new(system, test.unwrap_or("sysbench")),
     };
-    if let Some(threads) = run.threads().and_then(|threads| i64::try_from(threads).ok()) {
-        result.keys.insert("threads".to_owned(), Value::Int(threads));
-    }
-    if let Some(rate) = run.target_rate() {
-        result.keys.insert("rate".to_owned(), Value::Float(rate));
-    }
+    result.keys = run.keys();
     if failure.is_some() {
         return result;
     }
     result.elapsed_s = run.counted_s();
-    let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {
-        let value = value.filter(|value| value.is_finite());
-        let reading = value.map(Reading::Value);
-        result.measurements.extend(reading.map(|reading| Measurement::new(id, unit, direction, role, reading)));
-    };
+    result.notes.extend(run.remarks.iter().map(|remark| format!("sysbench said: {remark}")));
     if let Some(at_s) = run.checkpoints_s.last() {
         let note =
             format!("sysbench began its counters anew at {at_s} s (--report-checkpoints): these are of what followed");
         result.notes.push(note);
     }
-    let unit = if run.per_second(SQL, "transactions").is_some() { "tx/s" } else { "events/s" };
-    push("throughput", unit, Direction::Higher, Role::Primary, run.rate());
-    push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
-    // An ignored error restarts its event with the time going on; any other ends sysbench. So everything counted
-    // succeeded.
-    push(FAILED_SHARE, "%", Direction::Lower, Role::Primary, Some(0.0));
-    push("errors", "", Direction::Lower, Role::Diagnostic, run.figure(SQL, "ignored errors"));
-    push("reconnects", "", Direction::Lower, Role::Diagnostic, run.figure(SQL, "reconnects"));
-    push("reads", "io/s", Direction::Higher, Role::Secondary, run.figure("File operations", "reads/s"));
-    push("writes", "io/s", Direction::Higher, Role::Secondary, run.figure("File operations", "writes/s"));
-    push("bandwidth_read", "MiB/s", Direction::Higher, Role::Secondary, run.figure("Throughput", "read, MiB/s"));
-    push("bandwidth_write", "MiB/s", Direction::Higher, Role::Secondary, run.figure("Throughput", "written, MiB/s"));
-    push("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, run.per_second("Memory", "MiB transferred"));
-    for (id, name) in [("response_mean", "avg"), ("response_min", "min"), ("response_max", "max")] {
-        push(id, "us", Direction::Lower, Role::Secondary, run.figure(LATENCY, name).map(us_of_ms));
-    }
-    if let Some((rank, ms)) = run.percentile() {
-        let id = format!("response_p{}", rank.to_string().replace('.', ""));
-        result.measurements.push(latency(&id, Role::Primary, Reading::Value(us_of_ms(ms))));
-    }
+    result.measurements = measurements(run, test == Some("memory"));
     let mut durations = SampledDurations::default();
     for (ms, count) in run.histogram.iter().filter(|(ms, _)| *ms >= 0.0) {
         // Saturates: a latency of centuries is none.
@@ -278,4 +414,45 @@ fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
     }
     result.series.extend(durations.series("sysbench", run.counted_s().unwrap_or(0.0), 0));
     result
+}
+
+fn measurements(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
+    let mut found = Vec::new();
+    let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {
+        let value = value.filter(|value| value.is_finite());
+        let reading = value.map(Reading::Value);
+        found.extend(reading.map(|reading| Measurement::new(id, unit, direction, role, reading)));
+    };
+    let unit = if run.per_second_of(&SQLS, "transactions").is_some() { "tx/s" } else { "events/s" };
+    // Up to 0.4 each operation on memory is an event, later each block is.
+    let events = run.rate().or_else(|| run.per_second("Memory", "operations").filter(|_| is_memory));
+    push("throughput", unit, Direction::Higher, Role::Primary, events);
+    push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
+    // An ignored error restarts its event with the time going on; any other ends sysbench. So everything counted
+    // succeeded.
+    push(FAILED_SHARE, "%", Direction::Lower, Role::Primary, Some(0.0));
+    push("errors", "", Direction::Lower, Role::Diagnostic, run.figure_of(&SQLS, "ignored errors"));
+    push("errors_deadlock", "", Direction::Lower, Role::Diagnostic, run.figure(SQL_OLD, "deadlocks"));
+    push("reconnects", "", Direction::Lower, Role::Diagnostic, run.figure_of(&SQLS, "reconnects"));
+    for (id, name, newer) in
+        [("reads", "reads/s", "read"), ("writes", "writes/s", "write"), ("fsyncs", "fsyncs/s", "fsync")]
+    {
+        let rate = run.figure("File operations", name).or_else(|| run.iops(newer).map(|(rate, _)| rate));
+        push(id, "io/s", Direction::Higher, Role::Secondary, rate);
+    }
+    for (id, name, newer) in [("bandwidth_read", "read, MiB/s", "read"), ("bandwidth_write", "written, MiB/s", "write")]
+    {
+        let rate = run.figure("Throughput", name).or_else(|| run.iops(newer)?.1);
+        push(id, "MiB/s", Direction::Higher, Role::Secondary, rate);
+    }
+    let moved = run.per_second_of(&["Memory", "File operations"], "transferred");
+    push("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, moved);
+    for (id, name) in [("response_mean", "avg"), ("response_min", "min"), ("response_max", "max")] {
+        push(id, "us", Direction::Lower, Role::Secondary, run.figure_of(&LATENCIES, name).map(us_of_ms));
+    }
+    if let Some((rank, ms)) = run.percentile() {
+        let id = format!("response_p{}", rank.to_string().replace('.', ""));
+        found.push(latency(&id, Role::Primary, Reading::Value(us_of_ms(ms))));
+    }
+    found
 }

@@ -74,6 +74,7 @@ fn what_an_error_or_a_signal_ended_keeps_its_place() {
     // One of three repetitions fails: the third keeps its number.
     let good = ENDED.replace("\"error\": 28", "\"error\": 0").replace("got signal", "got");
     let text = format!("{good}{ENDED}{good}").replace("\"lim\"", "\"full\"");
+    let text = text.replace(",\n    \"fallocate\": \"none\"", "");
     let experiment = into_experiment("x", &[import(&read(text.as_bytes()).unwrap(), "a", "b")]).unwrap();
     let places: Vec<(u32, bool)> =
         experiment.runs.iter().map(|(planned, record)| (planned.round, record.reason.is_some())).collect();
@@ -202,5 +203,55 @@ proptest! {
                 let _ = into_experiment("x", &[import(&documents, "a", "b")]);
             }
         }
+    }
+}
+
+const SHORT: &str = r#"{ "fio version": "fio-3.16", "global options": { "ioengine": "libaio" },
+ "jobs": [ { "jobname": "t", "groupid": 0, "error": 0, "elapsed": 31,
+  "job options": { "rw": "randread", "bs": "4k", "iodepth": "1", "runtime": "30", "filename": "/dev/sda" },
+  "read": { "bw_bytes": 4096000, "iops": 1000.0, "runtime": 30000, "total_ios": 30000,
+   "clat_ns": { "min": 100000, "max": 9000000, "mean": 990000.0, "percentile": { "99.000000": 3000000 } },
+   "lat_ns": { "min": 101000, "max": 9001000, "mean": 1000000.0 } } } ] }
+"#;
+
+#[test]
+fn latencies_are_read_where_fio_prints_no_count() {
+    let with = SHORT.replace("\"min\": 1", "\"N\": 30000, \"min\": 1");
+    let figures = |text: &str| import(&read(text.as_bytes()).unwrap(), "a", "a.json").results.remove(0).measurements;
+    assert_eq!(figures(SHORT), figures(&with));
+    for id in ["latency_mean", "completion_p99"] {
+        assert!(figures(SHORT).iter().any(|one| one.metric.id == id), "{id}");
+    }
+    let unmeasured = SHORT.replace("9000000", "0").replace("9001000", "0");
+    assert!(!figures(&unmeasured).iter().any(|one| one.metric.id == "latency_mean"), "it was disabled");
+}
+
+#[test]
+fn one_changed_option_makes_two_cases() {
+    let cases = |from: &str, to: &str| {
+        assert!(SHORT.contains(from), "{from}");
+        let text = format!("{SHORT}{}", SHORT.replacen(from, to, 1));
+        let imported = import(&read(text.as_bytes()).unwrap(), "a", "a.json");
+        into_experiment("x", &[imported]).unwrap().plan.cases().len()
+    };
+    for (from, to) in [
+        ("randread", "read"),
+        ("\"4k\"", "\"8k\""),
+        ("\"iodepth\": \"1\"", "\"iodepth\": \"8\""),
+        ("libaio", "psync"),
+        ("\"jobname\": \"t\"", "\"jobname\": \"u\""),
+        ("\"runtime\": \"30\"", "\"thinktime\": \"100\""),
+        ("\"runtime\": \"30\"", "\"random_distribution\": \"zipf:1.2\""),
+        ("\"runtime\": \"30\"", "\"fsync_on_close\": \"1\""),
+    ] {
+        assert_eq!(cases(from, to), 2, "{from} -> {to}");
+    }
+    for (from, to) in [
+        ("\"4k\"", "\"4096B\""),
+        ("/dev/sda", "/dev/nvme0n1"),
+        ("\"runtime\": \"30\"", "\"runtime\": \"60\""),
+        ("1000.0", "1001.0"),
+    ] {
+        assert_eq!(cases(from, to), 1, "{from} -> {to}");
     }
 }

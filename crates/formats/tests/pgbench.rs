@@ -455,3 +455,72 @@ proptest! {
         }
     }
 }
+
+const TERMS: &str = "pgbench (16.2, server 13.22)
+transaction type: multiple scripts
+scaling factor: 50
+query mode: simple
+number of clients: 20
+number of threads: 4
+maximum number of tries: 1
+duration: 60 s
+number of transactions actually processed: 77591
+number of failed transactions: 0 (0.000%)
+latency average = 15.3 ms
+initial connection time = 8.4 ms
+tps = 1293.187080 (without initial connection time)
+SQL script 1: <builtin: TPC-B (sort of)>
+ - weight: 9 (targets 90.0% of total)
+SQL script 2: olap.sql
+ - weight: 1 (targets 10.0% of total)
+";
+
+fn cases_of(texts: &[&str]) -> usize {
+    let imported = import_summaries(&read_summaries(texts.concat().as_bytes()), "a", "a.txt");
+    into_experiment("x", &[imported]).unwrap().plan.cases().len()
+}
+
+#[test]
+fn one_changed_condition_makes_two_cases() {
+    for (from, to) in [
+        ("multiple scripts", "<builtin: select only>"),
+        ("scaling factor: 50", "scaling factor: 10"),
+        ("query mode: simple", "query mode: prepared"),
+        ("number of clients: 20", "number of clients: 10"),
+        ("number of threads: 4", "number of threads: 1"),
+        ("number of tries: 1", "number of tries: 5"),
+        ("initial connection time = 8.4 ms", "average connection time = 8.4 ms"),
+        ("weight: 9", "weight: 1"),
+        ("olap.sql", "other.sql"),
+        ("query mode: simple", "partition method: hash\nquery mode: simple"),
+        ("query mode: simple", "partitions: 4\nquery mode: simple"),
+        (
+            "latency average",
+            "number of transactions above the 10.0 ms latency limit: 5/77591 (0.006%)\nlatency average",
+        ),
+        ("tps =", "rate limit schedule lag: avg 0.132 (max 0.951) ms\ntps ="),
+        ("duration: 60 s", "maximum time of tries: 100.0 ms\nduration: 60 s"),
+    ] {
+        assert!(TERMS.contains(from), "{from}");
+        assert_eq!(cases_of(&[TERMS, &TERMS.replacen(from, to, 1)]), 2, "{from} -> {to}");
+    }
+    for (from, to) in
+        [("duration: 60 s", "duration: 30 s"), ("1293.18", "1300.02"), (": olap.sql", ": /home/x/olap.sql")]
+    {
+        assert_eq!(cases_of(&[TERMS, &TERMS.replacen(from, to, 1)]), 1, "{from} -> {to}");
+    }
+}
+
+#[test]
+fn builtin_scripts_have_one_name_in_all_versions() {
+    let text = "transaction type: TPC-B (sort of)\nscaling factor: 1\nnumber of transactions actually processed: 1\ntps = 1.0\n";
+    let import = import_summaries(&read_summaries(text.as_bytes()), "a", "a.txt");
+    assert_eq!(import.results[0].benchmark, "<builtin: TPC-B (sort of)>");
+}
+
+#[test]
+fn the_servers_version_is_a_fact() {
+    let import = import_summaries(&read_summaries(TERMS.as_bytes()), "a", "a.txt");
+    assert_eq!(import.facts["a"].get("server.version"), Some("13.22"));
+    assert_eq!(import.version.as_deref(), Some("16.2"));
+}

@@ -42,10 +42,155 @@ fn other_tests_are_read() {
     assert_eq!(cpu.figure("CPU speed", "events per second"), Some(3367.44));
     assert!((cpu.rate().unwrap() - 3372.0 / 1.0004).abs() < 1e-9);
     let memory = one(MEMORY);
-    assert_eq!(memory.per_second("Memory", "MiB transferred"), Some(5425.58));
+    assert_eq!(memory.per_second("Memory", "transferred"), Some(5425.58));
     let fileio = one(FILEIO);
     assert_eq!(fileio.figure("File operations", "reads/s"), Some(55_163.40));
     assert_eq!(fileio.figure("Throughput", "written, MiB/s"), Some(574.63));
+}
+
+/// Versions 0.4 and 0.5 as they print, with the parts that differ.
+const OLD: &str = "sysbench 0.4.12:  multi-threaded system evaluation benchmark
+
+Running the test with following options:
+Number of threads: 32
+
+Doing OLTP test.
+Running mixed OLTP test
+Using Special distribution (12 iterations,  1 pct of values are returned in 75 pct cases)
+Using \"BEGIN\" for starting transactions
+Using auto_inc on the id column
+Threads started!
+Done.
+
+OLTP test statistics:
+    queries performed:
+        read:                            8277066
+        write:                           2956095
+        other:                           1182438
+        total:                           12415599
+    transactions:                        591219 (1970.62 per sec.)
+    deadlocks:                           3      (0.01 per sec.)
+    read/write requests:                 11233161 (37441.78 per sec.)
+    other operations:                    1182438 (3941.24 per sec.)
+
+Test execution summary:
+    total time:                          300.0174s
+    total number of events:              591219
+    total time taken by event execution: 9598.1
+    per-request statistics:
+         min:                                  5.74ms
+         avg:                                 16.23ms
+         max:                                533.05ms
+         approx.  99 percentile:              32.12ms
+
+Threads fairness:
+    events (avg/stddev):           18475.59/5.91
+    execution time (avg/stddev):   299.94/0.01
+";
+
+#[test]
+fn old_versions_are_read_as_new_ones_are() {
+    let new = OLD
+        .replace("0.4.12", "0.5")
+        .replace("Test execution summary", "General statistics")
+        .replace("per-request statistics", "response time");
+    for text in [OLD, &new] {
+        let imported = import(&read(text.as_bytes()), "a", "a.txt");
+        assert_eq!(read(text.as_bytes()).not_understood, []);
+        let [result] = imported.results.as_slice() else { panic!("{:?}", imported.results) };
+        assert_eq!((result.benchmark.as_str(), result.dropped.as_ref()), ("oltp", None));
+        assert_eq!(result.keys["statements"], Value::Text("14 read, 5 write, 2 other".to_owned()));
+        let value = |id: &str| result.measurements.iter().find(|m| m.metric.id == id).map(|m| m.reading.clone());
+        for (id, expected) in [
+            ("throughput", 1970.62),
+            ("response_mean", 16_230.0),
+            ("response_max", 533_050.0),
+            ("response_p99", 32_120.0),
+            ("errors_deadlock", 3.0),
+        ] {
+            let Some(Reading::Value(found)) = value(id) else { panic!("{id}") };
+            assert!((found - expected).abs() < 1e-6 * expected, "{id}: {found}");
+        }
+    }
+}
+
+fn cases(texts: &[&str]) -> usize {
+    into_experiment("x", &[import(&read(texts.concat().as_bytes()), "a", "a.txt")]).unwrap().plan.cases().len()
+}
+
+#[test]
+fn rates_of_version_1_1_are_read() {
+    let text = "sysbench 1.1.0 (using LuaJIT)\n\nNumber of threads: 1\nBlock size 16KiB\n1 files, 4MiB each\n
+Throughput:\n         read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)\n         write: IOPS=1706.89 26.67 MiB/s (27.97 MB/s)
+         fsync: IOPS=5470.29\n\nLatency (ms):\n         min:                                  0.00
+         avg:                                  0.10\n         max:                                  7.53\n";
+    let output = read(text.as_bytes());
+    assert_eq!(output.not_understood, []);
+    let with_time = text.replace(
+        "Latency",
+        "General statistics:
+    total time:  10.0s
+    total number of events: 97375
+
+Latency",
+    );
+    let imported = import(&read(with_time.as_bytes()), "a", "a.txt");
+    assert_eq!(imported.results[0].benchmark, "fileio");
+    let value =
+        |id: &str| imported.results[0].measurements.iter().find(|m| m.metric.id == id).map(|m| m.reading.clone());
+    assert_eq!(value("reads"), Some(Reading::Value(2560.33)));
+    assert_eq!(value("fsyncs"), Some(Reading::Value(5470.29)));
+    assert_eq!(value("bandwidth_write"), Some(Reading::Value(26.67)));
+}
+
+#[test]
+fn tests_of_sysbench_are_different_cases() {
+    let imported = import(&read([CPU, MEMORY, FILEIO, OLTP].concat().as_bytes()), "a", "a.txt");
+    let names: Vec<&str> = imported.results.iter().map(|result| result.benchmark.as_str()).collect();
+    assert_eq!(names, ["cpu", "memory", "fileio", "oltp"]);
+    assert_eq!(cases(&[CPU, MEMORY, FILEIO, OLTP, CPU, MEMORY, FILEIO, OLTP]), 4);
+}
+
+#[test]
+fn one_changed_condition_makes_two_cases() {
+    let changes = [
+        (CPU, "Number of threads: 1", "Number of threads: 2"),
+        (CPU, "Prime numbers limit: 10000", "Prime numbers limit: 20000"),
+        (MEMORY, "block size: 1KiB", "block size: 4KiB"),
+        (MEMORY, "total size: 102400MiB", "total size: 1024MiB"),
+        (MEMORY, "operation: write", "operation: read"),
+        (MEMORY, "scope: global", "scope: local"),
+        (FILEIO, "1 files, 4MiB each", "2 files, 4MiB each"),
+        (FILEIO, "1 files, 4MiB each", "1 files, 8MiB each"),
+        (FILEIO, "4MiB total file size", "8MiB total file size"),
+        (FILEIO, "Block size 16KiB", "Block size 4KiB"),
+        (FILEIO, "combined random IO test: 1.50", "combined random IO test: 3.00"),
+        (FILEIO, "open flags: (none)", "open flags: directio"),
+        (FILEIO, "Periodic FSYNC enabled, calling fsync() each 100 requests.", ""),
+        (FILEIO, "each 100 requests", "each 10 requests"),
+        (FILEIO, "at the end of test, Enabled.", "at the end of test, Disabled."),
+        (FILEIO, "synchronous I/O mode", "asynchronous I/O mode"),
+        (FILEIO, "Doing random r/w test", "Doing random read test"),
+        (OLTP, "Number of threads: 2", "Number of threads: 3"),
+        (OLTP, "Number of threads: 2", "Number of threads: 2\nTarget transaction rate: 100/sec"),
+        (OLTP, "read:                            13034", "read:                            9260"),
+        (OLTP, "write:                           3698", "write:                           926"),
+        (OLD, "Running mixed OLTP", "Running simple OLTP"),
+        (OLD, "Special distribution", "Uniform distribution"),
+        (OLD, "\"BEGIN\"", "\"LOCK TABLES WRITE\""),
+        (OLD, "Using auto_inc on the id column", ""),
+    ];
+    for (text, from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        let changed = text.replacen(from, to, 1);
+        assert_eq!(cases(&[text, &changed]), 2, "{from} -> {to}");
+    }
+}
+
+#[test]
+fn sizes_written_differently_are_one_case() {
+    let other = FILEIO.replace("16KiB", "16Kb").replace("4MiB", "4096k");
+    assert_eq!(cases(&[FILEIO, &other]), 1);
 }
 
 #[test]

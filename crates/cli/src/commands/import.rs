@@ -1,5 +1,6 @@
 //! `etalon import`: results of other tools into a store.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,14 @@ const SHOWN_LINES: usize = 5;
 struct Input {
     system: String,
     path: PathBuf,
+    named_by: NamedBy,
+}
+
+/// Who named an input's system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NamedBy {
+    User,
+    File,
 }
 
 pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -48,10 +57,49 @@ fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
         Some(_) if args.format == ImportFormat::Tidy => {
             Err(CliError::user(format!("`{text}`: a tidy table names its systems itself")).hint("name the file alone"))
         }
-        Some((system, file)) => Ok(Input { system: system.to_owned(), path: PathBuf::from(file) }),
-        None => Ok(Input { system: default_system(Path::new(text), args.format), path: PathBuf::from(text) }),
+        Some((system, file)) => {
+            Ok(Input { system: system.to_owned(), path: PathBuf::from(file), named_by: NamedBy::User })
+        }
+        None => {
+            let path = PathBuf::from(text);
+            Ok(Input { system: default_system(&path, args.format), path, named_by: NamedBy::File })
+        }
     };
-    args.files.iter().map(input).collect()
+    let mut inputs: Vec<Input> = args.files.iter().map(input).collect::<Result<_, CliError>>()?;
+    // The logs of a run are named by their processes, and those of tasks by their folders.
+    if !matches!(
+        args.format,
+        ImportFormat::TaskLog | ImportFormat::PgbenchLog | ImportFormat::PgbenchAggregate | ImportFormat::Tidy
+    ) {
+        name_by_folders(&mut inputs);
+    }
+    Ok(inputs)
+}
+
+/// Names files of one name in different folders after the parts of the paths in which they differ: `a/pgbench.log` and
+/// `b/pgbench.log` are of `a` and `b`.
+fn name_by_folders(inputs: &mut [Input]) {
+    let folders = |path: &Path| -> Vec<String> {
+        let parts = path.parent().into_iter().flat_map(Path::components);
+        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, input) in inputs.iter().enumerate().filter(|(_, input)| input.named_by == NamedBy::File) {
+        alike.entry(input.system.clone()).or_default().push(at);
+    }
+    for (name, places) in alike {
+        let paths: Vec<Vec<String>> = places.iter().map(|at| folders(&inputs[*at].path)).collect();
+        let deepest = paths.iter().map(Vec::len).max().unwrap_or(0);
+        let differs = |at: &usize| paths.iter().any(|path| path.get(*at) != paths[0].get(*at));
+        let differing: Vec<usize> = (0..deepest).filter(differs).collect();
+        if differing.is_empty() {
+            continue;
+        }
+        for (at, path) in places.into_iter().zip(&paths) {
+            let parts: Vec<&str> = differing.iter().filter_map(|at| path.get(*at)).map(String::as_str).collect();
+            inputs[at].system = if parts.is_empty() { name.clone() } else { parts.join("/") };
+        }
+    }
 }
 
 /// File stem; pgbench logs without their numbers, since a run has several; for task logs the folder's name.
@@ -329,4 +377,29 @@ fn tell(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Pri
     let runs = count(experiment.runs.len(), "run");
     printer.note(&format!("{runs} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
     printer.note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(paths: &[&str]) -> Vec<String> {
+        let input = |path: &&str| Input {
+            system: default_system(Path::new(path), ImportFormat::Pgbench),
+            path: PathBuf::from(path),
+            named_by: NamedBy::File,
+        };
+        let mut inputs: Vec<Input> = paths.iter().map(input).collect();
+        name_by_folders(&mut inputs);
+        inputs.into_iter().map(|input| input.system).collect()
+    }
+
+    #[test]
+    fn files_of_one_name_are_named_after_their_folders() {
+        assert_eq!(names(&["a/pgbench.log", "b/pgbench.log"]), ["a", "b"]);
+        assert_eq!(names(&["r/a/1/p.log", "r/b/1/p.log", "r/b/2/p.log"]), ["a/1", "b/1", "b/2"]);
+        assert_eq!(names(&["p.log", "b/p.log"]), ["p", "b"]);
+        assert_eq!(names(&["a/x.log", "b/y.log"]), ["x", "y"]);
+        assert_eq!(names(&["a/x.log", "a/x.log"]), ["x", "x"]);
+    }
 }

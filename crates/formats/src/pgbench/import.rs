@@ -1,13 +1,14 @@
 //! pgbench's runs as results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
 use super::{AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals};
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNTOLD};
+use crate::text::said;
 use crate::{FormatError, Imported, ImportedResult, Tool};
 
 /// For files that do not name the script.
@@ -370,6 +371,12 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     let mut import = Imported::new(Tool::Pgbench, source, unknown);
     import.results = found.runs.iter().map(|run| result(run, system)).collect();
     import.version = found.runs.iter().find_map(|run| run.version.clone());
+    let servers: BTreeSet<&str> = found.runs.iter().filter_map(|run| run.server_version.as_deref()).collect();
+    if !servers.is_empty() {
+        let mut facts = Facts::default();
+        facts.identity("server.version", servers.into_iter().collect::<Vec<_>>().join(", "));
+        import.facts.insert(system.to_owned(), facts);
+    }
     import.note_failed();
     import.note_not_understood(&found.not_understood);
     import
@@ -429,8 +436,59 @@ fn rate_of_summary(run: &PgbenchSummary, result: &mut ImportedResult) -> Option<
     run.tps.map(|tps| tps * succeeded as f64 / processed as f64)
 }
 
+/// The name of a script: one for all versions, which up to 9.5 print no `<builtin: …>`, and of a file the name without its folder.
+fn script_name(printed: &str) -> &str {
+    match printed {
+        "TPC-B (sort of)" => "<builtin: TPC-B (sort of)>",
+        "SELECT only" => "<builtin: select only>",
+        "Update only pgbench_accounts" => "<builtin: simple update>",
+        builtin if builtin.starts_with('<') => builtin,
+        path => path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path),
+    }
+}
+
+/// What a run was asked for beyond clients and scale: what other runs lack is not printed where it was not asked for.
+fn conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
+    let text = |value: &Option<String>| value.clone().map(Value::Text);
+    let number = |value: Option<u64>| value.and_then(|value| i64::try_from(value).ok()).map(Value::Int);
+    let scripts = || {
+        let one = |(name, weight): &(String, u64)| format!("{} × {weight}", script_name(name));
+        run.scripts.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    [
+        ("query_mode", text(&run.query_mode)),
+        ("scripts", (!run.scripts.is_empty()).then(|| Value::Text(scripts()))),
+        ("connections", run.reconnects.then(|| Value::Text("one a transaction".to_owned()))),
+        ("rate_limited", run.lag_ms.map(|_| Value::Text("yes".to_owned()))),
+        ("latency_limit", text(&run.latency_limit)),
+        ("partition_method", text(&run.partition_method)),
+        ("partitions", number(run.partitions)),
+        // Versions that do not print it try once.
+        ("max_tries", number(run.max_tries.filter(|tries| *tries != 1))),
+        ("max_tries_time", text(&run.max_tries_time)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+}
+
+/// What is worth knowing of a run and cannot make another case of it.
+fn remarks(run: &PgbenchSummary) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let is_shortened = |script: &&String| !script.starts_with('<') && script_name(script) != script.as_str();
+    if let Some(script) = run.script.as_ref().filter(is_shortened).filter(|script| script.contains(['/', '\\'])) {
+        remarks.push(format!("the script is {}: scripts of one file name count as one", said(script)));
+    }
+    if run.lag_ms.is_some() {
+        remarks.push("the load was limited to a rate (-R): the throughput is the rate that was asked for".to_owned());
+    }
+    if let Some(transactions) = run.transactions_per_client {
+        remarks.push(format!("each client ran {transactions} transactions (-t)"));
+    }
+    remarks
+}
+
 fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
-    let script = run.script.clone().unwrap_or_else(|| BENCHMARK.to_owned());
+    let script = run.script.as_deref().map_or(BENCHMARK, script_name).to_owned();
     let failure = failure(run);
     // What is printed in front of this is all that tells cases apart.
     let is_told = run.script.is_some() && run.processed.is_some();
@@ -441,12 +499,11 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     key(&mut result, "clients", run.clients);
     key(&mut result, "threads", run.threads);
     key(&mut result, "scale", run.scale);
-    if let Some(mode) = &run.query_mode {
-        result.keys.insert("query_mode".to_owned(), Value::Text(mode.clone()));
-    }
+    result.keys.extend(conditions(run));
     if failure.is_some() {
         return result;
     }
+    result.notes = remarks(run);
     result.elapsed_s = run.duration_s.map(|seconds| seconds as f64);
     let rate = rate_of_summary(run, &mut result);
     result.measurements.push(throughput(rate, "no tps was printed"));

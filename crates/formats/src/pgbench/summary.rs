@@ -12,6 +12,21 @@ pub struct Summaries {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PgbenchSummary {
     pub version: Option<String>,
+    /// The server's, where pgbench prints it since it differs from its own.
+    pub server_version: Option<String>,
+    /// Each of several scripts with its weight, as printed.
+    pub scripts: Vec<(String, u64)>,
+    /// Whether each transaction had a connection of its own (`-C`), as far as printed: from version 14 on.
+    pub reconnects: bool,
+    /// Milliseconds of `-L`.
+    pub latency_limit: Option<String>,
+    pub partition_method: Option<String>,
+    pub partitions: Option<u64>,
+    pub max_tries: Option<u64>,
+    /// As printed: `100.0 ms`.
+    pub max_tries_time: Option<String>,
+    /// `-t`.
+    pub transactions_per_client: Option<u64>,
     /// `<builtin: TPC-B (sort of)>` and the like.
     pub script: Option<String>,
     pub scale: Option<u64>,
@@ -63,6 +78,7 @@ pub fn read_summaries(bytes: &[u8]) -> Summaries {
 #[derive(Default)]
 struct Before {
     version: Option<String>,
+    server_version: Option<String>,
     /// The first error.
     error: Option<String>,
     /// Whether pgbench has said that it printed a summary that is not whole.
@@ -91,12 +107,17 @@ impl Reader {
     /// have one, and else of a run that printed none.
     fn cut(&mut self) {
         self.end();
-        let Before { version, error, has_summary } = std::mem::take(&mut self.before);
+        let Before { version, server_version, error, has_summary } = std::mem::take(&mut self.before);
         let silent = || version.is_some().then(|| "it printed its version and nothing else".to_owned());
         let Some(why) = error.or_else(silent) else { return };
         match self.found.runs.last_mut() {
             Some(run) if has_summary => drop(run.aborted.get_or_insert(why)),
-            _ => self.found.runs.push(PgbenchSummary { version, aborted: Some(why), ..PgbenchSummary::default() }),
+            _ => self.found.runs.push(PgbenchSummary {
+                version,
+                server_version,
+                aborted: Some(why),
+                ..PgbenchSummary::default()
+            }),
         }
     }
 
@@ -127,6 +148,7 @@ impl Reader {
             let before = std::mem::take(&mut self.before);
             self.run = Some(PgbenchSummary {
                 version: before.version,
+                server_version: before.server_version,
                 script: Some(script.trim().to_owned()),
                 aborted: before.error,
                 ..PgbenchSummary::default()
@@ -141,8 +163,12 @@ impl Reader {
 
     /// Whether a line tells of one of several scripts or of a statement alone, which nothing is made of.
     fn is_detail(&mut self, line: &str) -> bool {
-        if self.run.is_none() {
-            return false;
+        let Some(run) = &mut self.run else { return false };
+        if let Some(script) = line.strip_prefix("SQL script ").or_else(|| line.strip_prefix("Script ")) {
+            let name = script.split_once(": ").map_or(script, |(_, name)| name);
+            run.scripts.push((name.trim().to_owned(), 1));
+        } else if let Some((weight, (_, known))) = line.strip_prefix("- weight:").zip(run.scripts.last_mut()) {
+            *known = count(weight.trim()).unwrap_or(*known);
         }
         if let Some(counts) = statement_counts(line) {
             self.statement_counts = Some(counts);
@@ -158,8 +184,11 @@ impl Reader {
     fn head(&mut self, line: &str) -> bool {
         if let Some(versions) = line.strip_prefix("pgbench (").and_then(|rest| rest.strip_suffix(')')) {
             self.cut();
-            let version = versions.split_once(", server ").map_or(versions, |(version, _)| version);
-            self.before = Before { version: Some(version.to_owned()), ..Before::default() };
+            let (version, server) = match versions.split_once(", server ") {
+                Some((version, server)) => (version, Some(server.to_owned())),
+                None => (versions, None),
+            };
+            self.before = Before { version: Some(version.to_owned()), server_version: server, ..Before::default() };
         } else if line.starts_with("progress: ") {
             return true;
         } else if line.starts_with("starting vacuum") {
@@ -257,7 +286,11 @@ impl PgbenchSummary {
         match name {
             "latency average" => put(&mut self.latency_ms, milliseconds(value)),
             "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
-            "initial connection time" | "average connection time" => true,
+            "initial connection time" => true,
+            "average connection time" => {
+                self.reconnects = true;
+                true
+            }
             "tps" if value.contains("(including connections establishing)") => true,
             "tps" => put(&mut self.tps, leading_number(value).map(|(figure, _)| figure)),
             _ => false,
@@ -271,9 +304,15 @@ impl PgbenchSummary {
             "number of clients" => put(&mut self.clients, count(value)),
             "number of threads" => put(&mut self.threads, count(value)),
             "duration" => put(&mut self.duration_s, count(value)),
-            // No use for a comparison.
-            "partition method" | "partitions" | "maximum time of tries" => true,
-            "maximum number of tries" | "number of transactions per client" => true,
+            "partition method" => put(&mut self.partition_method, Some(value.to_owned())),
+            "partitions" => put(&mut self.partitions, count(value)),
+            // `unlimited` is no number.
+            "maximum number of tries" => {
+                self.max_tries = count(value);
+                true
+            }
+            "maximum time of tries" => put(&mut self.max_tries_time, Some(value.to_owned())),
+            "number of transactions per client" => put(&mut self.transactions_per_client, count(value)),
             // 9.x prints colons.
             "latency average" => {
                 self.has_colon = true;
@@ -303,6 +342,8 @@ impl PgbenchSummary {
             }
             _ if name.starts_with("number of transactions above the ") => {
                 self.limit_without_total = !value.contains('/');
+                let limit = name.split_once("above the ").and_then(|(_, rest)| rest.strip_suffix(" latency limit"));
+                self.latency_limit = limit.map(str::to_owned);
                 true
             }
             _ => false,
