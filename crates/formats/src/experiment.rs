@@ -287,6 +287,7 @@ impl Shape {
             level: rules.map_or(LEVEL, |rules| rules.level),
             allow_unequal_durability: allow(|rules| rules.allow_unequal_durability),
             allow_sequential_order: allow(|rules| rules.allow_sequential_order),
+            allow_different_rows: false,
         };
         let whole = |keys: &BTreeSet<String>, mut point: Point| {
             for key in keys {

@@ -213,6 +213,33 @@ impl SessionCounts {
     }
 }
 
+/// Rows that a system returned and changed, as each of its answers tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowCounts {
+    pub returned: u64,
+    /// Inserted, updated, deleted or copied, as the system counts them.
+    pub changed: u64,
+}
+
+impl RowCounts {
+    #[inline]
+    #[must_use]
+    pub fn plus(self, other: RowCounts) -> RowCounts {
+        RowCounts {
+            returned: self.returned.saturating_add(other.returned),
+            changed: self.changed.saturating_add(other.changed),
+        }
+    }
+
+    #[must_use]
+    pub fn since(self, before: RowCounts) -> RowCounts {
+        RowCounts {
+            returned: self.returned.saturating_sub(before.returned),
+            changed: self.changed.saturating_sub(before.changed),
+        }
+    }
+}
+
 /// Who timestamps an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instants {
@@ -314,6 +341,11 @@ pub trait Lane {
 
     /// If counted exactly.
     fn kernel_entries(&self) -> Option<u64> {
+        None
+    }
+
+    /// Counts the rows of every answer so far. `None`: the lane has no rows.
+    fn rows(&self) -> Option<RowCounts> {
         None
     }
 

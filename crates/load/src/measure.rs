@@ -5,7 +5,7 @@ mod hosts;
 pub mod shape;
 mod steady;
 
-use model::metric::{CONCURRENCY, DRIFT_P, LEVELS_P};
+use model::metric::{CONCURRENCY, DRIFT_P, LEVELS_P, ROWS_CHANGED, ROWS_RETURNED};
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use crate::counters::{Counters, Placement};
@@ -59,6 +59,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
     latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
     measurements.push(failed_share(&evidence));
     errors(&evidence.counts, &mut measurements);
+    rows(&evidence.counts, &mut measurements);
     shape::measurements(&evidence, &mut measurements);
     measurements.push(concurrency(&evidence, rate));
     client::cost(&evidence, &mut measurements);
@@ -154,6 +155,15 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     }
     for (class, count) in ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0) {
         push(&format!("errors_{}", class.as_str()), count);
+    }
+}
+
+/// Rows per try of a transaction, warm-up included.
+fn rows(counts: &LoadCounts, into: &mut Vec<Measurement>) {
+    let Some(rows) = counts.rows else { return };
+    for (id, count) in [(ROWS_RETURNED, rows.returned), (ROWS_CHANGED, rows.changed)] {
+        let per_try = count as f64 / counts.tries().max(1) as f64;
+        into.push(Measurement::value(id, "/tx", Direction::Neither, Role::Diagnostic, per_try));
     }
 }
 

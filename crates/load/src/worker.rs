@@ -15,7 +15,7 @@ use crate::durations::Durations;
 use crate::error::Failure;
 use crate::gate::Gate;
 use crate::lag::LoopLag;
-use crate::lane::{Instants, Lane, OpError, SessionCounts, SyncPoint};
+use crate::lane::{Instants, Lane, OpError, RowCounts, SessionCounts, SyncPoint};
 use crate::pacer::{ArrivalSchedule, Eased, Pacer, ScheduleOptions};
 use crate::pool::ConnectionPool;
 use crate::recorder::{Exchange, KindCounts, LatencyKinds, Recorder};
@@ -282,6 +282,8 @@ struct Worker<'a, L, S: Stream, C> {
     cpu_at_start: Option<u64>,
     helpers_cpu_at_start_ns: u64,
     entries_at_start: Option<u64>,
+    /// Rows of étalon's own questions before the load.
+    rows_before: RowCounts,
     measuring: Measuring,
 }
 
@@ -337,6 +339,7 @@ where
             counts.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
         }
         Worker {
+            rows_before: lane.rows().unwrap_or_default(),
             lane,
             stream,
             clock,
@@ -401,6 +404,7 @@ where
         let never_begun = self.counts.skipped + self.counts.not_begun;
         self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
         self.counts.lag = std::mem::take(&mut self.lag);
+        self.counts.rows = self.lane.rows().map(|rows| rows.since(self.rows_before));
         self.counts.transfer = self.lane.transfer();
         self.counts.helper_threads = self.lane.helper_threads();
         self.counts.sessions = Some(self.session_counts());

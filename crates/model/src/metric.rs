@@ -10,6 +10,10 @@ pub const CAPACITY: &str = "capacity";
 /// Clients that a throughput accounts for by Little's law. Runs that have it count transactions at the edges of their measured part
 /// by their share.
 pub const CONCURRENCY: &str = "concurrency";
+/// Rows that the system returned, per try of a transaction.
+pub const ROWS_RETURNED: &str = "rows_returned";
+/// Rows that the system inserted, updated or deleted, per try of a transaction.
+pub const ROWS_CHANGED: &str = "rows_changed";
 
 /// p of the drift that the run's rate shows, if the true rate stands still.
 pub const DRIFT_P: &str = "drift_p";

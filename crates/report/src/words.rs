@@ -139,6 +139,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
         matches!(
             reason,
             NoVerdict::UnequalDurability { .. }
+                | NoVerdict::DifferentRows(_)
                 | NoVerdict::SequentialOrder
                 | NoVerdict::NotAvailable { .. }
                 | NoVerdict::NotComparable(_)

@@ -5,7 +5,7 @@ use crate::completed::Completed;
 use crate::durations::Durations;
 use crate::error::{Failure, FailureKind};
 use crate::lag::LoopLag;
-use crate::lane::{ErrorClass, OpError, SessionCounts, Transfer};
+use crate::lane::{ErrorClass, OpError, RowCounts, SessionCounts, Transfer};
 use crate::recorder::KindCounts;
 use crate::stream::Asked;
 
@@ -80,6 +80,9 @@ pub struct LoadCounts {
     pub asked: Asked,
     /// Upper bound for failed transactions and tries: the server may not have received all.
     pub asked_in_vain: Asked,
+    /// Rows of all answers, including warm-up, failures and retries. `None`: the lane has no rows.
+    #[serde(default)]
+    pub rows: Option<RowCounts>,
     /// The server's counts.
     pub sessions: Option<Result<SessionCounts, String>>,
 }
@@ -245,6 +248,10 @@ impl LoadCounts {
         self.tallies.iter_mut().zip(&other.tallies).for_each(|(sum, count)| add(sum, *count));
         self.asked += other.asked;
         self.asked_in_vain += other.asked_in_vain;
+        self.rows = match (self.rows, other.rows) {
+            (Some(mine), Some(theirs)) => Some(mine.plus(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.sessions = match (self.sessions.take(), other.sessions) {
             (Some(Ok(mine)), Some(Ok(theirs))) => Some(Ok(mine.plus(theirs))),
             (Some(Err(reason)), _) | (_, Some(Err(reason))) => Some(Err(reason)),
@@ -267,6 +274,11 @@ impl LoadCounts {
         }
         self.kinds.iter_mut().zip(others).for_each(|(mine, theirs)| mine.merge(theirs));
         Ok(())
+    }
+
+    /// Number of transactions that were tried, each try by itself, including warm-up.
+    pub fn tries(&self) -> u64 {
+        self.succeeded.saturating_add(self.failures()).saturating_add(self.retries)
     }
 
     pub fn failures(&self) -> u64 {

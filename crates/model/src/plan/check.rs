@@ -57,6 +57,7 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
         level: file.level.unwrap_or(DEFAULT_LEVEL),
         allow_unequal_durability: file.allow_unequal_durability.unwrap_or(false),
         allow_sequential_order: file.allow_sequential_order.unwrap_or(false),
+        allow_different_rows: file.allow_different_rows.unwrap_or(false),
     };
     let fleet = fleet::checked(file.fleet, &file.systems, &file.benchmarks, problems);
     let systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| system(s, catalog, problems)).collect();

@@ -16,7 +16,7 @@ use crate::share;
 use crate::value::Value;
 
 /// In the order of the manual.
-pub(super) const TOP_KEYS: [&str; 11] = [
+pub(super) const TOP_KEYS: [&str; 12] = [
     "name",
     "systems",
     "benchmarks",
@@ -26,6 +26,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     "level",
     "allow_unequal_durability",
     "allow_sequential_order",
+    "allow_different_rows",
     QUICK,
     "fleet",
 ];
@@ -45,6 +46,7 @@ pub(super) struct PlanFile {
     pub(super) name: Option<Located<String>>,
     pub(super) allow_unequal_durability: Option<bool>,
     pub(super) allow_sequential_order: Option<bool>,
+    pub(super) allow_different_rows: Option<bool>,
     pub(super) baseline: Option<Located<String>>,
     pub(super) margin: Option<f64>,
     pub(super) level: Option<f64>,
@@ -115,6 +117,7 @@ impl PlanFile {
             name: top.text("name", problems),
             allow_unequal_durability: top.flag("allow_unequal_durability", problems),
             allow_sequential_order: top.flag("allow_sequential_order", problems),
+            allow_different_rows: top.flag("allow_different_rows", problems),
             baseline: top.text("baseline", problems),
             margin: top.share("margin", share::MARGIN, problems),
             level: top.share("level", share::LEVEL, problems),

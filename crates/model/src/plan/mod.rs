@@ -151,6 +151,9 @@ pub struct ComparisonRules {
     /// Whether systems that ran one after the other may get a verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_sequential_order: bool,
+    /// Whether systems whose transactions return or change different numbers of rows may get a verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_different_rows: bool,
 }
 
 impl Benchmark {

@@ -70,6 +70,11 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "type": "boolean",
                 "default": false,
             },
+            "allow_different_rows": {
+                "description": "Whether systems whose transactions return or change different numbers of rows may get a verdict.",
+                "type": "boolean",
+                "default": false,
+            },
             "quick": {
                 "description": "What the quick form of the plan (`--quick`) changes: paths as of `--set`, with their values.",
                 "type": "object",

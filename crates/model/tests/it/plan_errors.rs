@@ -66,7 +66,7 @@ fn an_unknown_key_at_the_top() {
     error: unknown key `x` in the plan
       plan: db.toml:1  x = 1
 
-    hint: the keys here are `name`, `systems`, `benchmarks`, `schedule`, `baseline`, `margin`, `level`, `allow_unequal_durability`, `allow_sequential_order`, `quick` and `fleet`
+    hint: the keys here are `name`, `systems`, `benchmarks`, `schedule`, `baseline`, `margin`, `level`, `allow_unequal_durability`, `allow_sequential_order`, `allow_different_rows`, `quick` and `fleet`
     "#);
 }
 

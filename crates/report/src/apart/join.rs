@@ -554,6 +554,7 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
         comparison: ComparisonRules {
             baseline: systems.first().map(|system| system.name.clone()).unwrap_or_default(),
             allow_unequal_durability: plans().all(|plan| plan.comparison.allow_unequal_durability),
+            allow_different_rows: plans().all(|plan| plan.comparison.allow_different_rows),
             allow_sequential_order: false,
             ..first.comparison.clone()
         },

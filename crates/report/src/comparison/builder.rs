@@ -11,6 +11,7 @@ use super::row::{Comparison, NoVerdict, SideLetter};
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder, is_shown};
 use super::survivors;
 use super::warning::Warning;
+use super::work;
 use crate::evidence::Evidence;
 
 pub struct Builder<'a> {
@@ -180,7 +181,9 @@ impl<'a> Builder<'a> {
         if self.rules.order == TimeOrder::Sequential {
             return Some(NoVerdict::SequentialOrder);
         }
-        voiding_mark(&self.index.lookup, &both).or_else(|| self.unequal_durability(a, b))
+        voiding_mark(&self.index.lookup, &both).or_else(|| self.unequal_durability(a, b)).or_else(|| {
+            work::different_rows(self.evidence, &self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
+        })
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {

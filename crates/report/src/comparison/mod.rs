@@ -23,6 +23,7 @@ mod set;
 mod steadiness;
 mod survivors;
 mod warning;
+mod work;
 
 pub use curves::{CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 pub use disturbance::{Amount, Disturbance, Means, Unequal, clause};

@@ -228,7 +228,9 @@ impl Context<'_> {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
                 Remedy::FinerSteps(self.longer(row, FINER).filter(|_| is_of_work))
             }
-            NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => return None,
+            NoVerdict::DifferentRows(_) | NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => {
+                return None;
+            }
         })
     }
 

@@ -162,6 +162,8 @@ impl ApartFinding {
     }
 }
 
+pub use super::work::DifferentRows;
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoVerdict {
     /// The plan is not at its end.
@@ -176,6 +178,8 @@ pub enum NoVerdict {
         a: Option<DurabilityTier>,
         b: Option<DurabilityTier>,
     },
+    /// The transactions of the sides return or change different numbers of rows: they did not do the same work.
+    DifferentRows(DifferentRows),
     /// And the plan does not allow that.
     SequentialOrder,
     /// The sides are of experiments of their own: what their runs gave, and no verdict on the systems.
@@ -250,6 +254,7 @@ impl NoVerdict {
             NoVerdict::UnequalDurability { a, b } => {
                 format!("unequal durability: A is {}, B is {}", tier(a), tier(b))
             }
+            NoVerdict::DifferentRows(found) => found.text(),
             NoVerdict::SequentialOrder => {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
@@ -320,6 +325,7 @@ impl NoVerdict {
             NoVerdict::Unfinished(found) => found.how_far(),
             NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
+            NoVerdict::DifferentRows(_) => "different rows".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Apart(_) => "measured apart".to_owned(),
             NoVerdict::Voided { what, .. } => what.clone(),

@@ -1,10 +1,11 @@
 //! Which rows there are, what they say, and when they say nothing.
 
-use model::{Direction, DurabilityTier, MarkKind, Order, Role};
+use model::{Direction, DurabilityTier, MarkKind, Measurement, Order, Role};
 use report::comparison::{Families, Family, NoVerdict, NoteKind, Outcome, Warning};
 use report::gate::{GateRules, GateStatus, gate};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 use stats::Verdict;
+use store::StoredMeasurement;
 
 use crate::evidence::{Builder, Made};
 
@@ -578,4 +579,49 @@ fn benchmarks_that_turn_another_way_or_have_other_units_are_not_pooled() {
     let figures = [&units.a, &units.b].map(|side| (side.estimate, side.summary.is_some(), side.runs.len()));
     assert_eq!(figures, [(None, false, 0); 2], "sums of both are no figure");
     assert!(units.estimate.is_none());
+}
+
+/// Gives each measured run rows per transaction, by its system and round.
+fn with_rows(rows: impl Fn(&str, u32) -> f64) -> Made {
+    let mut made = Builder::default().build();
+    let runs = made.evidence.runs.clone();
+    for run in runs {
+        let case = made.evidence.cases[run.planned.case as usize].clone();
+        let returned = rows(&case.system, run.planned.round);
+        for (id, value) in [("rows_returned", returned), ("rows_changed", 2.0)] {
+            made.evidence.measurements.push(StoredMeasurement {
+                run_id: run.id,
+                round: run.planned.round,
+                case: run.planned.case,
+                position: run.planned.position,
+                measurement: Measurement::value(id, "/tx", Direction::Neither, Role::Diagnostic, value),
+            });
+        }
+    }
+    made
+}
+
+#[test]
+fn sides_have_no_verdict_when_one_returns_no_rows() {
+    let is_refused = |made: &Made| {
+        let set = set(made);
+        let refused = set.rows().filter(|row| matches!(row.no_verdict(), Some(NoVerdict::DifferentRows(_)))).count();
+        assert!(refused == 0 || refused == set.rows().count(), "{set:?}");
+        refused > 0
+    };
+    let emptied = |system: &str, _: u32| if system == "wal" { 0.0 } else { 1.0 };
+    let mut made = with_rows(emptied);
+    assert!(is_refused(&made));
+    made.evidence.header.plan.comparison.allow_different_rows = true;
+    assert!(!is_refused(&made));
+    // A tenth fewer is seen; what chance makes is not, nor that both have none.
+    assert!(is_refused(&with_rows(
+        |system, round| if system == "wal" { 0.9 } else { 1.0 } + f64::from(round % 2) / 1e3
+    )));
+    assert!(!is_refused(&with_rows(
+        |system, round| if system == "wal" { 0.99 } else { 1.0 } + f64::from(round % 2) / 1e3
+    )));
+    assert!(!is_refused(&with_rows(|_, _| 0.0)));
+    // Of stores before rows were counted nothing is asked.
+    assert!(!is_refused(&Builder::default().build()));
 }

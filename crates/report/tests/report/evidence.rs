@@ -107,6 +107,7 @@ impl Builder {
                 level: 0.95,
                 allow_unequal_durability: false,
                 allow_sequential_order: false,
+                allow_different_rows: false,
             },
         }
     }

@@ -44,6 +44,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             "the sides promise different things at commit",
             "etalon compare 'etalon results/q.etalon' --allow-unequal-durability",
         ),
+        NoVerdict::DifferentRows(_) => return None,
         NoVerdict::SequentialOrder => {
             ("what changed on the machine", "etalon run quickstart --set schedule.order=interleaved")
         }

@@ -4,7 +4,7 @@
 use families::transactions::{Program, Protocol, Rows, StatementOp};
 use load::error::{Failure, FailureKind};
 use load::lane::{
-    Completion, Instants, KeptRow, Lane, OpError, OpOutcome, SessionCounts, Submitted, SyncPoint, Transfer,
+    Completion, Instants, KeptRow, Lane, OpError, OpOutcome, RowCounts, SessionCounts, Submitted, SyncPoint, Transfer,
 };
 use load::worker::WorkerContext;
 
@@ -101,6 +101,10 @@ macro_rules! delegate_to_lane {
 
         fn session_number(&self, client: usize) -> Option<u32> {
             self.lane.session_number(client)
+        }
+
+        fn rows(&self) -> Option<RowCounts> {
+            self.lane.rows()
         }
 
         fn kernel_entries(&self) -> Option<u64> {

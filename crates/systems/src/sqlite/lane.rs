@@ -6,7 +6,7 @@ use rusqlite::{Batch, Connection, ErrorCode, Statement, StatementStatus};
 
 use families::transactions::{OPEN_TRANSACTION, Protocol, Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, SessionCounts, Submitted};
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, SessionCounts, Submitted};
 
 /// A write on an outdated snapshot.
 const SQLITE_BUSY_SNAPSHOT: i32 = 517;
@@ -22,6 +22,14 @@ pub struct SqliteLane<'c> {
     /// Per client, of its last operation.
     kept: Vec<Vec<KeptRow>>,
     ran: Result<SessionCounts, &'static str>,
+    returned: u64,
+    /// Of all connections, before the load.
+    changed_before: u64,
+}
+
+/// SQLite's own counts of rows inserted, updated and deleted.
+fn changes(connections: &[Connection]) -> u64 {
+    connections.iter().map(Connection::total_changes).fold(0, u64::saturating_add)
 }
 
 /// `EXPLAIN` gives rows without execution.
@@ -67,7 +75,9 @@ impl<'c> SqliteLane<'c> {
             }
         }
         let kept = vec![Vec::new(); connections.len()];
-        Ok(SqliteLane { connections, messages, per_client: sql.len(), texts: sql, protocol, kept, ran: Ok(NONE) })
+        let changed_before = changes(connections);
+        let (per_client, ran, returned) = (sql.len(), Ok(NONE), 0);
+        Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned, changed_before })
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
@@ -75,23 +85,34 @@ impl<'c> SqliteLane<'c> {
         match self.protocol {
             Protocol::Prepared => {
                 let message = &mut self.messages[client * self.per_client + op.statement];
-                execute_message(message, op, kept)
+                execute_message(message, op, kept, &mut self.returned)
             }
             Protocol::Extended => {
-                execute_text(&self.connections[client], &self.texts[op.statement], op, kept, &mut self.ran)
+                let counted = (&mut self.ran, &mut self.returned);
+                execute_text(&self.connections[client], &self.texts[op.statement], op, kept, counted)
             }
-            Protocol::Simple => execute_text(&self.connections[client], &op.text, op, kept, &mut self.ran),
+            Protocol::Simple => {
+                let counted = (&mut self.ran, &mut self.returned);
+                execute_text(&self.connections[client], &op.text, op, kept, counted)
+            }
         }
     }
 }
 
-fn execute_message(message: &mut Message<'_>, op: &StatementOp, kept: &mut Vec<KeptRow>) -> rusqlite::Result<()> {
+fn execute_message(
+    message: &mut Message<'_>,
+    op: &StatementOp,
+    kept: &mut Vec<KeptRow>,
+    returned: &mut u64,
+) -> rusqlite::Result<()> {
     match op.rows {
-        Rows::Discard => message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters)),
+        Rows::Discard => {
+            message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters, returned))
+        }
         Rows::Keep | Rows::KeepAll => {
             kept.resize_with(message.statements.len(), KeptRow::default);
             let pairs = message.statements.iter_mut().zip(kept);
-            pairs.into_iter().try_for_each(|(statement, kept)| execute_and_keep(statement, op, kept))
+            pairs.into_iter().try_for_each(|(statement, kept)| execute_and_keep(statement, op, kept, returned))
         }
     }
 }
@@ -102,16 +123,16 @@ fn execute_text(
     text: &str,
     op: &StatementOp,
     kept: &mut Vec<KeptRow>,
-    ran: &mut Result<SessionCounts, &'static str>,
+    (ran, returned): (&mut Result<SessionCounts, &'static str>, &mut u64),
 ) -> rusqlite::Result<()> {
     kept.clear();
     let mut batch = Batch::new(connection, text);
     while let Some(mut statement) = batch.next()? {
         let executed = match op.rows {
-            Rows::Discard => execute(&mut statement, &op.parameters),
+            Rows::Discard => execute(&mut statement, &op.parameters, returned),
             Rows::Keep | Rows::KeepAll => {
                 let mut row = KeptRow::default();
-                let executed = execute_and_keep(&mut statement, op, &mut row);
+                let executed = execute_and_keep(&mut statement, op, &mut row, returned);
                 kept.push(row);
                 executed
             }
@@ -131,14 +152,21 @@ fn bind(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result
     Ok(())
 }
 
-fn execute(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
+fn execute(statement: &mut Statement<'_>, parameters: &[Datum], returned: &mut u64) -> rusqlite::Result<()> {
     bind(statement, parameters)?;
     let mut rows = statement.raw_query();
-    while rows.next()?.is_some() {}
+    while rows.next()?.is_some() {
+        *returned += 1;
+    }
     Ok(())
 }
 
-fn execute_and_keep(statement: &mut Statement<'_>, op: &StatementOp, kept: &mut KeptRow) -> rusqlite::Result<()> {
+fn execute_and_keep(
+    statement: &mut Statement<'_>,
+    op: &StatementOp,
+    kept: &mut KeptRow,
+    returned: &mut u64,
+) -> rusqlite::Result<()> {
     bind(statement, &op.parameters)?;
     let count = statement.column_count();
     kept.rows = 0;
@@ -150,6 +178,7 @@ fn execute_and_keep(statement: &mut Statement<'_>, op: &StatementOp, kept: &mut 
     }
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
+        *returned += 1;
         op.rows.begin_row(kept);
         for index in 0..count {
             kept.values.push(from_sql(row.get_ref(index)?));
@@ -226,6 +255,11 @@ impl Lane for SqliteLane<'_> {
         }
         let rolled_back = connection.execute_batch("ROLLBACK");
         Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify(&error)), |()| OpOutcome::Ok))
+    }
+
+    fn rows(&self) -> Option<RowCounts> {
+        let changed = changes(self.connections).saturating_sub(self.changed_before);
+        Some(RowCounts { returned: self.returned, changed })
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {

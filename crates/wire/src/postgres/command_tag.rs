@@ -14,6 +14,12 @@ impl<'a> CommandTag<'a> {
         }
     }
 
+    /// Counts the rows that the command changed; 0 for `SELECT`, `FETCH` and others that return theirs.
+    pub fn changed(&self) -> u64 {
+        let changes = matches!(self.0.get(..2), Some(b"IN" | b"UP" | b"DE" | b"ME" | b"CO"));
+        if changes { self.rows() } else { 0 }
+    }
+
     /// How many rows the command returned or changed; 0 for commands that count none.
     pub fn rows(&self) -> u64 {
         let mut rows: u64 = 0;
@@ -44,6 +50,9 @@ mod tests {
         assert_eq!(rows(b"INSERT 0 120\0"), 120);
         assert_eq!(rows(b"BEGIN\0"), 0);
         assert_eq!(rows(b"8\0"), 0);
+        let changed = |tag: &[u8]| CommandTag::parse(tag).unwrap().changed();
+        assert_eq!((changed(b"SELECT 3\0"), changed(b"FETCH 3\0"), changed(b"COMMIT\0")), (0, 0, 0));
+        assert_eq!((changed(b"INSERT 0 120\0"), changed(b"UPDATE 2\0"), changed(b"DELETE 1\0")), (120, 2, 1));
         assert_eq!(rows(b"COPY 99999999999999999999999\0"), u64::MAX);
         assert!(CommandTag::parse(b"").is_err());
     }

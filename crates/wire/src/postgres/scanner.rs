@@ -20,6 +20,8 @@ pub struct Reply {
     pub rows: u64,
     /// Sum of all command tags: rows selected, inserted, changed, copied.
     pub affected: u64,
+    /// Rows inserted, updated, deleted, merged, copied.
+    pub changed: u64,
     /// Completed commands; in a failed pipeline those before the failure.
     pub commands: u32,
     /// Where the session stands now.
@@ -65,6 +67,7 @@ struct Tally {
     /// Without those that the framer skipped.
     rows: u64,
     affected: u64,
+    changed: u64,
     commands: u32,
 }
 
@@ -164,9 +167,9 @@ impl Scanner {
 
     fn finish(&mut self, status: TransactionStatus, consumed: usize) -> ScanOutcome {
         let rows = self.rows_seen();
-        let Tally { affected, commands, .. } = self.tally;
+        let Tally { affected, changed, commands, .. } = self.tally;
         self.ended = true;
-        let reply = Reply { rows, affected, commands, status };
+        let reply = Reply { rows, affected, changed, commands, status };
         match self.error.take() {
             None => ScanOutcome::Ready { reply, consumed },
             Some(error) => ScanOutcome::Failed { error, reply, consumed },
@@ -178,6 +181,7 @@ impl Tally {
     fn command(&mut self, tag: CommandTag<'_>) {
         self.commands = self.commands.saturating_add(1);
         self.affected = self.affected.saturating_add(tag.rows());
+        self.changed = self.changed.saturating_add(tag.changed());
     }
 }
 

@@ -20,6 +20,14 @@ pub struct Done {
 }
 
 impl Done {
+    /// Counts the rows that a statement changed; a `SELECT` and a whole procedure have none of their own.
+    pub fn changed(&self) -> u64 {
+        const COUNTED: u16 = 0x10;
+        const SELECT: u16 = 0xC1;
+        let counts = self.status & COUNTED != 0 && self.command != SELECT && !self.of_procedure;
+        if counts { self.rows } else { 0 }
+    }
+
     pub fn is_error(&self) -> bool {
         self.status & 0x102 != 0
     }

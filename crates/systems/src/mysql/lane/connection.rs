@@ -11,7 +11,7 @@ use crate::server::dialogue::{
     Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, too_long, without_end,
 };
 use families::transactions::{Rows, StatementOp};
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, lost};
 
 enum Step {
     All,
@@ -37,6 +37,8 @@ pub struct Connection {
     columns: Columns,
     described: bool,
     kept: LastRows,
+    /// Of answers since they were last reported.
+    counted: RowCounts,
 }
 
 impl Connection {
@@ -54,6 +56,7 @@ impl Connection {
             columns: Columns::default(),
             described: false,
             kept: LastRows::default(),
+            counted: RowCounts::default(),
         }
     }
 
@@ -74,11 +77,13 @@ impl Connection {
             Ok(ScanOutcome::Done { reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.status = reply.status;
+                self.count(reply.rows, reply.affected);
                 Step::Ready
             }
             Ok(ScanOutcome::Failed { error, reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.status = reply.status;
+                self.count(reply.rows, reply.affected);
                 self.failure = Some(error.op_error());
                 Step::Ready
             }
@@ -86,6 +91,10 @@ impl Connection {
             Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
             Err(error) => Step::End(lost(&error)),
         }
+    }
+
+    fn count(&mut self, returned: u64, changed: u64) {
+        self.counted = self.counted.plus(RowCounts { returned, changed });
     }
 
     /// Packet by packet, keeping each result's rows.
@@ -106,12 +115,14 @@ impl Connection {
                     continue;
                 }
                 Ok(Some(Event::TextRow(row))) => {
+                    self.counted.returned += 1;
                     if let Some(result) = self.kept.last() {
                         keep_text(result, row, self.rows);
                     }
                     continue;
                 }
                 Ok(Some(Event::BinaryRow(row))) => {
+                    self.counted.returned += 1;
                     let types = &described(&self.columns, known(&mut self.forms, self.asked)).types;
                     let rows = self.rows;
                     let read = self.kept.last().map_or(Ok(()), |result| keep_binary(result, row, types, rows));
@@ -135,6 +146,7 @@ impl Connection {
                 Err(error) => return Step::End(lost(&error)),
             };
             self.status = done.status;
+            self.count(0, done.affected_rows);
             if !self.end_result() {
                 return Step::End(without_end());
             }

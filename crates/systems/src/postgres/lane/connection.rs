@@ -10,7 +10,7 @@ use super::statement::{Encoded, Shape};
 use crate::server::dialogue::{Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, without_end};
 use families::transactions::{Flow, Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, SyncPoint, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pipeline {
@@ -48,6 +48,8 @@ pub struct Connection {
     kept: LastRows,
     /// The current result's columns are known.
     described: bool,
+    /// Of answers since they were last reported.
+    counted: RowCounts,
 }
 
 fn unasked() -> OpError {
@@ -68,6 +70,7 @@ impl Connection {
             rows: Rows::Keep,
             kept: LastRows::default(),
             described: false,
+            counted: RowCounts::default(),
         };
         connection.expect(Rows::Discard);
         connection
@@ -122,11 +125,13 @@ impl Connection {
             Ok(ScanOutcome::NeedMore) => Step::All,
             Ok(ScanOutcome::Ready { reply, consumed }) => {
                 *rest = &rest[consumed..];
+                self.count(reply.rows, reply.changed);
                 Step::Ready(reply.status)
             }
             Ok(ScanOutcome::Failed { error, reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.failure.get_or_insert_with(|| error.op_error());
+                self.count(reply.rows, reply.changed);
                 Step::Ready(reply.status)
             }
             Ok(ScanOutcome::CopyIn { consumed, .. }) => {
@@ -136,6 +141,10 @@ impl Connection {
             Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
             Err(error) => Step::End(lost(&error)),
         }
+    }
+
+    fn count(&mut self, returned: u64, changed: u64) {
+        self.counted = self.counted.plus(RowCounts { returned, changed });
     }
 
     /// Message by message, keeping each result's rows.
@@ -150,11 +159,15 @@ impl Connection {
                     result.columns.extend(names);
                 }
                 Ok(Some(Event::Row(row))) => {
+                    self.counted.returned += 1;
                     if let Some(result) = self.kept.last() {
                         keep_row(result, row, self.rows);
                     }
                 }
-                Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
+                Ok(Some(done @ (Event::Done(_) | Event::EmptyQuery))) => {
+                    if let Event::Done(tag) = done {
+                        self.counted = self.counted.plus(RowCounts { returned: 0, changed: tag.changed() });
+                    }
                     if !std::mem::take(&mut self.described) && self.kept.begin().is_none() {
                         return Step::End(without_end());
                     }
@@ -242,6 +255,7 @@ impl Conversation for Connection {
                 Step::End(error) => heard.end = Some(error),
             }
         }
+        heard.rows = heard.rows.plus(std::mem::take(&mut self.counted));
         if self.owed > 0 || self.state != DialogueState::Waiting {
             return;
         }

@@ -10,7 +10,7 @@ mod values;
 use crate::server::connector;
 use families::transactions::{Program, StatementOp};
 use load::error::{Failure, FailureKind};
-use load::lane::{KeptRow, OpError, OpOutcome, SyncPoint, lost};
+use load::lane::{KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
 
 pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, single};
 pub(crate) use client::{Client, WireProtocol};
@@ -63,6 +63,8 @@ pub struct Heard {
     pub(crate) answer: Option<OpOutcome>,
     /// The connection is unusable from then on.
     pub(crate) end: Option<OpError>,
+    /// Of the answers that ended in it.
+    pub(crate) rows: RowCounts,
 }
 
 /// How a connection is closed.

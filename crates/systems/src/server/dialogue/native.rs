@@ -11,7 +11,7 @@ use crate::server::connector::Connector;
 use crate::server::dialogue::tls::Tls;
 use families::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
 use load::error::{Failure, FailureKind};
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted, SyncPoint, lost};
+use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, Submitted, SyncPoint, lost};
 
 /// For the server to close its side.
 const CLOSING_PATIENCE_NS: u64 = 5_000_000_000;
@@ -28,6 +28,7 @@ pub struct NativeLane<C> {
     text: Vec<u8>,
     plain: Vec<u8>,
     sealed: Vec<u8>,
+    rows: RowCounts,
 }
 
 struct One<C> {
@@ -85,6 +86,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
             clients: Vec::with_capacity(count),
             by_token: vec![0; count + SPARE_SOCKETS],
             connector: Connector::new(opener),
+            rows: RowCounts::default(),
             events: Vec::with_capacity(count),
             text: Vec::new(),
             plain: Vec::new(),
@@ -159,6 +161,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         if !self.text.is_empty() {
             send(&mut self.reactor, &mut self.sealed, token, one.tls.as_mut(), &self.text);
         }
+        self.rows = self.rows.plus(heard.rows);
         into.extend(heard.answer.map(|outcome| Completion { client, outcome }));
         if let Some(error) = heard.end {
             self.lose(client, error, into);
@@ -286,6 +289,10 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn session_number(&self, client: usize) -> Option<u32> {
         self.clients.get(client)?.connection.session_number()
+    }
+
+    fn rows(&self) -> Option<RowCounts> {
+        Some(self.rows)
     }
 
     fn kernel_entries(&self) -> Option<u64> {

@@ -11,7 +11,7 @@ use crate::server::dialogue::{
 };
 use families::transactions::{Rows, StatementOp};
 use load::datum::Datum;
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, lost};
 
 /// "Could not find prepared statement with handle".
 const HANDLE_UNKNOWN: i32 = 8179;
@@ -35,6 +35,8 @@ struct Hearing {
     too_many: bool,
     /// The current result has columns.
     described: bool,
+    /// Of answers since they were last reported.
+    counted: RowCounts,
 }
 
 impl Sink for Hearing {
@@ -48,6 +50,7 @@ impl Sink for Hearing {
     }
 
     fn row(&mut self, row: Row<'_>) -> Result<()> {
+        self.counted.returned += 1;
         if self.rows.are_kept()
             && let Some(result) = self.kept.last()
         {
@@ -58,6 +61,7 @@ impl Sink for Hearing {
     }
 
     fn done(&mut self, done: Done) {
+        self.counted.changed = self.counted.changed.saturating_add(done.changed());
         let is_statement = !done.of_procedure && (done.in_procedure || done.command != 0);
         if self.rows.are_kept() && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
             self.begin_result();
@@ -102,6 +106,7 @@ impl Connection {
             kept: LastRows::default(),
             too_many: false,
             described: false,
+            counted: RowCounts::default(),
         };
         Connection { scanner, statements, state: DialogueState::Free, answer_bytes: 0, asked: 0, hearing }
     }
@@ -178,6 +183,7 @@ impl Conversation for Connection {
                 Ok(Scan::NeedMore) => return,
                 Ok(Scan::Ready { consumed }) => {
                     rest = &rest[consumed..];
+                    heard.rows = heard.rows.plus(std::mem::take(&mut self.hearing.counted));
                     self.end_answer(heard);
                 }
                 Err(error) => heard.end = Some(lost(&error)),
