@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use model::facts::TEXTS;
 use model::{
-    Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
+    Case, Facts, Length, LoadPoint, Mark, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
 };
 use store::Store;
 
@@ -70,6 +70,10 @@ pub struct Conductor<'a> {
     unready: BTreeSet<String>,
     /// Cases whose tables were held against everything, in this sitting.
     inspected: BTreeSet<u32>,
+    /// What each system was before its first run: a run after which it is something else is marked.
+    identities: BTreeMap<String, Facts>,
+    /// Systems of which the user knows that they changed.
+    changed: BTreeSet<String>,
     tasks: Vec<Task>,
     /// Of the scripts and what they name.
     texts: Facts,
@@ -100,6 +104,8 @@ impl<'a> Conductor<'a> {
             silent: BTreeSet::new(),
             unready: BTreeSet::new(),
             inspected: BTreeSet::new(),
+            identities: BTreeMap::new(),
+            changed: BTreeSet::new(),
             tasks: Vec::new(),
             texts: Facts::default(),
             grants: Grants::default(),
@@ -289,6 +295,48 @@ impl<'a> Conductor<'a> {
                 None => self.store.put_facts(&subject, &facts, host::clock::unix_ms())?,
             }
         }
+        self.identify(&known)
+    }
+
+    /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
+    /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
+    fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
+        let started = format!("{}started", model::facts::INSTANCE);
+        for (name, site) in &self.sites {
+            let mut identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
+            let earlier = known.get(name).map(|facts| &facts.entries).into_iter().flatten();
+            for (fact, value) in earlier.filter(|(fact, _)| **fact != started) {
+                if fact.starts_with(model::facts::INSTANCE) && identity.entries.contains_key(fact) {
+                    identity.entries.insert(fact.clone(), value.clone());
+                }
+            }
+            self.identities.insert(name.clone(), identity);
+        }
+        Ok(())
+    }
+
+    /// Marks a run after which its system is no longer what it was before the first one.
+    ///
+    /// # Errors
+    /// The system does not say what it is, so that the run may be of another one.
+    fn mark_changes(
+        &mut self,
+        system: &str,
+        record: &mut RunRecord,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Failure> {
+        let name = self.name_of(system).to_owned();
+        let (Some(site), Some(before)) = (self.sites.get(&name), self.identities.get(&name)) else { return Ok(()) };
+        let changes = site.facts(&[])?.changes_since(before);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mark = Mark::system_changed(&changes);
+        if self.changed.insert(name.clone()) {
+            let detail = &mark.detail;
+            observer.warning(&format!("system `{name}` changed during the experiment, so it has no verdict: {detail}"));
+        }
+        record.marks.push(mark);
         Ok(())
     }
 
@@ -316,12 +364,7 @@ impl<'a> Conductor<'a> {
         now: &Facts,
         observer: &mut dyn Observer,
     ) -> Result<(), ExperimentError> {
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "n/a".to_owned());
-        let differences: Vec<String> = before
-            .differences(now)
-            .iter()
-            .map(|d| format!("{} was `{}` and is `{}`", d.name, shown(&d.a), shown(&d.b)))
-            .collect();
+        let differences: Vec<String> = before.differences(now).iter().map(model::facts::Difference::text).collect();
         if differences.is_empty() {
             return Ok(());
         }
@@ -583,7 +626,14 @@ impl<'a> Conductor<'a> {
         let id = self.store.begin_run(run, host::clock::unix_ms())?;
         let started = Instant::now();
         let ready = self.make_ready(&case.system).map_err(|failure| (failure, Vec::new()));
-        let (record, ended) = match ready.and_then(|()| self.prepare_and_run(run, &case, observer)) {
+        let made = ready.and_then(|()| self.prepare_and_run(run, &case, observer)).and_then(|mut record| {
+            if record.state == RunState::Measured {
+                let marked = self.mark_changes(&case.system, &mut record, observer);
+                marked.map_err(|failure| (failure, record.points.clone()))?;
+            }
+            Ok(record)
+        });
+        let (record, ended) = match made {
             Ok(record) if record.state == RunState::Aborted => (record, RunEnd::Aborted),
             Ok(record) => {
                 self.inspected.insert(run.case);

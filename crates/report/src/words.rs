@@ -140,6 +140,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
             reason,
             NoVerdict::UnequalDurability { .. }
                 | NoVerdict::SequentialOrder
+                | NoVerdict::SystemChanged { .. }
                 | NoVerdict::NotAvailable { .. }
                 | NoVerdict::NotComparable(_)
                 | NoVerdict::Lacking { .. }
