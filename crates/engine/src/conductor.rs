@@ -1,6 +1,8 @@
 //! Runs an experiment: opens systems, takes facts, runs pending runs in the stored order, and commits each to the
 //! store before the next.
 
+mod identity;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use model::facts::TEXTS;
 use model::{
-    Case, Facts, Length, LoadPoint, Mark, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
+    Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
 };
 use store::Store;
 
@@ -296,48 +298,6 @@ impl<'a> Conductor<'a> {
             }
         }
         self.identify(&known)
-    }
-
-    /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
-    /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
-    fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
-        let started = format!("{}started", model::facts::INSTANCE);
-        for (name, site) in &self.sites {
-            let mut identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
-            let earlier = known.get(name).map(|facts| &facts.entries).into_iter().flatten();
-            for (fact, value) in earlier.filter(|(fact, _)| **fact != started) {
-                if fact.starts_with(model::facts::INSTANCE) && identity.entries.contains_key(fact) {
-                    identity.entries.insert(fact.clone(), value.clone());
-                }
-            }
-            self.identities.insert(name.clone(), identity);
-        }
-        Ok(())
-    }
-
-    /// Marks a run after which its system is no longer what it was before the first one.
-    ///
-    /// # Errors
-    /// The system does not say what it is, so that the run may be of another one.
-    fn mark_changes(
-        &mut self,
-        system: &str,
-        record: &mut RunRecord,
-        observer: &mut dyn Observer,
-    ) -> Result<(), Failure> {
-        let name = self.name_of(system).to_owned();
-        let (Some(site), Some(before)) = (self.sites.get(&name), self.identities.get(&name)) else { return Ok(()) };
-        let changes = site.facts(&[])?.changes_since(before);
-        if changes.is_empty() {
-            return Ok(());
-        }
-        let mark = Mark::system_changed(&changes);
-        if self.changed.insert(name.clone()) {
-            let detail = &mark.detail;
-            observer.warning(&format!("system `{name}` changed during the experiment, so it has no verdict: {detail}"));
-        }
-        record.marks.push(mark);
-        Ok(())
     }
 
     /// Of this machine, before anything runs: once, in few words. What happens later is kept with each run.

@@ -571,7 +571,6 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     }
 }
 
-/// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.
 /// Says that runs of a side are of a system that was no longer the one before its first run.
 pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
     let runs = lookup.measured_runs(cases);
@@ -587,6 +586,7 @@ pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> O
     Some(NoVerdict::SystemChanged { side, what: mark.detail.clone(), last_before, first_after })
 }
 
+/// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.
 pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
     let voiding = lookup.marks(&lookup.measured_runs(cases)).filter(|(_, mark)| mark.kind.voids_verdict());
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
