@@ -1,6 +1,8 @@
 //! Runs an experiment: opens systems, takes facts, runs pending runs in the stored order, and commits each to the
 //! store before the next.
 
+mod identity;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,6 +72,10 @@ pub struct Conductor<'a> {
     unready: BTreeSet<String>,
     /// Cases whose tables were held against everything, in this sitting.
     inspected: BTreeSet<u32>,
+    /// What each system was before its first run: a run after which it is something else is marked.
+    identities: BTreeMap<String, Facts>,
+    /// Systems of which the user knows that they changed.
+    changed: BTreeSet<String>,
     tasks: Vec<Task>,
     /// Of the scripts and what they name.
     texts: Facts,
@@ -100,6 +106,8 @@ impl<'a> Conductor<'a> {
             silent: BTreeSet::new(),
             unready: BTreeSet::new(),
             inspected: BTreeSet::new(),
+            identities: BTreeMap::new(),
+            changed: BTreeSet::new(),
             tasks: Vec::new(),
             texts: Facts::default(),
             grants: Grants::default(),
@@ -289,7 +297,7 @@ impl<'a> Conductor<'a> {
                 None => self.store.put_facts(&subject, &facts, host::clock::unix_ms())?,
             }
         }
-        Ok(())
+        self.identify(&known)
     }
 
     /// Of this machine, before anything runs: once, in few words. What happens later is kept with each run.
@@ -316,12 +324,7 @@ impl<'a> Conductor<'a> {
         now: &Facts,
         observer: &mut dyn Observer,
     ) -> Result<(), ExperimentError> {
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "n/a".to_owned());
-        let differences: Vec<String> = before
-            .differences(now)
-            .iter()
-            .map(|d| format!("{} was `{}` and is `{}`", d.name, shown(&d.a), shown(&d.b)))
-            .collect();
+        let differences: Vec<String> = before.differences(now).iter().map(model::facts::Difference::text).collect();
         if differences.is_empty() {
             return Ok(());
         }
@@ -583,7 +586,14 @@ impl<'a> Conductor<'a> {
         let id = self.store.begin_run(run, host::clock::unix_ms())?;
         let started = Instant::now();
         let ready = self.make_ready(&case.system).map_err(|failure| (failure, Vec::new()));
-        let (record, ended) = match ready.and_then(|()| self.prepare_and_run(run, &case, observer)) {
+        let made = ready.and_then(|()| self.prepare_and_run(run, &case, observer)).and_then(|mut record| {
+            if record.state == RunState::Measured {
+                let marked = self.mark_changes(&case.system, &mut record, observer);
+                marked.map_err(|failure| (failure, record.points.clone()))?;
+            }
+            Ok(record)
+        });
+        let (record, ended) = match made {
             Ok(record) if record.state == RunState::Aborted => (record, RunEnd::Aborted),
             Ok(record) => {
                 self.inspected.insert(run.case);

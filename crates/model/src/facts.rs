@@ -43,6 +43,10 @@ pub const RESET: &str = "reset";
 /// Present only where programs run on something that stands in for their operating system, such as Wine.
 pub const LAYER: &str = "os.layer";
 
+/// Prefix of facts that tell one instance of a server from another: its start, its system identifier, its timeline. Two
+/// equal servers differ in them, so sides are not compared by them; one side that changes in them has become another server.
+pub const INSTANCE: &str = "instance.";
+
 /// The fact that names the durability tier.
 const TIER: &str = "durability.tier";
 const TIER_BECAUSE: &str = "durability.because";
@@ -90,6 +94,32 @@ impl Facts {
         Some(Durability { tier, because, except: self.get(TIER_EXCEPT).map(str::to_owned) })
     }
 
+    /// Records what tells this instance from another one that is equal; see [`INSTANCE`].
+    pub fn instance(&mut self, name: &str, value: impl Into<String>) {
+        self.passing(format!("{INSTANCE}{name}"), value);
+    }
+
+    /// Removes what tells instances apart.
+    pub fn without_instance(&mut self) {
+        self.entries.retain(|name, _| !name.starts_with(INSTANCE));
+    }
+
+    /// Lists what is no longer as in an `earlier` record of the same system: identity facts and those of the instance, as
+    /// far as both records have them.
+    pub fn changes_since(&self, earlier: &Facts) -> Vec<Difference> {
+        let is_compared = |name: &str, fact: &Fact| fact.nature == Nature::Identity || name.starts_with(INSTANCE);
+        let both = earlier.entries.iter().filter(|(name, fact)| {
+            is_compared(name, fact) && self.entries.get(*name).is_some_and(|now| is_compared(name, now))
+        });
+        both.filter(|(name, _)| self.get(name) != earlier.get(name))
+            .map(|(name, _)| Difference {
+                name: name.clone(),
+                a: earlier.get(name).map(str::to_owned),
+                b: self.get(name).map(str::to_owned),
+            })
+            .collect()
+    }
+
     /// The identity facts that differ. A fact that neither side could read is no difference; one that a single side
     /// could read is.
     pub fn differences(&self, other: &Facts) -> Vec<Difference> {
@@ -114,4 +144,12 @@ pub struct Difference {
     pub name: String,
     pub a: Option<String>,
     pub b: Option<String>,
+}
+
+impl Difference {
+    /// Says what a fact was and is.
+    pub fn text(&self) -> String {
+        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "n/a".to_owned());
+        format!("{} was `{}` and is `{}`", self.name, shown(&self.a), shown(&self.b))
+    }
 }

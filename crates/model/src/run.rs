@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Difference;
 use crate::metric::Measurement;
 use crate::promise::LoadPoint;
 
@@ -101,6 +102,8 @@ pub enum MarkKind {
     TooFewClients,
     /// The server's own counters could not, or only in part, confirm the load.
     NotCounted,
+    /// The system is no longer what it was before the first run: other settings, another start, another server.
+    SystemChanged,
     /// Other programs used the machine's processors.
     MachineBusy,
     /// The hypervisor kept processor time for others.
@@ -157,6 +160,7 @@ impl MarkKind {
             MarkKind::TooFewOperations => "too-few-operations",
             MarkKind::TooFewClients => "too-few-clients",
             MarkKind::NotCounted => "not-counted",
+            MarkKind::SystemChanged => "system-changed",
             MarkKind::MachineBusy => "machine-busy",
             MarkKind::MachineSteal => "machine-steal",
             MarkKind::MachineThrottled => "machine-throttled",
@@ -174,7 +178,7 @@ impl FromStr for MarkKind {
     fn from_str(text: &str) -> Result<Self, ()> {
         use MarkKind::{
             Backlog, ClientSaturated, Errors, NotCounted, NotSteady, Note, Paused, RateNotMet, ServedByCache,
-            TooFewClients, TooFewOperations, WarmUpTooShort,
+            SystemChanged, TooFewClients, TooFewOperations, WarmUpTooShort,
         };
         let all = [
             ClientSaturated,
@@ -188,6 +192,7 @@ impl FromStr for MarkKind {
             TooFewOperations,
             TooFewClients,
             NotCounted,
+            SystemChanged,
             Note,
         ];
         all.into_iter().chain(MarkKind::DISTURBANCES).find(|kind| kind.as_str() == text).ok_or(())
@@ -206,6 +211,12 @@ impl Mark {
     pub fn warm_up_too_short(what: &str, end: usize, intervals: usize) -> Mark {
         let detail = format!("{what} changed its level after {end} of {intervals} intervals");
         Mark { kind: MarkKind::WarmUpTooShort, detail }
+    }
+
+    /// Names what the system no longer is as it was before the first run.
+    pub fn system_changed(changes: &[Difference]) -> Mark {
+        let detail = changes.iter().map(Difference::text).collect::<Vec<_>>().join("; ");
+        Mark { kind: MarkKind::SystemChanged, detail }
     }
 
     /// Of a warm-up that was too short: the share of the run before the change.

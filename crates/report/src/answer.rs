@@ -491,6 +491,7 @@ fn no_verdict(reason: &NoVerdict) -> String {
         NoVerdict::TooFewRounds { missing } => format!("{} needed", count(*missing as usize, "more round")),
         NoVerdict::UnequalDurability { .. } => "the sides promise different things at commit".to_owned(),
         NoVerdict::DifferentRows(found) => found.text(),
+        NoVerdict::SystemChanged { side, .. } => format!("{} changed during the experiment", side.as_str()),
         NoVerdict::SequentialOrder => "one side ran after the other".to_owned(),
         NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } => "some runs have no result".to_owned(),
         NoVerdict::TooFewOperations { .. } => "some runs have too few operations for it".to_owned(),

@@ -141,6 +141,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
             NoVerdict::UnequalDurability { .. }
                 | NoVerdict::DifferentRows(_)
                 | NoVerdict::SequentialOrder
+                | NoVerdict::SystemChanged { .. }
                 | NoVerdict::NotAvailable { .. }
                 | NoVerdict::NotComparable(_)
                 | NoVerdict::Lacking { .. }

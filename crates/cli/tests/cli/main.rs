@@ -45,6 +45,7 @@ mod results;
 mod scene;
 #[path = "../../../engine/tests/shared/server.rs"]
 mod server;
+mod server_changes;
 #[path = "../../../engine/tests/shared/slow.rs"]
 mod slow;
 mod smack;

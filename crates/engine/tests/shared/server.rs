@@ -26,7 +26,7 @@ pub fn programs() -> PathBuf {
 }
 
 /// PostgreSQL refuses to run as root, so root uses Debian's user.
-fn as_server_user(program: &Path) -> Command {
+pub fn as_server_user(program: &Path) -> Command {
     if !host::process::is_root() {
         return Command::new(program);
     }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{DurabilityTier, Metric, RunState};
 
 use super::disturbance::{self, Readings};
-use super::judging::{Index, RowCases, marks, row, voiding_mark};
+use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::options::{MetricFilter, Pairing};
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
@@ -181,9 +181,13 @@ impl<'a> Builder<'a> {
         if self.rules.order == TimeOrder::Sequential {
             return Some(NoVerdict::SequentialOrder);
         }
-        voiding_mark(&self.index.lookup, &both).or_else(|| self.unequal_durability(a, b)).or_else(|| {
-            work::different_rows(self.evidence, &self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
-        })
+        changed_system(&self.index.lookup, a, SideLetter::A)
+            .or_else(|| changed_system(&self.index.lookup, b, SideLetter::B))
+            .or_else(|| voiding_mark(&self.index.lookup, &both))
+            .or_else(|| self.unequal_durability(a, b))
+            .or_else(|| {
+                work::different_rows(self.evidence, &self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
+            })
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {

@@ -253,9 +253,10 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
     let involved: Vec<&Case> = cases.a.iter().chain(cases.b).filter_map(|i| evidence.case(*i)).collect();
-    let no_verdict = failures
-        .no_verdict
-        .filter(|_| metric.role != Role::Diagnostic)
+    let is_judged = metric.role != Role::Diagnostic;
+    let changed = cases.no_verdict.clone().filter(|why| is_judged && matches!(why, NoVerdict::SystemChanged { .. }));
+    let no_verdict = changed
+        .or_else(|| if is_judged { failures.no_verdict } else { None })
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or(too_few)
         .or_else(|| missing_side(&side_a, &side_b))
@@ -568,6 +569,21 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
             *detectable = estimate.and_then(|e| e.detectable);
         }
     }
+}
+
+/// Says that runs of a side are of a system that was no longer the one before its first run.
+pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
+    let runs = lookup.measured_runs(cases);
+    let is_change = |mark: &&model::Mark| mark.kind == MarkKind::SystemChanged;
+    let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run(*id)).collect();
+    stored.sort_by_key(|run| run.planned.position);
+    let (first, mark) = stored.iter().enumerate().find_map(|(index, run)| {
+        let mark = lookup.marks_of(run.id).find(is_change)?;
+        Some((index, mark))
+    })?;
+    let last_before = stored[..first].last().map(|run| run.planned.round);
+    let first_after = stored[first].planned.round;
+    Some(NoVerdict::SystemChanged { side, what: mark.detail.clone(), last_before, first_after })
 }
 
 /// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.

@@ -219,9 +219,10 @@ impl Context<'_> {
                 return self.of_missing(row);
             }
             NoVerdict::Failures { .. } => Remedy::MendFailures { reason: failure_of(row) },
-            NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
-                Remedy::MeasureAnew
-            }
+            NoVerdict::Repeated { .. }
+            | NoVerdict::CutOff { .. }
+            | NoVerdict::MeasuredAgain { .. }
+            | NoVerdict::SystemChanged { .. } => Remedy::MeasureAnew,
             NoVerdict::FailuresUnknown { .. } => Remedy::CountFailures,
             NoVerdict::NotComparable(_) => Remedy::OtherMetric,
             NoVerdict::UnderClockStep => {

@@ -184,6 +184,16 @@ pub enum NoVerdict {
     SequentialOrder,
     /// The sides are of experiments of their own: what their runs gave, and no verdict on the systems.
     Apart(ApartFinding),
+    /// From a round on, a side was no longer the system that it was before its first run.
+    SystemChanged {
+        side: SideLetter,
+        /// What was and is.
+        what: String,
+        /// The last round before the change, from 0; `None` if it came before the side's first run.
+        last_before: Option<u32>,
+        /// The first round after it, from 0.
+        first_after: u32,
+    },
     /// By a mark of runs.
     Voided {
         /// `client saturated`.
@@ -267,6 +277,14 @@ impl NoVerdict {
                 };
                 format!("measured apart: {found}, and what changed between the experiments is in that")
             }
+            NoVerdict::SystemChanged { side, what, last_before, first_after } => {
+                let when = match last_before {
+                    Some(last) if last == first_after => format!("in round {}", last + 1),
+                    Some(last) => format!("between the rounds {} and {}", last + 1, first_after + 1),
+                    None => "before its first run ended".to_owned(),
+                };
+                format!("{} changed {when}: {what}", side.as_str())
+            }
             NoVerdict::Voided { what, runs } => {
                 format!("{what} in {runs} {}", if *runs == 1 { "run" } else { "runs" })
             }
@@ -328,6 +346,7 @@ impl NoVerdict {
             NoVerdict::DifferentRows(_) => "different rows".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Apart(_) => "measured apart".to_owned(),
+            NoVerdict::SystemChanged { side, .. } => format!("{} changed", side.as_str()),
             NoVerdict::Voided { what, .. } => what.clone(),
             NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
             NoVerdict::Lacking { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),

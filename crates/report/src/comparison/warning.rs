@@ -252,6 +252,7 @@ pub fn mark_name(kind: MarkKind) -> &'static str {
         MarkKind::TooFewOperations => "too few operations",
         MarkKind::TooFewClients => "too few clients",
         MarkKind::NotCounted => "not counted at the server",
+        MarkKind::SystemChanged => "system changed",
         MarkKind::MachineBusy => "busy machine",
         MarkKind::MachineSteal => "time kept by the hypervisor",
         MarkKind::MachineThrottled => "throttled processors",

@@ -83,6 +83,7 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     for (name, value) in &settings {
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
     }
+    add_instance(&mut facts, client, &settings);
     facts.identity("database.engine", setting("default_storage_engine"));
     add_database(&mut facts, client)?;
     facts.passing("database.name", SCHEMA);
@@ -108,6 +109,26 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
     let durability = place.durability(promised(&settings, &engines, redo_log.as_deref()), &keeping);
     facts.set_durability(&durability);
     Ok(facts)
+}
+
+/// Adds what tells this server from another one, and from itself before a restart. What it does not answer is left out.
+fn add_instance(facts: &mut Facts, client: &mut Client, settings: &BTreeMap<String, String>) {
+    for name in ["server_uuid", "server_uid", "server_id", "hostname"] {
+        if let Some(value) = settings.get(name) {
+            facts.instance(name, value.clone());
+        }
+    }
+    let status = match client.protocol.session.flavor {
+        Flavor::MariaDb => "information_schema.GLOBAL_STATUS",
+        Flavor::MySql => "performance_schema.global_status",
+    };
+    // Both are of the moment at which the statement began, so that the difference is the same each time.
+    let sql = format!(
+        "SELECT CAST(UNIX_TIMESTAMP() - variable_value AS SIGNED) FROM {status} WHERE variable_name = 'Uptime'"
+    );
+    if let Ok(started) = client.one(&sql) {
+        facts.instance("started", format!("{started} s after 1970"));
+    }
 }
 
 fn product(flavor: Flavor, comment: &str) -> &'static str {

@@ -62,6 +62,7 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
         let [Some(name), Some(value)] = &row[..] else { continue };
         facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
     }
+    add_instance(&mut facts, client);
     facts.identity("server.extensions", client.one(EXTENSIONS).map_err(asked)?);
     // With `jit` on, a server without the compiler silently interprets.
     if let Ok(compiles) = client.one("SELECT pg_jit_available()::int") {
@@ -108,6 +109,27 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
     facts.set_durability(&durability);
     Ok(facts)
 }
+
+/// Adds what tells this server from its standby or from itself before a restart. What the server does not answer is left out.
+fn add_instance(facts: &mut Facts, client: &mut Client) {
+    for (name, sql) in INSTANCE {
+        if let Ok(value) = client.one(sql) {
+            facts.instance(name, value);
+        }
+    }
+}
+
+/// The timeline is that of the log that is written: the control file's changes only with the next checkpoint.
+const INSTANCE: [(&str, &str); 4] = [
+    ("started", "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time())::text"),
+    ("system_identifier", "SELECT system_identifier FROM pg_catalog.pg_control_system()"),
+    ("in_recovery", "SELECT pg_catalog.pg_is_in_recovery()"),
+    (
+        "timeline",
+        "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'of its primary' ELSE \
+         left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) END",
+    ),
+];
 
 /// Read uncommitted is read committed here.
 ///

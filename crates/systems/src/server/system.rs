@@ -379,6 +379,8 @@ impl<S: Server> System for ServerSystem<S> {
         facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);
         if let Some(private) = self.private() {
             private.recipe.add_facts(&mut facts);
+            // Étalon itself starts it again, and makes it.
+            facts.without_instance();
         }
         Ok(facts)
     }

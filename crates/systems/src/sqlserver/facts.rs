@@ -195,6 +195,11 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     for view in VIEWS.into_iter().chain([host]) {
         add_view(&mut facts, client, view)?;
     }
+    for (name, fact) in [("started", "host.sqlserver_start_time"), ("machine", "server.machine")] {
+        if let Some(value) = facts.get(fact).map(str::to_owned) {
+            facts.instance(name, value);
+        }
+    }
     add_isolation(&mut facts);
     if let Some(version) = facts.get("server.product_version").map(str::to_owned) {
         facts.identity("server.version", version);

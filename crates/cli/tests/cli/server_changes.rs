@@ -1,0 +1,326 @@
+//! A system that changes while an experiment runs has no verdict, whatever the runs measured.
+
+use std::fs::{self, File};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::scene::Scene;
+use crate::server::{ROLE, as_server_user, programs};
+use crate::until_sure::measured;
+
+/// The longest time that a server or a round may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < PATIENCE, "{what} takes too long");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn done(mut command: Command) {
+    let output = command.current_dir("/").output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A server of the test's, which is restarted with other arguments.
+struct Database {
+    folder: tempfile::TempDir,
+    port: u16,
+    process: Child,
+    start: Box<dyn Fn(&[&str]) -> Command>,
+    is_ready: Box<dyn Fn() -> bool>,
+}
+
+impl Database {
+    fn restart(&mut self, settings: &[&str]) {
+        self.stop("-INT");
+        self.process = (self.start)(settings).spawn().unwrap();
+        wait_until("a restart", || (self.is_ready)());
+    }
+
+    fn stop(&mut self, signal: &str) {
+        let _ = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.stop("-KILL");
+    }
+}
+
+fn folder_of(user: &str) -> tempfile::TempDir {
+    let folder = tempfile::Builder::new().prefix("etalon-private-").tempdir().unwrap();
+    if host::process::is_root() {
+        host::process::chown(folder.path(), &host::process::user_by_name(user).unwrap()).unwrap();
+    }
+    folder
+}
+
+fn psql(port: u16, database: &str, sql: &str) {
+    let mut command = Command::new("psql");
+    command.args(["-X", "-q", "-h", "127.0.0.1", "-p", &port.to_string(), "-U", ROLE, "-d", database, "-c", sql]);
+    done(command);
+}
+
+/// Starts PostgreSQL on a folder that `make` fills.
+fn postgres(make: impl FnOnce(&Path)) -> Database {
+    let folder = folder_of("postgres");
+    let data = folder.path().join("data");
+    make(&data);
+    let (port, log, sockets) = (free_port(), folder.path().join("log"), folder.path().to_owned());
+    let start = move |settings: &[&str]| {
+        let mut command = as_server_user(&programs().join("postgres"));
+        command.arg("-D").arg(&data).arg("-k").arg(&sockets).args(["-p", &port.to_string(), "-h", "127.0.0.1"]);
+        ["autovacuum=off"].iter().chain(settings).for_each(|setting| {
+            command.args(["-c", setting]);
+        });
+        command
+            .current_dir("/")
+            .stdout(Stdio::null())
+            .stderr(File::options().create(true).append(true).open(&log).unwrap());
+        command
+    };
+    let is_ready = move || {
+        let mut command = Command::new(programs().join("pg_isready"));
+        command.args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()]).status().unwrap().success()
+    };
+    let process = start(&[]).spawn().unwrap();
+    wait_until("the start of PostgreSQL", is_ready);
+    Database { folder, port, process, start: Box::new(start), is_ready: Box::new(is_ready) }
+}
+
+fn fresh_postgres() -> Database {
+    let server = postgres(|data| {
+        let mut command = as_server_user(&programs().join("initdb"));
+        let usual = ["--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username", ROLE, "-D"];
+        command.args(usual).arg(data);
+        done(command);
+    });
+    for database in ["a", "b"] {
+        psql(server.port, "postgres", &format!("CREATE DATABASE {database}"));
+    }
+    server
+}
+
+fn mariadb() -> Database {
+    let folder = folder_of("mysql");
+    let data = folder.path().join("data");
+    let user: &[&str] = if host::process::is_root() { &["--user=mysql"] } else { &[] };
+    let mut install = Command::new("mariadb-install-db");
+    install.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]).args(user);
+    install.arg(format!("--datadir={}", data.display()));
+    done(install);
+    let (port, socket) = (free_port(), folder.path().join("socket"));
+    let start = move |settings: &[&str]| {
+        let mut command = Command::new(which_mariadbd());
+        command.arg("--no-defaults").args(user).arg(format!("--datadir={}", data.display()));
+        command.arg(format!("--socket={}", socket.display())).args(settings);
+        command.args(["--bind-address=127.0.0.1", "--port", &port.to_string()]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let is_ready = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
+    let process = start(&[]).spawn().unwrap();
+    wait_until("the start of MariaDB", is_ready);
+    let server = Database { folder, port, process, start: Box::new(start), is_ready: Box::new(is_ready) };
+    mariadb_sql(
+        &server,
+        "CREATE DATABASE a; CREATE DATABASE b; CREATE USER t@'127.0.0.1' IDENTIFIED BY ''; GRANT ALL ON *.* TO t@'127.0.0.1'",
+    );
+    server
+}
+
+fn which_mariadbd() -> PathBuf {
+    let folders = ["/usr/sbin", "/usr/bin", "/usr/libexec"].map(PathBuf::from);
+    folders.into_iter().map(|folder| folder.join("mariadbd")).find(|path| path.exists()).unwrap()
+}
+
+fn mariadb_sql(server: &Database, sql: &str) {
+    let socket = server.folder.path().join("socket");
+    let mut command = Command::new("mariadb");
+    command.args(["--no-defaults", "-u", "root", "--socket"]).arg(socket).args(["-e", sql]);
+    done(command);
+}
+
+/// Runs an experiment of two systems, changes one after its second round, and gives what `compare` says. Each round has both.
+fn changed(scene: &Scene, a: &str, b: &str, change: impl FnOnce()) -> String {
+    scene.write("one.sql", "SELECT 1;\n").write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{a}\"\n[systems.b]\nurl = \"{b}\"\n[[benchmarks]]\nworkload = \"transactions\"\n\
+             script = \"one.sql\"\nclients = 1\ntables = \"none\"\n[schedule]\nrounds = 6\non_error = \"continue\"\n\
+             warmup = \"100ms\"\nduration = \"500ms\"\n"
+        ),
+    );
+    let mut child = scene.start(&["run", "p.toml", "-o", "s"]);
+    let store = scene.path().join("s.etalon");
+    let is_second_round_done =
+        || store.exists() && measured(&store).iter().filter(|(round, _)| *round == 1).count() == 2;
+    wait_until("the second round", || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before the change");
+        is_second_round_done()
+    });
+    change();
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let compared = scene.etalon(&["compare", "s.etalon"]);
+    let gate = scene.etalon(&["gate", "s.etalon"]);
+    assert_ne!(gate.code, 0, "a gate passed: {}{}", gate.stdout, gate.stderr);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = words(&compared.stdout);
+    for verdict in ["equivalent", "faster", "slower", "inconclusive"] {
+        assert!(!told.contains(&format!(" {verdict} ")), "{verdict}: {}\n{said}", compared.stdout);
+    }
+    told
+}
+
+#[track_caller]
+fn assert_told(told: &str, texts: &[&str]) {
+    for text in texts {
+        assert!(told.contains(text), "`{text}` is missing: {told}");
+    }
+}
+
+#[test]
+fn a_postgresql_that_changes_has_no_verdict() {
+    let mut server = fresh_postgres();
+    let port = server.port;
+    let url = |database: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{database}?sslmode=disable");
+    let run = |change: &mut dyn FnMut()| changed(&Scene::new(), &url("a"), &url("b"), change);
+    // A reload, which both sides see.
+    let told = run(&mut || {
+        psql(port, "postgres", "ALTER SYSTEM SET synchronous_commit = off");
+        psql(port, "postgres", "SELECT pg_reload_conf()");
+    });
+    assert_told(&told, &["setting.synchronous_commit was `on` and is `off`", "changed between the rounds 2 and 3"]);
+    // A database's own setting.
+    let told = run(&mut || psql(port, "postgres", "ALTER DATABASE b SET work_mem = '64kB'"));
+    assert_told(&told, &["B changed", "setting.work_mem"]);
+    // An extension.
+    let told = run(&mut || psql(port, "b", "DROP EXTENSION plpgsql"));
+    assert_told(&told, &["B changed", "server.extensions"]);
+    // Other settings at its start, and none.
+    let told = run(&mut || server.restart(&["fsync=off"]));
+    assert_told(&told, &["setting.fsync was `on` and is `off`"]);
+    let told = run(&mut || server.restart(&["fsync=off"]));
+    assert_told(&told, &["instance.started"]);
+}
+
+#[test]
+fn a_mariadb_that_changes_has_no_verdict() {
+    let mut server = mariadb();
+    let port = server.port;
+    let url = |database: &str| format!("mariadb://t@127.0.0.1:{port}/{database}?ssl-mode=disabled");
+    let settings = [
+        ("innodb_flush_log_at_trx_commit = 0", "setting.innodb_flush_log_at_trx_commit was `1` and is `0`"),
+        ("innodb_io_capacity = 999", "setting.innodb_io_capacity"),
+    ];
+    for (setting, said) in settings {
+        let change = || mariadb_sql(&server, &format!("SET GLOBAL {setting}"));
+        let told = changed(&Scene::new(), &url("a"), &url("b"), change);
+        assert_told(&told, &[said]);
+    }
+    let told = changed(&Scene::new(), &url("a"), &url("b"), || server.restart(&["--innodb-doublewrite=0"]));
+    assert_told(&told, &["setting.innodb_doublewrite"]);
+}
+
+#[test]
+fn a_sqlite_file_that_is_replaced_has_no_verdict() {
+    let scene = Scene::new();
+    for name in ["a", "b", "other"] {
+        let file = rusqlite::Connection::open(scene.path().join(format!("{name}.db"))).unwrap();
+        file.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+    }
+    let told = changed(&scene, "sqlite:a.db", "sqlite:b.db", || {
+        fs::rename(scene.path().join("other.db"), scene.path().join("b.db")).unwrap();
+    });
+    assert_told(&told, &["B changed between the rounds 2 and 3", "instance.file_created"]);
+    let scene = Scene::new();
+    for name in ["a", "b"] {
+        let file = rusqlite::Connection::open(scene.path().join(format!("{name}.db"))).unwrap();
+        file.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+    }
+    let told = changed(&scene, "sqlite:a.db", "sqlite:b.db", || {
+        let file = rusqlite::Connection::open(scene.path().join("b.db")).unwrap();
+        file.busy_timeout(PATIENCE).unwrap();
+        while file.query_row("PRAGMA journal_mode = wal", [], |row| row.get::<_, String>(0)).unwrap_or_default()
+            != "wal"
+        {
+            thread::sleep(Duration::from_millis(20));
+        }
+    });
+    assert_told(&told, &["B changed", "journal_mode"]);
+}
+
+/// Forwards connections to the port that it is told, as an address that moves at a failover does.
+struct Address {
+    port: u16,
+    target: Arc<AtomicU16>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Address {
+    fn new(target: u16) -> Address {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address {
+            port: listener.local_addr().unwrap().port(),
+            target: Arc::new(AtomicU16::new(target)),
+            open: Arc::default(),
+        };
+        let (target, open) = (Arc::clone(&address.target), Arc::clone(&address.open));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", target.load(Ordering::SeqCst))) else { continue };
+                open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+                let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                thread::spawn(move || io::copy(&mut from, &mut to));
+                let (mut from, mut to) = (server, client);
+                thread::spawn(move || io::copy(&mut from, &mut to));
+            }
+        });
+        address
+    }
+
+    fn move_to(&self, port: u16) {
+        self.target.store(port, Ordering::SeqCst);
+        for stream in self.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+#[test]
+fn a_failover_has_no_verdict() {
+    let mut primary = fresh_postgres();
+    let primary_port = primary.port;
+    let standby = postgres(|data| {
+        let mut command = as_server_user(&programs().join("pg_basebackup"));
+        command
+            .args(["-h", "127.0.0.1", "-p", &primary_port.to_string(), "-U", ROLE, "-R", "-c", "fast", "-D"])
+            .arg(data);
+        done(command);
+    });
+    let address = Address::new(primary_port);
+    let url = |port: u16, name: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{name}?sslmode=disable");
+    let told = changed(&Scene::new(), &url(address.port, "a"), &url(address.port, "b"), || {
+        primary.stop("-KILL");
+        psql(standby.port, "postgres", "SELECT pg_promote()");
+        address.move_to(standby.port);
+    });
+    assert_told(&told, &["changed", "instance.timeline was `00000001` and is `00000002`"]);
+}

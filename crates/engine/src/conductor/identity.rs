@@ -1,0 +1,54 @@
+//! Whether a system is still what it was before its first run.
+
+use std::collections::BTreeMap;
+
+use model::facts::INSTANCE;
+use model::{Facts, Mark, RunRecord};
+
+use super::{Conductor, ExperimentError, system_error};
+use load::error::Failure;
+use load::observer::Observer;
+
+impl Conductor<'_> {
+    /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
+    /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
+    pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
+        let started = format!("{}started", INSTANCE);
+        for (name, site) in &self.sites {
+            let mut identity = site.facts(&[]).map_err(|failure| system_error(name, failure))?;
+            let earlier = known.get(name).map(|facts| &facts.entries).into_iter().flatten();
+            for (fact, value) in earlier.filter(|(fact, _)| **fact != started) {
+                if fact.starts_with(INSTANCE) && identity.entries.contains_key(fact) {
+                    identity.entries.insert(fact.clone(), value.clone());
+                }
+            }
+            self.identities.insert(name.clone(), identity);
+        }
+        Ok(())
+    }
+
+    /// Marks a run after which its system is no longer what it was before the first one.
+    ///
+    /// # Errors
+    /// The system does not say what it is, so that the run may be of another one.
+    pub(super) fn mark_changes(
+        &mut self,
+        system: &str,
+        record: &mut RunRecord,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Failure> {
+        let name = self.name_of(system).to_owned();
+        let (Some(site), Some(before)) = (self.sites.get(&name), self.identities.get(&name)) else { return Ok(()) };
+        let changes = site.facts(&[])?.changes_since(before);
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mark = Mark::system_changed(&changes);
+        if self.changed.insert(name.clone()) {
+            let detail = &mark.detail;
+            observer.warning(&format!("system `{name}` changed during the experiment, so it has no verdict: {detail}"));
+        }
+        record.marks.push(mark);
+        Ok(())
+    }
+}
