@@ -287,7 +287,7 @@ impl Shape {
             level: rules.map_or(LEVEL, |rules| rules.level),
             allow_unequal_durability: allow(|rules| rules.allow_unequal_durability),
             allow_sequential_order: allow(|rules| rules.allow_sequential_order),
-            allow_different_rows: false,
+            allow_different_rows: allow(|rules| rules.allow_different_rows),
         };
         let whole = |keys: &BTreeSet<String>, mut point: Point| {
             for key in keys {
@@ -546,6 +546,7 @@ mod tests {
             seed: 1,
             allow_unequal_durability: false,
             allow_sequential_order: false,
+            allow_different_rows: false,
             experiment: None,
             ended: None,
             first_look: None,

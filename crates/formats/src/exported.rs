@@ -16,6 +16,7 @@ const ALIAS_SIGN: &str = "etalon-alias:";
 /// Names of plan keys.
 const UNEQUAL: &str = "allow_unequal_durability";
 const SEQUENTIAL: &str = "allow_sequential_order";
+const DIFFERENT_ROWS: &str = "allow_different_rows";
 /// Of an experiment that was judged after each round.
 const FIRST_LOOK: &str = "first_look";
 const BEGUN: &str = "begun";
@@ -41,6 +42,7 @@ pub struct ExportedRules {
     /// Whether systems of unequal durability get a verdict.
     pub allow_unequal_durability: bool,
     pub allow_sequential_order: bool,
+    pub allow_different_rows: bool,
     /// What each row of the table names as its experiment, if its repetitions are rounds of one.
     pub experiment: Option<String>,
     /// How many rounds had ended, or in sequential order runs, of how many, if not all had.
@@ -127,7 +129,11 @@ impl ExportedRules {
             Order::Interleaved => "interleaved",
             Order::Sequential => "sequential",
         };
-        let allows = [(self.allow_unequal_durability, UNEQUAL), (self.allow_sequential_order, SEQUENTIAL)];
+        let allows = [
+            (self.allow_unequal_durability, UNEQUAL),
+            (self.allow_sequential_order, SEQUENTIAL),
+            (self.allow_different_rows, DIFFERENT_ROWS),
+        ];
         let allowed: String = allows.iter().filter(|(is, _)| *is).map(|(_, name)| format!(" {name}")).collect();
         let experiment = self.experiment.as_ref().map(|id| format!(" experiment={id}")).unwrap_or_default();
         let ended = self.ended.map(|(ended, of)| format!(" ended={ended}/{of}")).unwrap_or_default();
@@ -170,6 +176,7 @@ impl ExportedRules {
             seed: of("seed")?.parse().ok()?,
             allow_unequal_durability: fields.split_whitespace().any(|field| field == UNEQUAL),
             allow_sequential_order: fields.split_whitespace().any(|field| field == SEQUENTIAL),
+            allow_different_rows: fields.split_whitespace().any(|field| field == DIFFERENT_ROWS),
             experiment: of("experiment").map(str::to_owned),
             ended: of("ended")
                 .and_then(|told| told.split_once('/'))
@@ -211,6 +218,7 @@ mod tests {
                 seed: u64::MAX,
                 allow_unequal_durability,
                 allow_sequential_order: !allow_unequal_durability,
+                allow_different_rows: allow_unequal_durability,
                 experiment: allow_unequal_durability.then(|| "3f9ac2b4-19a0".to_owned()),
                 ended: allow_unequal_durability.then_some((4, 6)),
                 first_look: allow_unequal_durability.then_some(8),

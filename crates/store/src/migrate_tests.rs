@@ -65,6 +65,7 @@ fn header() -> Header {
                 level: 0.95,
                 allow_unequal_durability: false,
                 allow_sequential_order: false,
+                allow_different_rows: false,
             },
         },
         plan_text: String::new(),

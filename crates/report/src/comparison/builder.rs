@@ -186,7 +186,7 @@ impl<'a> Builder<'a> {
             .or_else(|| voiding_mark(&self.index.lookup, &both))
             .or_else(|| self.unequal_durability(a, b))
             .or_else(|| {
-                work::different_rows(self.evidence, &self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
+                work::different_rows(self.evidence, self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
             })
     }
 

@@ -50,6 +50,7 @@ pub fn plan() -> Plan {
             level: 0.95,
             allow_unequal_durability: false,
             allow_sequential_order: false,
+            allow_different_rows: false,
         },
     }
 }

@@ -88,9 +88,15 @@ fn schedule() -> impl Strategy<Value = Schedule> {
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
-    let rules = (text(), finite(), finite(), any::<bool>()).prop_map(|(baseline, margin, level, allow)| {
-        ComparisonRules { baseline, margin, level, allow_unequal_durability: allow, allow_sequential_order: !allow }
-    });
+    let rules =
+        (text(), finite(), finite(), any::<bool>()).prop_map(|(baseline, margin, level, allow)| ComparisonRules {
+            baseline,
+            margin,
+            level,
+            allow_unequal_durability: allow,
+            allow_sequential_order: !allow,
+            allow_different_rows: allow,
+        });
     (text(), vec(system(), 0..4), vec(benchmark(), 0..4), schedule(), rules).prop_map(
         |(name, systems, benchmarks, schedule, comparison)| Plan {
             name,

@@ -38,7 +38,7 @@ pub(super) enum Account {
 /// # Errors
 /// The connection is lost.
 pub(super) fn strays(client: &mut Client, account: Account, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
-    let given: Vec<String> = arguments.iter().filter_map(|argument| option_name(argument)).collect();
+    let given: Vec<String> = arguments.iter().filter_map(option_name).collect();
     let given: BTreeSet<&str> = given.iter().map(|name| variable(name)).collect();
     let mut strays = Vec::new();
     for sql in ORIGINS {

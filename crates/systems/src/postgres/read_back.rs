@@ -44,7 +44,7 @@ const ORIGINS: &str = "SELECT lower(name), source, coalesce(sourcefile, '') FROM
 /// # Errors
 /// The connection is lost.
 pub(super) fn strays(client: &mut Client, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
-    let given: BTreeSet<String> = arguments.iter().filter_map(|argument| setting_name(argument)).collect();
+    let given: BTreeSet<String> = arguments.iter().filter_map(setting_name).collect();
     let rows = client.rows(ORIGINS).map_err(|error| failure("read back the private server's settings", &error))?;
     let own_file = data.join("postgresql.conf");
     let own_file = own_file.canonicalize().unwrap_or(own_file);

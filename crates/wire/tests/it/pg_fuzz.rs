@@ -136,7 +136,7 @@ fn the_transcript_is_understood() {
     assert_eq!(events(&[&bytes], Rows::Keep).len(), 28);
     let outcomes = outcomes(&[&bytes]);
     assert_eq!(outcomes.len(), 6, "{outcomes:#?}");
-    assert!(outcomes[1].starts_with("Reply { rows: 2, affected: 2, commands: 1"));
+    assert!(outcomes[1].starts_with("Reply { rows: 2, affected: 2, changed: 0, commands: 1"));
     assert!(outcomes[2].starts_with("ERROR 22012: division by zero"));
 }
 

@@ -179,6 +179,7 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         seed: plan.schedule.seed,
         allow_unequal_durability: plan.comparison.allow_unequal_durability,
         allow_sequential_order: plan.comparison.allow_sequential_order,
+        allow_different_rows: plan.comparison.allow_different_rows,
         experiment: experiment(evidence).filter(|_| !all_numbered && plan.schedule.order == Order::Interleaved),
         ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
         first_look: plan.schedule.until_sure.map(|until| until.first),
