@@ -9,6 +9,7 @@ mod error;
 mod exit;
 mod judge;
 mod leftovers;
+mod output;
 mod printer;
 mod progress;
 mod results;

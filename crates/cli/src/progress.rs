@@ -165,7 +165,7 @@ impl Observer for Progress<'_> {
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
-        if let Some(Err(warning)) = self.task_logs.as_ref().map(|files| files.write(logs)) {
+        if let Some(Err(warning)) = self.task_logs.as_mut().map(|files| files.write(logs)) {
             self.warning(&warning);
         }
     }
