@@ -247,7 +247,8 @@ fn experiments_leave_what_lies_where_their_report_would_go() {
         }
         let theirs: [&[&str]; 3] = [&["extend", "--rounds", "1"], &["resume"], &["report"]];
         for verb in theirs {
-            let before: Vec<_> = picture(&folder).into_iter().filter(|(path, ..)| !path.ends_with("s.etalon")).collect();
+            let before: Vec<_> =
+                picture(&folder).into_iter().filter(|(path, ..)| !path.ends_with("s.etalon")).collect();
             let before: Vec<_> = before.into_iter().filter(|(path, ..)| !path.ends_with("s-2.html")).collect();
             let ran = scene.etalon(&[verb, &[store.to_str().unwrap()]].concat());
             ran.says(0, &["s-2.html"]);
