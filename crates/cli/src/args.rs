@@ -462,6 +462,10 @@ pub struct ExportArgs {
     /// Replace files that étalon did not write, or that were changed since
     #[arg(long)]
     pub force: bool,
+    /// Write cells of CSV as they are, also those that a spreadsheet computes: by default an apostrophe stands before text that
+    /// begins with `=`, `+`, `-`, `@` or a tab, and `etalon import tidy` takes it away again
+    #[arg(long)]
+    pub raw: bool,
     /// Export results whose publication a licence restricts without being asked
     #[arg(long)]
     pub yes: bool,

@@ -27,11 +27,11 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     let consent = Consent::from_force(args.force);
     let path = match &args.output {
         Some(path) if path.as_os_str() == STDOUT => {
-            printer.out(&if printer.json {
-                serde_json::json!({ "schema_version": 1, "text": html }).to_string()
+            if printer.json {
+                printer.out(&serde_json::json!({ "schema_version": 1, "text": html }).to_string());
             } else {
-                html
-            });
+                printer.out_data(&html);
+            }
             return Ok(Exit::Done);
         }
         Some(path) => {
@@ -135,7 +135,7 @@ pub fn print_set(evidence: &Evidence, options: &Options, runs: Runs, printer: Pr
     }
     let style = if printer.color_out { Style::Ansi } else { Style::Plain };
     let text = TextOptions { width: printer.width(), style, runs, ..TextOptions::default() };
-    printer.out(&report::text::render(&set, &text));
+    printer.out_coloured(&report::text::render(&set, &text));
     Ok(())
 }
 

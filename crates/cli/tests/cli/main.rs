@@ -51,6 +51,7 @@ mod server;
 mod slow;
 mod smack;
 mod sqlio;
+mod terminal;
 mod tools;
 mod until_sure;
 mod verdicts;

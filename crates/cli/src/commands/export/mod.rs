@@ -17,13 +17,22 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     ask_before_publication(args, &evidence, printer)?;
     let options = options(&args.comparing)?;
     let text = match args.format {
+        ExportFormat::Csv if args.raw => formats::tidy::write_raw(&tidy::table(&evidence)),
         ExportFormat::Csv => formats::tidy::write(&tidy::table(&evidence)),
         ExportFormat::Json => json(&evidence, &options)?,
         ExportFormat::Markdown => report::markdown::render(&evidence, &set_of(&evidence, &options)?),
         ExportFormat::Pgbench => report::pgbench::render(&evidence),
         ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Runs::Together),
         ExportFormat::Svg => {
-            return charts(args, &store, &evidence, &options, "svg", |svg| Ok(output::sealed(svg.to_owned(), Comment::Markup).into_bytes()), printer);
+            return charts(
+                args,
+                &store,
+                &evidence,
+                &options,
+                "svg",
+                |svg| Ok(output::sealed(svg.to_owned(), Comment::Markup).into_bytes()),
+                printer,
+            );
         }
         ExportFormat::Png => {
             let painter = png::Painter::new()?;
@@ -40,7 +49,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
             tell(&[path.display().to_string()], printer)
         }
         _ => {
-            printer.out(&text);
+            printer.out_data(&text);
             Ok(Exit::Done)
         }
     }
