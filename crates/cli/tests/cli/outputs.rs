@@ -278,7 +278,8 @@ fn results_go_to_no_place_that_is_no_folder() {
 #[test]
 fn a_task_log_gets_a_folder_of_its_own() {
     let scene = Scene::new();
-    let plan = sim_plan("", "", "rounds = 1\nwarmup = \"0s\"").replace("clients = [1, 4]", "tasks = 5");
+    let plan =
+        sim_plan("", "", "rounds = 1\nwarmup = \"0s\"").replace("clients = [1, 4]", "tasks = 5\npool = { size = 2 }");
     scene.write("p.toml", &plan);
     let run = || scene.etalon(&["run", "p.toml", "--task-log", "log"]);
     run().says(0, &[]);
