@@ -150,7 +150,9 @@ fn verbs_change_nothing_that_lies_where_output_is_sent() {
             assert_eq!(ran.code == 0, is_stream, "{what}: {}", ran.stderr);
             assert!(is_stream || ran.stderr.contains("hint: "), "{what}: {}", ran.stderr);
             if let Some(reader) = reader {
-                assert!(!reader.join().unwrap().is_empty(), "{what}");
+                // The same as goes to stdout.
+                let shown = scene.etalon(&[verb, &["-"][..]].concat()).stdout;
+                assert_eq!(reader.join().unwrap().trim_end(), shown.trim_end(), "{what}");
             }
             assert_kept(&before, scene.path(), &what);
         }
