@@ -34,7 +34,6 @@ mod limits;
 mod loads;
 mod long_loads;
 mod names;
-#[cfg(unix)]
 mod outputs;
 mod own_limits;
 mod power;

@@ -134,7 +134,6 @@ fn data_keep_their_bytes_where_no_terminal_reads_them() {
 }
 
 /// /dev/full takes nothing.
-#[cfg(target_os = "linux")]
 #[test]
 fn verbs_say_that_stdout_did_not_take_their_results() {
     let scene = Scene::new();
@@ -168,7 +167,9 @@ fn verbs_say_that_stdout_did_not_take_their_results() {
         &["run", "--help"],
     ];
     for args in verbs {
-        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let Ok(full) = fs::OpenOptions::new().write(true).open("/dev/full") else {
+            return println!("skipped: there is no /dev/full");
+        };
         let output = scene.command(args).stdout(Stdio::from(full)).stderr(Stdio::piped()).output().unwrap();
         let ran = ran(output);
         assert_eq!(ran.code, 3, "{args:?}: {}", ran.stderr);
@@ -180,7 +181,6 @@ fn verbs_say_that_stdout_did_not_take_their_results() {
     ran(child.wait_with_output().unwrap()).says(0, &[]);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_keeps_no_draft_of_what_was_not_written() {
     let scene = Scene::new();

@@ -130,9 +130,10 @@ fn a_copy_of_a_store_is_not_taken_for_a_draft() {
     fs::copy(&path, &copy).unwrap();
     fs::write(dir.path().join("x.etalon-new-journal"), "mine").unwrap();
     Store::open(&path).unwrap().close().unwrap();
-    Store::open_read_only(&copy).unwrap();
+    let bytes = fs::read(&copy).unwrap();
     fs::remove_file(&path).unwrap();
     create(&path, 1).close().unwrap();
+    assert_eq!(fs::read(&copy).unwrap(), bytes);
     assert_eq!(names_in(dir.path()), ["x.etalon", "x.etalon-new", "x.etalon-new-journal"]);
 }
 
