@@ -245,7 +245,7 @@ pub struct InitArgs {
     /// The file to write; `-` is stdout
     #[arg(long, short, value_name = "FILE", default_value = "plan.toml")]
     pub output: String,
-    /// Write over a file that is there
+    /// Replace a file that is there
     #[arg(long)]
     pub force: bool,
 }
@@ -456,9 +456,16 @@ pub struct ExportArgs {
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub format: ExportFormat,
-    /// The file to write, the folder for charts; text goes to stdout when not given
+    /// The file to write, the folder for charts; text goes to stdout when not given, and with `-`
     #[arg(long, short, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Replace files that étalon did not write, or that were changed since
+    #[arg(long)]
+    pub force: bool,
+    /// Write cells of CSV as they are, also those that a spreadsheet computes: by default an apostrophe stands before text that
+    /// begins with `=`, `+`, `-`, `@` or a tab, and `etalon import tidy` takes it away again
+    #[arg(long)]
+    pub raw: bool,
     /// Export results whose publication a licence restricts without being asked
     #[arg(long)]
     pub yes: bool,
@@ -514,9 +521,12 @@ pub struct ReportArgs {
     /// The experiment's store; several, each as STORE or STORE:SYSTEM, are compared with the first
     #[arg(value_name = "STORE", required = true)]
     pub stores: Vec<String>,
-    /// The file to write; beside the last store when not given
+    /// The file to write, `-` for stdout; next to the last store when not given
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Replace a file that étalon did not write, or that was changed since
+    #[arg(long)]
+    pub force: bool,
     /// How
     #[command(flatten)]
     pub comparing: Comparing,

@@ -9,6 +9,7 @@ mod error;
 mod exit;
 mod judge;
 mod leftovers;
+mod output;
 mod printer;
 mod progress;
 mod results;
@@ -22,13 +23,36 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) => return without_a_verb(&told),
+    };
     let printer = printer::Printer::new(cli.color, cli.quiet, cli.json);
-    match commands::dispatch(cli.command, printer) {
-        Ok(exit) => exit.into(),
-        Err(error) => {
-            printer.error(&error);
-            error.exit.into()
+    let ended = commands::dispatch(cli.command, printer);
+    let lost = printer.take_lost();
+    let exit = match (&ended, &lost) {
+        (_, Some(lost)) => lost.exit,
+        (Err(error), None) => error.exit,
+        (Ok(exit), None) => *exit,
+    };
+    ended.err().iter().chain(&lost).for_each(|error| printer.error(error));
+    exit.into()
+}
+
+/// Prints help or the version to stdout, or what is wrong with the arguments to stderr.
+fn without_a_verb(told: &clap::Error) -> ExitCode {
+    let printer = printer::Printer::new(args::Color::Auto, false, false);
+    if told.use_stderr() {
+        printer.always(told.render().to_string().trim_end());
+        return exit::Exit::UserError.into();
+    }
+    let styled = told.render();
+    printer.out_coloured(&if printer.color_out { styled.ansi().to_string() } else { styled.to_string() });
+    match printer.take_lost() {
+        None => exit::Exit::Done.into(),
+        Some(lost) => {
+            printer.error(&lost);
+            lost.exit.into()
         }
     }
 }

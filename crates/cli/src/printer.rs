@@ -1,13 +1,57 @@
 //! The only writer to the terminal: data to stdout, everything else to stderr.
+//!
+//! Names, errors and texts come from servers, agents, files and other processes. Whatever goes to a terminal passes
+//! [`clean`] here, so that none of it can command it; and what stdout does not take is remembered, for the exit code.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+
+use report::text::{clean as clean_line, is_unsafe};
 
 use crate::args::Color;
 use crate::error::CliError;
 
-/// A script's `debug(x)` to stderr.
-fn debug_line(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+/// The first error of stdout that was not a closed pipe.
+static LOST: Mutex<Option<std::io::Error>> = Mutex::new(None);
+
+/// Prints a line to stderr, from any thread: a script's `debug(x)`, an agent's log.
+pub fn log_line(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", clean(text));
+}
+
+/// Replaces what would command a terminal: control characters but line feeds and tabs, and reversals of the direction.
+pub fn clean(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t");
+    let lines = text.split('\n').map(|text| line(text.strip_suffix('\r').unwrap_or(text)));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Cleans what étalon's renderer has coloured: its codes, `ESC [ digits m`, pass.
+fn clean_coloured(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut out = clean(parts.next().unwrap_or_default());
+    for part in parts {
+        let code = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+        match code.filter(|(code, _)| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';')) {
+            Some((code, rest)) => out.push_str(&format!("\u{1b}[{code}m{}", clean(rest))),
+            None => out.push_str(&clean(&format!("\u{1b}{part}"))),
+        }
+    }
+    out
+}
+
+/// Writes as JSON does what would command a terminal and JSON lets stand: it means the same to its reader.
+fn escape_json(text: &str) -> String {
+    let is_space = |c: char| matches!(c, '\n' | '\t');
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_unsafe(c) && !is_space(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,16 +92,44 @@ impl Printer {
         told.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
     }
 
-    /// To stdout. A closed pipe is no error.
+    /// Prints text, or the object of `--json`, to stdout.
     pub fn out(self, text: &str) {
-        let mut stdout = std::io::stdout().lock();
-        let _ = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") });
-        let _ = stdout.flush();
+        self.write(&if self.json { escape_json(text) } else { clean(text) });
     }
 
-    /// To stdout, folded for a reader at a terminal.
+    /// Prints what étalon's renderer has coloured to stdout.
+    pub fn out_coloured(self, text: &str) {
+        self.write(&if self.color_out { clean_coloured(text) } else { clean(text) });
+    }
+
+    /// Prints data to stdout, to the byte where no terminal reads them.
+    pub fn out_data(self, text: &str) {
+        if std::io::stdout().is_terminal() { self.out(text) } else { self.write(text) }
+    }
+
+    /// Prints to stdout. What it does not take is remembered for [`Printer::take_lost`]; a closed pipe is no error.
+    fn write(self, text: &str) {
+        let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
+        if lost.is_some() {
+            return;
+        }
+        let mut stdout = std::io::stdout().lock();
+        let written = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") })
+            .and_then(|()| stdout.flush());
+        *lost = written.err().filter(|error| error.kind() != ErrorKind::BrokenPipe);
+    }
+
+    /// What stdout did not take, as an error.
+    pub fn take_lost(self) -> Option<CliError> {
+        let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
+        lost.map(|error| {
+            CliError::could_not(format!("cannot write to stdout: {error}")).hint("what was printed is not complete")
+        })
+    }
+
+    /// Prints text to stdout, folded for a reader at a terminal.
     pub fn out_folded(self, text: &str) {
         self.out(&self.folded(text, std::io::stdout().is_terminal()));
     }
@@ -65,8 +137,13 @@ impl Printer {
     /// To stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(std::io::stderr().lock(), "{text}");
+            log_line(text);
         }
+    }
+
+    /// Prints to stderr, whether quiet or not, what the user has to know to go on.
+    pub fn always(self, text: &str) {
+        log_line(text);
     }
 
     /// Whether only results, warnings and errors are said.
@@ -77,13 +154,13 @@ impl Printer {
     /// To stderr, without a line end.
     pub fn ask(self, text: &str) {
         let mut stderr = std::io::stderr().lock();
-        let _ = write!(stderr, "{text}");
+        let _ = write!(stderr, "{}", clean(text));
         let _ = stderr.flush();
     }
 
     /// Callable from any thread.
     pub fn debug_sink(self) -> Option<fn(&str)> {
-        if self.quiet { None } else { Some(debug_line) }
+        if self.quiet { None } else { Some(log_line) }
     }
 
     /// `None` without a terminal. Only `y` and `yes` agree.
@@ -92,7 +169,7 @@ impl Printer {
             return None;
         }
         let mut stderr = std::io::stderr().lock();
-        let _ = write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{} [y/N] ", clean(question)).and_then(|()| stderr.flush());
         let mut answer = String::new();
         let read = std::io::stdin().read_line(&mut answer);
         Some(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
@@ -108,11 +185,11 @@ impl Printer {
         self.labelled("error", "31", &error.message);
         let mut stderr = std::io::stderr().lock();
         for line in &error.context {
-            let _ = writeln!(stderr, "  {line}");
+            let _ = writeln!(stderr, "  {}", clean(line));
         }
         for hint in &error.hints {
             let label = if self.color { "\x1b[36mhint\x1b[0m" } else { "hint" };
-            let _ = writeln!(stderr, "\n{label}: {hint}");
+            let _ = writeln!(stderr, "\n{label}: {}", clean(hint));
         }
     }
 
@@ -124,7 +201,7 @@ impl Printer {
     }
 
     fn labelled(self, label: &str, code: &str, text: &str) {
-        let line = self.folded(&format!("{label}: {text}"), std::io::stderr().is_terminal());
+        let line = self.folded(&format!("{label}: {}", clean(text)), std::io::stderr().is_terminal());
         let mut stderr = std::io::stderr().lock();
         let _ = match line.strip_prefix(label) {
             Some(rest) if self.color => writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m{rest}"),
@@ -156,7 +233,22 @@ fn folded(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::folded;
+    use super::{clean, clean_coloured, escape_json, folded};
+
+    #[test]
+    fn strangers_text_commands_no_terminal() {
+        let hostile = "a\u{1b}[2J\u{1b}]0;t\u{7}\rb\u{9b}31m\u{202e}c\u{7f}\td\r\ne";
+        let cleaned = clean(hostile);
+        assert_eq!(cleaned, "a\u{fffd}[2J\u{fffd}]0;t\u{fffd}\u{fffd}b\u{fffd}31m\u{fffd}c\u{fffd}\td\ne");
+        assert_eq!(
+            clean_coloured("\u{1b}[1;31mx\u{1b}[0m \u{1b}[2Jy\u{1b}"),
+            "\u{1b}[1;31mx\u{1b}[0m \u{fffd}[2Jy\u{fffd}"
+        );
+        let json = serde_json::json!({ "a": hostile }).to_string();
+        let escaped = escape_json(&json);
+        assert!(!escaped.chars().any(report::text::is_unsafe), "{escaped}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap()["a"], hostile);
+    }
 
     #[test]
     fn long_lines_are_folded_and_indented_and_short_ones_stay() {

@@ -16,7 +16,7 @@ use model::{
 use report::number::count;
 use report::text::wrapped;
 
-use crate::printer::Printer;
+use crate::printer::{Printer, clean};
 use crate::task_log::TaskLogs;
 
 pub struct Progress<'a> {
@@ -136,14 +136,14 @@ impl Observer for Progress<'_> {
             bar.set_length(progress.planned as u64);
             bar.set_position(progress.done as u64);
             bar.set_prefix(clock(progress.left));
-            bar.set_message(self.running.clone());
+            bar.set_message(clean(&self.running));
         }
     }
 
     fn tables_loading(&mut self, progress: TablesProgress<'_>) {
         let text = loading(&progress);
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {text}", self.running));
+            bar.set_message(clean(&format!("{}: {text}", self.running)));
         } else if self.told_of_load.is_none_or(|told| told.elapsed() >= TELL_LOAD_EVERY) {
             // The first only once it has turned out to be long.
             if self.told_of_load.replace(Instant::now()).is_some() {
@@ -154,18 +154,18 @@ impl Observer for Progress<'_> {
 
     fn tick(&mut self, tick: Tick) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {}", self.running, interval(&tick, self.rate_unit)));
+            bar.set_message(clean(&format!("{}: {}", self.running, interval(&tick, self.rate_unit))));
         }
     }
 
     fn step(&mut self, step: StepProgress<'_>) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {}, {} of {}", self.running, step.what, step.done + 1, step.of));
+            bar.set_message(clean(&format!("{}: {}, {} of {}", self.running, step.what, step.done + 1, step.of)));
         }
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
-        if let Some(Err(warning)) = self.task_logs.as_ref().map(|files| files.write(logs)) {
+        if let Some(Err(warning)) = self.task_logs.as_mut().map(|files| files.write(logs)) {
             self.warning(&warning);
         }
     }

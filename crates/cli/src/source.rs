@@ -252,7 +252,7 @@ fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
     if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == named) {
         return Ok(Text::plain(built_in.text.to_owned(), built_in.name, None, systems));
     }
-    let text = std::fs::read_to_string(named).map_err(|error| {
+    let text = read_plan(named).map_err(|error| {
         let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
         let near = model::near::did_you_mean(named, known.iter().copied());
         CliError::user(format!("cannot read the plan `{named}`: {error}")).hint(near.unwrap_or_else(|| {
@@ -262,6 +262,13 @@ fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
     let path =
         std::path::absolute(Path::new(named)).map_or_else(|_| named.to_owned(), |path| path.display().to_string());
     Ok(Text::plain(text, named, Some(path), systems))
+}
+
+/// The text of a plan, without the mark that some editors put before UTF-8.
+fn read_plan(path: &str) -> std::io::Result<String> {
+    let not_utf8 = |_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8");
+    let text = String::from_utf8(words::read_text(path)?).map_err(not_utf8)?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 fn asked(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {

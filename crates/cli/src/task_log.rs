@@ -2,8 +2,10 @@
 //! 2016): application id, running tasks, duration in ticks of 100 ns or -1, time of the end, separated by tabs.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use host::files::{Replacing, put};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use load::rng::Rng;
@@ -17,36 +19,62 @@ pub struct TaskLogs {
     folder: PathBuf,
     seed: u64,
     run: u32,
-    of_run: PathBuf,
+    /// Name of the run's folder.
+    name: String,
+    /// The run's folder, once it is made.
+    of_run: Option<PathBuf>,
 }
+
+/// Most folders that are tried for a run that was repeated.
+const MOST_ATTEMPTS: u32 = 10_000;
 
 impl TaskLogs {
     /// The folder is made when needed.
     pub fn new(folder: &Path, plan: &Plan) -> TaskLogs {
-        TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, run: 0, of_run: folder.to_owned() }
+        TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, run: 0, name: String::new(), of_run: None }
     }
 
-    /// Begins the folder `round-01-003-LABEL`.
+    /// Names the folder `round-01-003-LABEL`. A run that is repeated gets one of its own, as `round-01-003-LABEL-2`.
     pub fn run_started(&mut self, run: PlannedRun, label: &str) {
         let fit = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '.' | '=') { c } else { '-' };
         let label: String = label.replace(" @ ", "-").chars().map(fit).take(80).collect();
         self.run = run.position;
-        self.of_run = self.folder.join(format!("round-{:02}-{:03}-{label}", run.round + 1, run.position + 1));
+        self.name = format!("round-{:02}-{:03}-{label}", run.round + 1, run.position + 1);
+        self.of_run = None;
     }
 
-    pub fn write(&self, logs: &[TaskLog]) -> Result<(), String> {
-        let failed = |path: &Path, error| format!("the task log {} could not be written: {error}", path.display());
-        std::fs::create_dir_all(&self.of_run).map_err(|error| failed(&self.of_run, error))?;
+    /// The run's folder, which no one else has written to.
+    fn folder_of_run(&mut self) -> Result<PathBuf, String> {
+        let failed = |path: &Path, error| format!("the folder {} could not be made: {error}", path.display());
+        if let Some(made) = &self.of_run {
+            return Ok(made.clone());
+        }
+        std::fs::create_dir_all(&self.folder).map_err(|error| failed(&self.folder, error))?;
+        for attempt in 1..MOST_ATTEMPTS {
+            let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
+            let path = self.folder.join(format!("{}{suffix}", self.name));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(self.of_run.insert(path).clone()),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(&path, error)),
+            }
+        }
+        Err(failed(&self.folder.join(&self.name), ErrorKind::AlreadyExists.into()))
+    }
+
+    pub fn write(&mut self, logs: &[TaskLog]) -> Result<(), String> {
+        let folder = self.folder_of_run()?;
         for log in logs {
             let id = self.application_id(log.process);
-            let path = self.of_run.join(format!("details.{id}.txt"));
-            std::fs::write(&path, text(&id, log)).map_err(|error| failed(&path, error))?;
+            let path = folder.join(format!("details.{id}.txt"));
+            put(&path, text(&id, log).as_bytes(), Replacing::Own(&|_| false))
+                .map_err(|error| format!("the task log could not be written: {error}"))?;
         }
         Ok(())
     }
 
     /// The published client drew a random GUID at start. This one is derived from the plan's seed, the run and the
-    /// process, so that a repeated run replaces its file.
+    /// process.
     fn application_id(&self, process: u32) -> String {
         let mut rng = Rng::of_transaction(self.seed, process, self.run.into());
         let (high, low) = (rng.next_u64(), rng.next_u64());
@@ -101,7 +129,7 @@ mod tests {
 
     #[test]
     fn ids_have_the_form_of_a_guid_and_differ() {
-        let logs = |seed, run| TaskLogs { folder: "x".into(), seed, run, of_run: "x".into() };
+        let logs = |seed, run| TaskLogs { folder: "x".into(), seed, run, name: String::new(), of_run: None };
         let id = logs(1, 2).application_id(0);
         let lengths: Vec<usize> = id.split('-').map(str::len).collect();
         assert_eq!(lengths, [8, 4, 4, 4, 12]);

@@ -1,13 +1,16 @@
 //! The texts of the files that a task names, such as scripts and the words that they draw.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::Facts;
 use sha2::{Digest as _, Sha256};
 
+/// Of a longer file nothing more is read.
+const LONGEST_SCRIPT_BYTES: u64 = 16 << 20;
 /// Of a hash, so many bytes tell two versions of a script apart.
 const HASH_BYTES: usize = 8;
 
@@ -63,19 +66,24 @@ impl Texts {
         facts
     }
 
+    /// Reads a script, without the mark that some editors put before UTF-8.
+    ///
+    /// # Errors
+    /// It cannot be read, is not UTF-8, or is too long for a script.
     pub fn read(&self, path: &str) -> io::Result<String> {
-        let bytes = self.bytes(path, Path::new(path))?;
-        String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+        let text = String::from_utf8(self.bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?);
+        let text = text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))?;
+        Ok(without_mark(&text).to_owned())
     }
 
     /// For texts where bytes that are not UTF-8 do no harm, as in a comment.
     pub fn read_lossily(&self, path: &str) -> io::Result<String> {
-        Ok(String::from_utf8_lossy(&self.bytes(path, Path::new(path))?).into_owned())
+        Ok(without_mark(&String::from_utf8_lossy(&self.bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?)).to_owned())
     }
 
     /// What is in a file beside another one.
     pub fn beside(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
-        self.bytes(&name_beside(file, name), &place_beside(file, name))
+        self.bytes(&name_beside(file, name), &place_beside(file, name), u64::MAX)
     }
 
     pub fn is_beside(&self, file: &str, name: &str) -> bool {
@@ -85,11 +93,11 @@ impl Texts {
         }
     }
 
-    fn bytes(&self, name: &str, path: &Path) -> io::Result<Vec<u8>> {
+    fn bytes(&self, name: &str, path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
         match self {
-            Texts::Files => std::fs::read(path),
+            Texts::Files => read_at_most(path, longest_bytes),
             Texts::Noting(noted) => {
-                let bytes = std::fs::read(path)?;
+                let bytes = read_at_most(path, longest_bytes)?;
                 lock(noted).insert(name.to_owned(), String::from_utf8_lossy(&bytes).into());
                 Ok(bytes)
             }
@@ -98,6 +106,21 @@ impl Texts {
             }),
         }
     }
+}
+
+/// Reads a file, and of one that is too long no more than tells so.
+fn read_at_most(path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(longest_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > longest_bytes {
+        let why = format!("it is longer than {} MiB", longest_bytes >> 20);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(bytes)
+}
+
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// A line feed separates the names, since no path that a plan's key can name holds one.
@@ -127,6 +150,20 @@ mod tests {
         assert!(!sent.is_beside(&path, "others.dat"), "nobody read it");
         assert!(sent.read("/etc/passwd").is_err() && sent.beside("/etc/passwd", "passwd").is_err());
         assert!(!sent.is_beside("/etc/passwd", "passwd"));
+    }
+
+    #[test]
+    fn a_script_may_begin_with_a_mark_and_is_no_huge_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sql").display().to_string();
+        std::fs::write(&path, "\u{feff}SELECT 1;").unwrap();
+        let noting = Texts::noting();
+        assert_eq!(noting.read(&path).unwrap(), "SELECT 1;");
+        assert_eq!(noting.read_lossily(&path).unwrap(), "SELECT 1;");
+        assert_eq!(Texts::sent(noting.noted()).read(&path).unwrap(), "SELECT 1;");
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        let refused = noting.read(&path).unwrap_err().to_string();
+        assert_eq!(refused, "it is longer than 16 MiB");
     }
 
     #[test]

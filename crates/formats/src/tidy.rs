@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::csv::{quoted, unguarded};
+use model::csv::{quoted, quoted_raw, unguarded};
 use model::{Direction, NoValue, Point, Reading, Role, Value};
 
 use crate::text::{number, shortened};
@@ -404,9 +404,19 @@ fn key_value(text: &str) -> Value {
     }
 }
 
-/// Writes a table with commas; [`parse`] reads it back.
+/// Writes a table with commas, of which no cell is a formula to a spreadsheet; [`parse`] reads it back.
 pub fn write(table: &Table) -> String {
-    let mut lines: Vec<String> = table.remarks.iter().map(|remark| format!("# {remark}")).collect();
+    write_with(table, quoted)
+}
+
+/// Writes a table with commas, its cells as they are.
+pub fn write_raw(table: &Table) -> String {
+    write_with(table, quoted_raw)
+}
+
+fn write_with(table: &Table, quoted: fn(&str) -> String) -> String {
+    let mut lines: Vec<String> =
+        table.remarks.iter().map(|remark| format!("# {}", remark.replace(['\n', '\r'], " "))).collect();
     let mut heading: Vec<String> = vec![quoted(SYSTEM)];
     let has = |name: &str| !table.missing.contains(&name);
     let with_benchmark = table.rows.iter().any(|row| row.benchmark.is_some());

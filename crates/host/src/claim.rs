@@ -146,6 +146,9 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(HostError::at("lock", lock)(error).into()),
         }
+        if has_other_names(&file).map_err(HostError::at("look at", lock))? {
+            return Err(ClaimError::NotOurs(lock.to_owned()));
+        }
         // Its holder may have removed it after we opened it; others would then lock another.
         if is_still_there(&file, lock) {
             if !is_of_etalon(&mut file).map_err(HostError::at("read", lock))? {
@@ -159,6 +162,18 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
         }
     }
     Err(ClaimError::Taken(holder.map_or_else(|| "its lock does not tell which".to_owned(), |(_, words)| words)))
+}
+
+/// Whether it is a file of another name, too: what is written here would be written there.
+#[cfg(unix)]
+fn has_other_names(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    Ok(file.metadata()?.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_file: &File) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// Whether a holder of the lock wrote it, or was killed before it could.
@@ -243,6 +258,11 @@ mod tests {
             std::os::unix::fs::symlink(&aim, &link).unwrap();
             refused("link.db");
             assert!(!aim.exists() && link.is_symlink());
+            let other = scratch.path().join("other");
+            std::fs::write(&other, "").unwrap();
+            std::fs::hard_link(&other, Claim::path(&scratch.path().join("hard.db"))).unwrap();
+            refused("hard.db");
+            assert_eq!(std::fs::read(&other).unwrap(), b"");
         }
     }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::PutError;
+
 /// What was tried, on what, and what came back. The cause is in the message, not in the `source` chain, so that it is
 /// printed once.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +17,18 @@ pub enum HostError {
     Process { tried: &'static str, pid: u32, reason: String },
     #[error("cannot {tried}: {reason}")]
     Unavailable { tried: String, kind: io::ErrorKind, reason: String },
+}
+
+impl From<PutError> for HostError {
+    fn from(error: PutError) -> HostError {
+        match error {
+            PutError::Occupied { path, occupant } => {
+                let tried = format!("write {}", path.display());
+                HostError::refused(io::ErrorKind::AlreadyExists, tried, occupant.to_string())
+            }
+            PutError::Host(error) => error,
+        }
+    }
 }
 
 impl HostError {

@@ -1,80 +1,320 @@
-//! The table of open files, which the threads of a process share.
+//! The one way in which étalon puts a file of its own where a user or a plan wants it.
+//!
+//! The bytes go to a draft of a random name in the same folder, are synced, and get the file's name only then: a reader sees
+//! the whole file or none, and a failure leaves nothing. What is there already stays, unless étalon wrote it or the user has
+//! said that it may go; a database stays in any case, and so does what a link leads to.
 
-/// Gives this thread a table of its own with nothing but the standard streams in it; `false` where that cannot be had.
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::error::HostError;
+use crate::scratch::random_number;
+
+/// How a database of SQLite, its WAL in either byte order, and its journal begin: a store is such a database.
+const DATABASES: [&[u8]; 4] =
+    [b"SQLite format 3\0", &[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83], &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1]];
+/// A longer file is not read to find out whether étalon wrote it.
+const LONGEST_OWN_BYTES: u64 = 256 << 20;
+
+/// Which file that is there already may be replaced.
+#[derive(Clone, Copy)]
+pub enum Replacing<'a> {
+    /// The file that étalon wrote, as the function says of all its bytes.
+    Own(&'a dyn Fn(&[u8]) -> bool),
+    /// Any file but a database: the user has said so.
+    Any,
+}
+
+/// What lies where a file is to go, and stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    /// A file that étalon did not write, or that was changed since.
+    Foreign,
+    /// A file that is write-protected.
+    ReadOnly,
+    /// A symbolic link.
+    Link,
+    /// A store, or another database of its kind.
+    Database,
+    Folder,
+    /// A block device.
+    Disk,
+    /// A terminal, a pipe or another device that takes a stream of bytes: see [`write_to_stream`].
+    Stream,
+    /// A socket, or something that is not known.
+    Other,
+}
+
+impl Occupant {
+    /// Whether [`Replacing::Any`] would replace it.
+    pub fn is_replaceable(self) -> bool {
+        matches!(self, Occupant::Foreign | Occupant::ReadOnly | Occupant::Link)
+    }
+}
+
+impl fmt::Display for Occupant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Occupant::Foreign => "it is there already, and étalon did not write it, or it was changed since",
+            Occupant::ReadOnly => "it is there already, and it is write-protected",
+            Occupant::Link => "it is a symbolic link",
+            Occupant::Database => "it is a store or another database",
+            Occupant::Folder => "it is a folder",
+            Occupant::Disk => "it is a disk",
+            Occupant::Stream => "it is a device or a pipe",
+            Occupant::Other => "it is not a file",
+        })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PutError {
+    #[error("cannot write {}: {occupant}", path.display())]
+    Occupied { path: PathBuf, occupant: Occupant },
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
+
+/// Puts a file in its place, whole or not at all.
 ///
-/// While the table is shared, the kernel takes and gives back a reference to the file in every call on one, lest another thread
-/// close it meanwhile; of short calls such as SQLite's that is some per cent. Afterwards nothing that was opened before may be
-/// used on this thread, nothing that it opens elsewhere, and locks by `fcntl` are held against the other threads, too.
-#[must_use]
-pub fn own_table() -> bool {
-    imp::own_table()
+/// # Errors
+/// What is there stays there, or the file cannot be written.
+pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), PutError> {
+    let occupied = |occupant| PutError::Occupied { path: path.to_owned(), occupant };
+    let replaced = match occupant(path, bytes, replacing).map_err(HostError::at("look at", path))? {
+        Found::Nothing => None,
+        Found::Same => return Ok(()),
+        Found::Replaceable(metadata) => Some(metadata),
+        Found::Staying(occupant) => return Err(occupied(occupant)),
+    };
+    let draft = Draft::write(path, bytes)?;
+    match replaced {
+        Some(metadata) => {
+            if metadata.is_file() {
+                // A report that only its user may read stays one.
+                fs::set_permissions(&draft.0, metadata.permissions()).map_err(HostError::at("write", path))?;
+            }
+            fs::rename(&draft.0, path).map_err(HostError::at("write", path))?;
+        }
+        // Unlike a rename, a link never replaces a file that came meanwhile.
+        None => match fs::hard_link(&draft.0, path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(occupied(Occupant::Foreign)),
+            // A file system without links, such as FAT.
+            Err(_) if fs::symlink_metadata(path).is_err() => {
+                fs::rename(&draft.0, path).map_err(HostError::at("write", path))?;
+            }
+            Err(_) => return Err(occupied(Occupant::Foreign)),
+        },
+    }
+    drop(draft);
+    sync_folder(folder_of(path));
+    Ok(())
 }
 
-#[cfg(target_os = "linux")]
-mod imp {
-    const AFTER_STANDARD_STREAMS: libc::c_uint = 3;
+/// Whether it is a terminal, a pipe or another device that takes a stream of bytes, by a link or by its own name.
+pub fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| kind_of(&found) == Some(Occupant::Stream))
+}
 
-    pub(super) fn own_table() -> bool {
-        // SAFETY: no memory is passed. The files are closed in this thread's table alone; the caller vouches that it uses none of
-        // them, and what it opens later bears numbers of that table. Linux 5.9; older ones refuse it.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_close_range,
-                AFTER_STANDARD_STREAMS,
-                libc::c_uint::MAX,
-                libc::CLOSE_RANGE_UNSHARE as libc::c_uint,
-            )
-        };
-        result == 0
+/// Writes to a device or a pipe, which stays what it is. A pipe that no one reads is waited for.
+///
+/// # Errors
+/// It does not take all bytes.
+pub fn write_to_stream(path: &Path, bytes: &[u8]) -> Result<(), HostError> {
+    let opened = File::options().write(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(bytes).and_then(|()| file.flush()));
+    match written {
+        // Its reader has had enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(HostError::at("write", path)),
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod imp {
-    pub(super) fn own_table() -> bool {
-        false
+/// What is at a path before a file is put there.
+enum Found {
+    Nothing,
+    /// A file of the very bytes.
+    Same,
+    Replaceable(Metadata),
+    Staying(Occupant),
+}
+
+fn occupant(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> io::Result<Found> {
+    let metadata = match fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+        Err(error) => return Err(error),
+    };
+    if metadata.is_symlink() {
+        let aim = fs::metadata(path).ok();
+        let is_database = aim.is_some_and(|aim| aim.is_file()) && is_database(path)?;
+        return Ok(match replacing {
+            _ if is_database => Found::Staying(Occupant::Database),
+            Replacing::Any => Found::Replaceable(metadata),
+            Replacing::Own(_) => Found::Staying(Occupant::Link),
+        });
+    }
+    if let Some(kind) = kind_of(&metadata) {
+        return Ok(Found::Staying(kind));
+    }
+    match replacing {
+        _ if metadata.len() > 0 && is_database(path)? => Ok(Found::Staying(Occupant::Database)),
+        Replacing::Any => Ok(Found::Replaceable(metadata)),
+        Replacing::Own(_) if metadata.len() > LONGEST_OWN_BYTES => Ok(Found::Staying(Occupant::Foreign)),
+        Replacing::Own(is_own) => {
+            let there = fs::read(path)?;
+            Ok(match (there == bytes, is_own(&there)) {
+                (true, _) => Found::Same,
+                (false, true) if metadata.permissions().readonly() => Found::Staying(Occupant::ReadOnly),
+                (false, true) => Found::Replaceable(metadata),
+                (false, false) => Found::Staying(Occupant::Foreign),
+            })
+        }
     }
 }
 
-#[cfg(target_os = "linux")]
+/// `None` for a file.
+#[cfg(unix)]
+fn kind_of(found: &Metadata) -> Option<Occupant> {
+    use std::os::unix::fs::FileTypeExt as _;
+    let kind = found.file_type();
+    if kind.is_file() {
+        return None;
+    }
+    Some(if kind.is_dir() {
+        Occupant::Folder
+    } else if kind.is_fifo() || kind.is_char_device() {
+        Occupant::Stream
+    } else if kind.is_block_device() {
+        Occupant::Disk
+    } else {
+        Occupant::Other
+    })
+}
+
+#[cfg(not(unix))]
+fn kind_of(found: &Metadata) -> Option<Occupant> {
+    if found.is_file() {
+        return None;
+    }
+    Some(if found.is_dir() { Occupant::Folder } else { Occupant::Other })
+}
+
+fn is_database(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    File::open(path)?.take(16).read_to_end(&mut begin)?;
+    Ok(DATABASES.iter().any(|sign| begin.starts_with(sign)))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that has not got its name yet; removed on drop.
+struct Draft(PathBuf);
+
+impl Draft {
+    fn write(path: &Path, bytes: &[u8]) -> Result<Draft, HostError> {
+        let draft = folder_of(path).join(format!(".etalon-{:016x}.new", random_number()));
+        let mut file = File::create_new(&draft).map_err(HostError::at("write", path))?;
+        let draft = Draft(draft);
+        let written = file.write_all(bytes).and_then(|()| match file.sync_all() {
+            // Some file systems of other programs sync nothing.
+            Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),
+            synced => synced,
+        });
+        written.map_err(HostError::at("write", path))?;
+        Ok(draft)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // After a rename it is not there.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Makes the new name survive a power cut, where the system can.
+fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, File};
-    use std::io::{Read as _, Seek as _, Write as _};
-    use std::thread;
 
-    fn open(of: &str) -> Vec<String> {
-        let links = fs::read_dir(format!("/proc/{of}/fd")).unwrap().flatten().map(|entry| fs::read_link(entry.path()));
-        links.flatten().map(|path| path.display().to_string()).collect()
+    fn is_own(bytes: &[u8]) -> bool {
+        bytes.starts_with(b"own")
+    }
+
+    fn occupant_of(put: Result<(), PutError>) -> Occupant {
+        match put {
+            Err(PutError::Occupied { occupant, .. }) => occupant,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
-    fn a_thread_with_its_own_table_neither_holds_nor_closes_what_others_have() {
+    fn put_replaces_only_what_is_its_own_or_may_go() {
         let folder = tempfile::tempdir().unwrap();
-        let named = |name: &str| folder.path().join(name);
-        let shown = |name: &str| named(name).display().to_string();
-        let mut mine = File::options().create_new(true).read(true).write(true).open(named("mine")).unwrap();
-        mine.write_all(b"kept").unwrap();
-        let (has_own, held_by_it, held_by_others) = thread::spawn({
-            let theirs = named("theirs");
-            move || {
-                let has_own = own_table();
-                let _theirs = File::create(theirs).unwrap();
-                (has_own, open("thread-self"), open("self"))
+        let path = folder.path().join("x");
+        let own = Replacing::Own(&is_own);
+        put(&path, b"own 1", own).unwrap();
+        put(&path, b"own 2", own).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"own 2");
+        fs::write(&path, "precious").unwrap();
+        assert_eq!(occupant_of(put(&path, b"own 3", own)), Occupant::Foreign);
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+        put(&path, b"own 3", Replacing::Any).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"own 3");
+        let mut rights = fs::metadata(&path).unwrap().permissions();
+        rights.set_readonly(true);
+        fs::set_permissions(&path, rights).unwrap();
+        assert_eq!(occupant_of(put(&path, b"own 4", own)), Occupant::ReadOnly);
+        for sign in DATABASES {
+            let path = folder.path().join("database");
+            fs::write(&path, sign).unwrap();
+            for replacing in [own, Replacing::Any] {
+                assert_eq!(occupant_of(put(&path, b"own", replacing)), Occupant::Database);
             }
-        })
-        .join()
-        .unwrap();
-        if !has_own {
-            println!("skipped: the kernel gives no thread a table of its own");
-            return;
+            assert_eq!(fs::read(&path).unwrap(), sign);
         }
-        assert!(held_by_it.contains(&shown("theirs")) && !held_by_it.contains(&shown("mine")), "{held_by_it:?}");
-        assert!(held_by_others.contains(&shown("mine")) && !held_by_others.contains(&shown("theirs")));
-        let mut text = String::new();
-        mine.rewind().unwrap();
-        mine.read_to_string(&mut text).unwrap();
-        assert_eq!(text, "kept");
+        assert_eq!(occupant_of(put(folder.path(), b"own", Replacing::Any)), Occupant::Folder);
+        assert!(matches!(put(&folder.path().join("no/x"), b"own", own), Err(PutError::Host(_))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn put_never_writes_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, aim) = (folder.path().join("link"), folder.path().join("aim"));
+        fs::write(&aim, "own").unwrap();
+        std::os::unix::fs::symlink(&aim, &path).unwrap();
+        assert_eq!(occupant_of(put(&path, b"own 1", Replacing::Own(&is_own))), Occupant::Link);
+        put(&path, b"own 1", Replacing::Any).unwrap();
+        assert_eq!(fs::read(&aim).unwrap(), b"own");
+        assert!(!path.is_symlink());
+        // A second name of a file keeps what it had.
+        let other = folder.path().join("other");
+        fs::hard_link(&path, &other).unwrap();
+        put(&path, b"own 2", Replacing::Own(&is_own)).unwrap();
+        assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"own 2".to_vec(), b"own 1".to_vec()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn streams_are_written_to_and_stay() {
+        assert!(is_stream(Path::new("/dev/null")) && !is_stream(Path::new("/etc")));
+        write_to_stream(Path::new("/dev/null"), b"x").unwrap();
+        let full = write_to_stream(Path::new("/dev/full"), b"x").unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(occupant_of(put(Path::new("/dev/null"), b"x", Replacing::Any)), Occupant::Stream);
     }
 }

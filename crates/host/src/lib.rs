@@ -11,7 +11,7 @@
     unsafe_code,
     reason = "`pre_exec` on Unix, the Windows API, io_uring, pollers, SQLite's VFS and extensions, and some requests to \
               devices have no safe form; see `process::unix`, `interrupt`, `ticks`, `system::windows`, `reactor`, `sqlite_vfs`, `spatialite`, \
-              `blocks`, `files`, `target`, `volume` and `build`"
+              `blocks`, `file_table`, `target`, `volume` and `build`"
 )]
 
 pub mod affinity;
@@ -26,6 +26,7 @@ pub mod disk;
 pub mod doctor;
 pub mod error;
 pub mod facts;
+pub mod file_table;
 pub mod files;
 pub mod identity;
 pub mod interrupt;

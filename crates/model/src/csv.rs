@@ -3,10 +3,13 @@
 /// Quotes a field as RFC 4180 does. An apostrophe keeps a spreadsheet from reading it as a formula; [`unguarded`]
 /// takes it away again.
 pub fn quoted(text: &str) -> String {
-    let guarded = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
-    let plain =
-        !guarded.contains([',', ';', '\t', '"', '\n', '\r']) && guarded.trim() == guarded && !guarded.starts_with('#');
-    if plain { guarded } else { format!("\"{}\"", guarded.replace('"', "\"\"")) }
+    if is_formula(text) { quoted_raw(&format!("'{text}")) } else { quoted_raw(text) }
+}
+
+/// Quotes a field as RFC 4180 does, and leaves it a formula if it is one.
+pub fn quoted_raw(text: &str) -> String {
+    let plain = !text.contains([',', ';', '\t', '"', '\n', '\r']) && text.trim() == text && !text.starts_with('#');
+    if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 /// Undoes [`quoted`]'s apostrophe; the quotes are gone already.

@@ -1,7 +1,7 @@
 //! Creating, opening and settling a store.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -82,7 +82,6 @@ impl Store {
     /// The caller holds its lock.
     fn open_locked(place: Place<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
         let path = place.path;
-        publish::clear_scaffold(place.full);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut conn = Connection::open_with_flags(place.full, flags).tried(path, TRIED_WRITE)?;
         conn.busy_timeout(BUSY_WAIT).tried(path, TRIED_WRITE)?;
@@ -169,6 +168,7 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 fn identify(place: Place<'_>) -> Result<Connection> {
     let path = place.path;
     check_file(path)?;
+    check_companions(place)?;
     // Looks at no file beside it: SQLite would fold a stranger's WAL into its database.
     match application_id(&open_immutable(place)?) {
         Ok(schema::APPLICATION_ID) => {}
@@ -199,6 +199,33 @@ fn check_file(path: &Path) -> Result<()> {
         Ok(found) if found.len() == 0 => Err(not_a_store(path, "it is empty")),
         Ok(_) => Ok(()),
     }
+}
+
+/// Refuses what lies under the names of SQLite's own files and is not SQLite's: it would be written over or removed. The
+/// `-shm` file is judged by its size, since closing it would drop locks, too.
+fn check_companions(place: Place<'_>) -> Result<()> {
+    const SHM_BYTES: u64 = 1 << 15;
+    let begins = |file: &Path, signs: &[&[u8]]| {
+        let mut begin = Vec::new();
+        let read = fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut begin));
+        // One that cannot be read, or ends meanwhile, SQLite tells of; a power cut leaves zeroes.
+        read.is_err() || begin.iter().all(|byte| *byte == 0) || signs.iter().any(|sign| begin.starts_with(sign))
+    };
+    for suffix in ["-wal", "-journal", "-shm"] {
+        let file = beside(place.full, suffix);
+        let Ok(found) = fs::symlink_metadata(&file) else { continue };
+        let is_sqlites = found.is_file()
+            && match suffix {
+                "-wal" => begins(&file, &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83]]),
+                "-journal" => begins(&file, &[&[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]]),
+                _ => found.len().is_multiple_of(SHM_BYTES),
+            };
+        if !is_sqlites {
+            let cause = "what lies there is not étalon's: move it away";
+            return Err(StoreError::from_io(&file, TRIED_OPEN, io::Error::new(io::ErrorKind::AlreadyExists, cause)));
+        }
+    }
+    Ok(())
 }
 
 /// A connection that reads the store, by the first of these ways that works:

@@ -1,6 +1,7 @@
 //! A new store appears under its name whole or not at all.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,39 +15,32 @@ use crate::{Result, StoreError, migrate, schema};
 
 const TRIED: &str = "create the store";
 
-/// Where a store is built; removed on drop with SQLite's files beside it.
+/// Where a store is built; removed on drop.
 struct Scaffold(PathBuf);
 
 impl Scaffold {
-    /// First removes what a killed process left.
-    fn new(store: &Path) -> Scaffold {
-        let scaffold = Scaffold(beside(store, "-new"));
-        scaffold.clear();
-        scaffold
-    }
-
-    fn clear(&self) {
-        for suffix in ["", "-journal"] {
-            let _ = fs::remove_file(beside(&self.0, suffix));
-        }
+    /// Makes an empty file of a name that no one else has. A process that is killed leaves it: nothing but its name would
+    /// tell the next one whose it is.
+    fn new(store: &Path, path: &Path) -> Result<Scaffold> {
+        // Each `RandomState` has keys of its own, seeded by the operating system.
+        let random = RandomState::new().build_hasher().finish();
+        let scaffold = beside(store, &format!("-{random:016x}.new"));
+        File::create_new(&scaffold).tried(path, TRIED)?;
+        Ok(Scaffold(scaffold))
     }
 }
 
 impl Drop for Scaffold {
     fn drop(&mut self) {
-        self.clear();
+        // After a rename it is not there. Its journal is in memory.
+        let _ = fs::remove_file(&self.0);
     }
-}
-
-/// Removes what a process left that was killed while creating this store. The caller holds the lock.
-pub(crate) fn clear_scaffold(full: &Path) {
-    drop(Scaffold::new(full));
 }
 
 /// Fails when a store cannot be created there: a file is in the way, or the folder is missing.
 pub(crate) fn check_free(path: &Path) -> Result<()> {
     // SQLite would take a stranger's journal for this store's own, and "recover" its pages into it.
-    for suffix in ["", "-wal", "-journal"] {
+    for suffix in ["", "-wal", "-journal", "-shm"] {
         let path = beside(path, suffix);
         if fs::symlink_metadata(&path).is_ok() {
             return Err(StoreError::Exists { path });
@@ -64,7 +58,7 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
 
 /// Builds the store beside its place and then puts it there; `path` is its name for messages, `full` where it is.
 pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
-    let scaffold = Scaffold::new(full);
+    let scaffold = Scaffold::new(full, path)?;
     build(&scaffold.0, path, header, order)?;
     // Unlike a rename, a link never replaces a file.
     match fs::hard_link(&scaffold.0, full) {

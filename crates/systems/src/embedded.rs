@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::claim::Claim;
 use host::copy::Blocks;
 use host::disk::ProcIo;
+use host::files::{Replacing, put};
 use model::{Durability, Facts, Reset, SystemPlan};
 
 use super::data_place::DataPlace;
@@ -256,7 +257,9 @@ impl EmbeddedFile {
             self.refuse_foreign(left_empty)?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_beside(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
-                fs::write(&marker, MARKER).map_err(|error| Failure::io(&tried, &error))?;
+                let is_own = |there: &[u8]| there.starts_with(MARKER.as_bytes());
+                put(&marker, MARKER.as_bytes(), Replacing::Own(&is_own))
+                    .map_err(|error| Failure::new(FailureKind::Other, &tried, error))?;
             }
         }
         Ok(())

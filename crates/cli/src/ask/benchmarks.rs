@@ -228,7 +228,7 @@ fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
 
 /// What is in a script's file.
 fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
-    let bytes = std::fs::read(name).map_err(|error| {
+    let bytes = words::read_text(name).map_err(|error| {
         let kinds = [ScriptKind::Sql, ScriptKind::Smack];
         let known: Vec<&str> =
             kinds.into_iter().flat_map(|kind| words::built_in_scripts(kind, catalog).iter().copied()).collect();

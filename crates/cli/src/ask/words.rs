@@ -1,5 +1,7 @@
 //! What an argument is: a plan, a script, a system.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use model::catalog::{OwnSystem, Visibility};
@@ -10,6 +12,8 @@ use model::{Catalog, KeyKind, nearest};
 use crate::error::CliError;
 use crate::source::{BUILT_IN, DISK};
 
+/// A longer file is neither a plan nor a script.
+const LONGEST_TEXT_BYTES: u64 = 16 << 20;
 /// The first bytes of a store.
 const STORE_MAGIC: &[u8] = b"SQLite format 3\0";
 
@@ -127,7 +131,10 @@ pub fn ending(argument: &str) -> String {
 
 /// A file whose ending says nothing: a plan has tables, whatever else is text is a script.
 fn of_contents(path: &str) -> Result<Word, CliError> {
-    let bytes = std::fs::read(path).map_err(|error| CliError::user(format!("cannot read `{path}`: {error}")))?;
+    let bytes = read_text(path).map_err(|error| {
+        CliError::user(format!("cannot read `{path}`: {error}"))
+            .hint("name a plan's file, a script, or a system's URL: `etalon list` has the names")
+    })?;
     if bytes.starts_with(STORE_MAGIC) {
         return Err(CliError::user(format!("`{path}` is a database or the store of an experiment, and no plan")).hint(
             format!("`etalon compare {path}` compares the results in a store, `etalon resume {path}` goes on with it"),
@@ -136,6 +143,25 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
     let is_table = |line: &str| line.starts_with("[systems") || line.starts_with("[[benchmarks]]");
     let is_plan = String::from_utf8_lossy(&bytes).lines().any(|line| is_table(line.trim_start()));
     Ok(if is_plan { Word::Plan } else { Word::Script(ScriptKind::Sql) })
+}
+
+/// The bytes of a plan or a script. Of what is too long to be one, or is no text by its first block, nothing more is read.
+pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
+    const BLOCK_BYTES: u64 = 4096;
+    let refused = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    let mut bytes = Vec::new();
+    let mut file = File::open(path)?;
+    (&mut file).take(BLOCK_BYTES).read_to_end(&mut bytes)?;
+    // UTF-16 has bytes of 0, and a mark.
+    let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    if bytes.contains(&0) && !is_utf16 && !bytes.starts_with(STORE_MAGIC) {
+        return refused("it is no text: it holds bytes of 0");
+    }
+    file.take(LONGEST_TEXT_BYTES).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST_TEXT_BYTES {
+        return refused("it is longer than 16 MiB, and neither a plan nor a script");
+    }
+    Ok(bytes)
 }
 
 /// An argument for a message: without what may be a password, as of a URL that lacks its scheme.

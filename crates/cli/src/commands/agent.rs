@@ -1,7 +1,6 @@
 //! `etalon agent` and `etalon agents`: other hosts that take part.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -17,18 +16,13 @@ use crate::args::{AgentArgs, AgentsArgs, Nats};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::leftovers;
-use crate::printer::Printer;
+use crate::printer::{Printer, log_line};
 
 /// Interval of the check whether the agent should end.
 const POLL: Duration = Duration::from_millis(100);
 
 fn server(nats: &Nats) -> Server {
     Server { url: nats.nats.clone(), creds: nats.creds.clone(), ca: nats.ca.clone() }
-}
-
-/// Logs to stderr.
-fn line(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 fn nothing(_: &str) {}
@@ -43,7 +37,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
     let interrupt = host::interrupt::flag(Exit::Interrupted.code());
-    let log = if printer.is_quiet() { nothing } else { line };
+    let log = if printer.is_quiet() { nothing } else { log_line };
     let options = AgentOptions {
         allow: allowed(args)?,
         listen: args.listen.clone(),

@@ -17,6 +17,7 @@ use super::run::header;
 use crate::args::{ImportArgs, ImportFormat, Seventh};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::STDOUT;
 use crate::printer::Printer;
 
 /// [`store::Header::build`] of an imported store.
@@ -40,6 +41,9 @@ enum NamedBy {
 pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.seventh.is_some() && args.format != ImportFormat::PgbenchLog {
         return Err(CliError::user("--seventh is about the logs of `pgbench -l`").hint("leave it out"));
+    }
+    if args.output.as_os_str() == STDOUT {
+        return Err(CliError::user("a store cannot go to stdout").hint("name a file with `-o STORE`"));
     }
     let inputs = inputs(args)?;
     let imports = read(args, &inputs, printer)?;

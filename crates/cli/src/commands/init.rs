@@ -1,9 +1,9 @@
 //! `etalon init`: a commented plan for systems and scripts on the command line.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
 use engine::Registry;
+use host::files::{self, Occupant, PutError, Replacing};
 use model::EngineSpec;
 use serde_json::json;
 
@@ -12,10 +12,9 @@ use crate::ask::words::ScriptKind;
 use crate::ask::{self, Passwords};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::{self, Consent, STDOUT};
 use crate::printer::Printer;
 
-/// The `FILE` that is stdout.
-const STDOUT: &str = "-";
 pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let names_none = args.question.what.is_empty() && args.question.system.is_empty();
@@ -53,19 +52,18 @@ fn files_of_here(registry: &Registry) -> Vec<String> {
     scheme.map(|scheme| ["a", "b"].map(|name| format!("{name}={scheme}:{name}.db")).to_vec()).unwrap_or_default()
 }
 
+/// A plan that is there may have been changed by hand, whoever wrote it first.
 fn write(args: &InitArgs, text: &str) -> Result<(), CliError> {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    if args.force {
-        options.create(true).truncate(true)
-    } else {
-        options.create_new(true)
-    };
-    let written = options.open(&args.output).and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => CliError::user(format!("`{}` is there already", args.output))
-            .hint("name another file with `-o FILE`, or write over it with `--force`"),
-        _ => CliError::could_not(format!("cannot write `{}`: {error}", args.output))
-            .hint("name another file with `-o FILE`"),
+    let path = Path::new(&args.output);
+    if files::is_stream(path) {
+        return output::write(path, text.as_bytes(), Consent::OwnOnly);
+    }
+    let replacing = if args.force { Replacing::Any } else { Replacing::Own(&|_| false) };
+    files::put(path, text.as_bytes(), replacing).map_err(|error| match &error {
+        PutError::Occupied { occupant: Occupant::Foreign, .. } => {
+            CliError::user(format!("`{}` is there already", args.output))
+                .hint("name another file with `-o FILE`, or replace it with `--force`")
+        }
+        _ => output::refused(&error),
     })
 }

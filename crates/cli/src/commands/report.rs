@@ -13,6 +13,7 @@ use super::barrel;
 use crate::args::{Comparing, ReportArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::{self, Comment, Consent, STDOUT};
 use crate::printer::Printer;
 use crate::results::{Side, open};
 use crate::source::Called;
@@ -22,8 +23,23 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     let sides: Vec<Side> = args.stores.iter().map(|text| Side::of(text)).collect();
     let results = open(&sides)?;
     let options = options(&args.comparing)?;
-    let path = args.output.clone().unwrap_or_else(|| beside(&sides));
-    write_html(&results, &results.evidence, &options, &path)?;
+    let html = html(&results, &results.evidence, &options)?;
+    let consent = Consent::from_force(args.force);
+    let path = match &args.output {
+        Some(path) if path.as_os_str() == STDOUT => {
+            if printer.json {
+                printer.out(&serde_json::json!({ "schema_version": 1, "text": html }).to_string());
+            } else {
+                printer.out_data(&html);
+            }
+            return Ok(Exit::Done);
+        }
+        Some(path) => {
+            output::write(path, html.as_bytes(), consent)?;
+            path.clone()
+        }
+        None => output::write_unnamed(&beside(&sides), html.as_bytes(), consent)?,
+    };
     if printer.json {
         printer.out(&serde_json::json!({ "schema_version": 1, "report": path.display().to_string() }).to_string());
     } else {
@@ -42,18 +58,24 @@ fn beside(sides: &[Side]) -> PathBuf {
     }
 }
 
-/// Prints a finished experiment's comparison, and writes its report beside the store.
+/// Prints a finished experiment's comparison, and writes its report next to the store.
 pub fn conclude(path: &Path, format: ResultFormat, called: Option<&Called>, printer: Printer) -> Result<(), CliError> {
     let store = Store::open_read_only(path)?;
     let evidence = Evidence::read(&store)?;
     let options = Options::default();
-    let html = path.with_extension("html");
-    write_html(&store, &evidence, &options, &html)?;
+    let html = html(&store, &evidence, &options)?;
+    // A report that cannot be written keeps no one from the results.
+    let report = output::write_unnamed(&path.with_extension("html"), html.as_bytes(), Consent::OwnOnly);
     match published(&evidence, &store, format, called, Split::Together, printer)? {
         Some(text) => printer.out(&text),
         None => print_set(&evidence, &options, Runs::Hidden, printer)?,
     }
-    printer.note(&format!("\nstore:  {}\nreport: {}", path.display(), html.display()));
+    printer.note(&format!("\nstore:  {}", path.display()));
+    let report = report.map_err(|error| CliError {
+        hints: vec!["write it elsewhere with `etalon report STORE -o FILE`; the store is complete".to_owned()],
+        ..error
+    })?;
+    printer.note(&format!("report: {}", report.display()));
     Ok(())
 }
 
@@ -113,7 +135,7 @@ pub fn print_set(evidence: &Evidence, options: &Options, runs: Runs, printer: Pr
     }
     let style = if printer.color_out { Style::Ansi } else { Style::Plain };
     let text = TextOptions { width: printer.width(), style, runs, ..TextOptions::default() };
-    printer.out(&report::text::render(&set, &text));
+    printer.out_coloured(&report::text::render(&set, &text));
     Ok(())
 }
 
@@ -132,16 +154,12 @@ pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, C
     report::compare(evidence, &options).map_err(CliError::from)
 }
 
-fn write_html(store: &dyn SeriesSource, evidence: &Evidence, options: &Options, path: &Path) -> Result<(), CliError> {
+/// The report as a page, sealed.
+fn html(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Result<String, CliError> {
     let set = set_of(evidence, options)?;
     let html = report::html::render(evidence, &set, store)
         .map_err(|error| CliError::could_not(format!("cannot make the report: {error}")))?;
-    // Written beside its place, then moved, so that no reader sees half a report.
-    let draft = path.with_added_extension("new");
-    std::fs::write(&draft, html).and_then(|()| std::fs::rename(&draft, path)).map_err(|error| {
-        CliError::could_not(format!("cannot write the report {}: {error}", path.display()))
-            .hint("name another file with `etalon report STORE -o FILE`; the store is complete")
-    })
+    Ok(output::sealed(html, Comment::Markup))
 }
 
 /// From the command line.

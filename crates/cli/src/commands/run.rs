@@ -171,7 +171,7 @@ pub fn finish(
             Ok(Exit::BadAnswer)
         }
         ExperimentEnd::Interrupted => {
-            printer.note(&format!("interrupted: {further}"));
+            printer.always(&format!("interrupted: {further}"));
             Ok(Exit::Interrupted)
         }
         ExperimentEnd::Stopped { reason, kind } => {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use formats::sqlio::{BatchRun, Command, ParamLine, Pool, Wording, parse_command, parse_params, parse_script};
 use report::number::count;
 
+use crate::ask::words;
 use crate::commands::import::in_file;
 use crate::error::CliError;
 
@@ -60,7 +61,7 @@ pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
 
 /// A plan for a batch file.
 pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
-    let bytes = std::fs::read(file).map_err(|error| CliError::user(format!("cannot read {file}: {error}")))?;
+    let bytes = words::read_text(file).map_err(|error| CliError::user(format!("cannot read {file}: {error}")))?;
     let script = parse_script(&bytes);
     if let Some(problem) = script.problems.first() {
         let mut error = CliError::user(format!("{file}:{}: {}", problem.line, problem.what));

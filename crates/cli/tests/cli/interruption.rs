@@ -54,14 +54,31 @@ fn a_closed_terminal_ends_what_was_not_started_by_nohup() {
         scene.write("p.toml", &plan());
         let etalon = scene.command(&[]);
         let script = format!("{ignored}exec \"$0\" run p.toml");
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &script]).arg(etalon.get_program()).current_dir(scene.path());
+        // Under `nohup` the signal is ignored, and a shell cannot reset what it was started with.
+        let reset = ["--default-signal=HUP", "sh"];
+        let can_reset = Command::new("env").args(reset).args(["-c", ":"]).status().is_ok_and(|status| status.success());
+        let mut shell = Command::new(if can_reset { "env" } else { "sh" });
+        shell
+            .args(if can_reset { &reset[..] } else { &[] })
+            .args(["-c", &script])
+            .arg(etalon.get_program())
+            .current_dir(scene.path());
         let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         thread::sleep(Duration::from_millis(1000));
         assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
         ran(child.wait_with_output().unwrap()).says(code, &[]);
         assert_eq!(measured(&scene.store()) == 24, code == 0, "{ignored}");
     }
+}
+
+#[test]
+fn a_quiet_run_that_is_interrupted_says_how_to_resume() {
+    let scene = Scene::new();
+    scene.write("p.toml", &plan());
+    let child = scene.start(&["run", "p.toml", "--quiet"]);
+    thread::sleep(Duration::from_millis(1500));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    ran(child.wait_with_output().unwrap()).says(130, &["interrupted: ", "etalon resume etalon-results/"]);
 }
 
 #[test]

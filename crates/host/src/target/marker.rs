@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::error::HostError;
+use crate::files::{Replacing, put};
 use crate::scratch::random_number;
 use crate::system::text;
 
@@ -87,8 +88,8 @@ impl Marker {
             clock::unix_ms(),
             identity(path, &data)
         );
-        let marker = Marker::path(path);
-        std::fs::write(&marker, noted).map_err(HostError::at("write", &marker))
+        let is_own = |there: &[u8]| there.starts_with(SIGN.as_bytes());
+        Ok(put(&Marker::path(path), noted.as_bytes(), Replacing::Own(&is_own))?)
     }
 
     /// Whether something else lies where the file's marker would, such as a store of results.

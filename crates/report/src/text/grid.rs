@@ -161,12 +161,17 @@ fn headings(groups: &[(String, usize)], widths: &[usize]) -> String {
 
 /// Escape sequences in names must not control the terminal.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || is_bidi_control(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether it could command a terminal, or reorder the text around it.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control() || is_bidi_control(c)
 }
 
 /// They would reorder text outside the name.
 fn is_bidi_control(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
 /// With an ellipsis at the end.

@@ -8,7 +8,7 @@ mod remedies;
 mod table;
 
 pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
-pub use grid::{Style, clean, wrapped};
+pub use grid::{Style, clean, is_unsafe, wrapped};
 pub(crate) use remedies::rows as rows_of_remedy;
 
 use unicode_width::UnicodeWidthStr;
@@ -57,10 +57,10 @@ const LONGEST_VALUE: usize = 40;
 pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
     let bold = anstyle::Style::new().bold();
-    let answer = wrapped(&set.answer, options.width, 0);
+    let answer = wrapped(&clean(&set.answer), options.width, 0);
     let mut out: String = answer.lines().map(|line| options.style.paint(bold, line) + "\n").collect();
     out.push('\n');
-    let compared = set.compared.iter().map(|line| clipped(line, LONGEST_COMPARED));
+    let compared = set.compared.iter().map(|line| clean(&clipped(line, LONGEST_COMPARED)));
     compared.for_each(|line| out.push_str(&wrapped(&line, options.width, 3)));
     for note in &set.notes {
         // Table and notes report missing runs.

@@ -112,10 +112,46 @@ fn create_replaces_nothing() {
     fs::remove_file(&wal).unwrap();
     assert!(matches!(fails(&dir.path().join("no/x.etalon")), StoreError::NoFolder { .. }));
     assert!(matches!(fails(dir.path()), StoreError::Exists { .. }));
-    // What a killed process left of a store that it was making.
-    fs::write(dir.path().join("x.etalon-new"), "half of it").unwrap();
+    // SQLite would write over it.
+    let shm = dir.path().join("x.etalon-shm");
+    fs::write(&shm, "of somebody").unwrap();
+    assert!(matches!(fails(&path), StoreError::Exists { path: found } if found == shm));
+    fs::remove_file(&shm).unwrap();
     create(&path, 1).close().unwrap();
     assert_eq!(names_in(dir.path()), ["x.etalon"]);
+}
+
+/// Drafts once had this name, and were removed by it.
+#[test]
+fn a_copy_of_a_store_is_not_taken_for_a_draft() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, copy) = (dir.path().join("x.etalon"), dir.path().join("x.etalon-new"));
+    create(&path, 1).close().unwrap();
+    fs::copy(&path, &copy).unwrap();
+    fs::write(dir.path().join("x.etalon-new-journal"), "mine").unwrap();
+    Store::open(&path).unwrap().close().unwrap();
+    let bytes = fs::read(&copy).unwrap();
+    fs::remove_file(&path).unwrap();
+    create(&path, 1).close().unwrap();
+    assert_eq!(fs::read(&copy).unwrap(), bytes);
+    assert_eq!(names_in(dir.path()), ["x.etalon", "x.etalon-new", "x.etalon-new-journal"]);
+}
+
+#[test]
+fn what_lies_under_the_names_of_journals_is_not_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.etalon");
+    create(&path, 1).close().unwrap();
+    for suffix in ["-wal", "-journal", "-shm"] {
+        let file = dir.path().join(format!("x.etalon{suffix}"));
+        fs::write(&file, "precious").unwrap();
+        for error in [Store::open(&path).unwrap_err(), Store::open_read_only(&path).unwrap_err()] {
+            assert!(error.to_string().contains("is not étalon's"), "{error}");
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"precious");
+        fs::remove_file(&file).unwrap();
+    }
+    Store::open(&path).unwrap().close().unwrap();
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn a_store_is_there_whole_or_not_at_all() {
         for n in done {
             assert!(names.contains(&format!("{n}.etalon")));
         }
-        leftovers += names.iter().filter(|name| name.contains("-new")).count();
+        leftovers += names.iter().filter(|name| name.ends_with(".new")).count();
         for name in names.iter().filter(|name| name.ends_with(".etalon")) {
             let path = dir.path().join(name);
             let store = Store::open_read_only(&path).unwrap();

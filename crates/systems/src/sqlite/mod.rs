@@ -354,7 +354,7 @@ impl System for SqliteSystem {
         // SQLite's locks are by `fcntl` and belong to a table of files, and SQLite takes those of all its connections for the
         // process's: so only where no other thread of étalon's uses the file meanwhile.
         if context.is_alone() {
-            let _ = host::files::own_table();
+            let _ = host::file_table::own_table();
         }
         let connections: Vec<Connection> = context.connect(1, |_| self.connect())?;
         let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();

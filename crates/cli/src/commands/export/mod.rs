@@ -1,8 +1,6 @@
 mod png;
 mod tidy;
 
-use std::path::Path;
-
 use report::{Evidence, MetricFilter, Options};
 use store::Store;
 
@@ -10,6 +8,7 @@ use super::report::{options, set_of};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::{self, Comment, Consent, STDOUT};
 use crate::printer::Printer;
 
 pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
@@ -18,13 +17,22 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     ask_before_publication(args, &evidence, printer)?;
     let options = options(&args.comparing)?;
     let text = match args.format {
+        ExportFormat::Csv if args.raw => formats::tidy::write_raw(&tidy::table(&evidence)),
         ExportFormat::Csv => formats::tidy::write(&tidy::table(&evidence)),
         ExportFormat::Json => json(&evidence, &options)?,
         ExportFormat::Markdown => report::markdown::render(&evidence, &set_of(&evidence, &options)?),
         ExportFormat::Pgbench => report::pgbench::render(&evidence),
         ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Runs::Together),
         ExportFormat::Svg => {
-            return charts(args, &store, &evidence, &options, "svg", |svg| Ok(svg.as_bytes().to_vec()), printer);
+            return charts(
+                args,
+                &store,
+                &evidence,
+                &options,
+                "svg",
+                |svg| Ok(output::sealed(svg.to_owned(), Comment::Markup).into_bytes()),
+                printer,
+            );
         }
         ExportFormat::Png => {
             let painter = png::Painter::new()?;
@@ -32,13 +40,28 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
         }
     };
     match &args.output {
-        None => printer.out(&text),
-        Some(path) => {
-            put(path, text.as_bytes())?;
-            return tell(&[path.display().to_string()], printer);
+        Some(path) if path.as_os_str() != STDOUT => {
+            let text = match comment(args.format) {
+                Some(comment) if !host::files::is_stream(path) => output::sealed(text, comment),
+                _ => text,
+            };
+            output::write(path, text.as_bytes(), Consent::from_force(args.force))?;
+            tell(&[path.display().to_string()], printer)
+        }
+        _ => {
+            printer.out_data(&text);
+            Ok(Exit::Done)
         }
     }
-    Ok(Exit::Done)
+}
+
+/// How the format writes a comment; `None` where it has none.
+fn comment(format: ExportFormat) -> Option<Comment> {
+    match format {
+        ExportFormat::Csv => Some(Comment::Hash),
+        ExportFormat::Markdown | ExportFormat::Svg => Some(Comment::Markup),
+        ExportFormat::Json | ExportFormat::Pgbench | ExportFormat::SuperSmack | ExportFormat::Png => None,
+    }
 }
 
 /// Asks once before results leave a store whose licence restricts publication.
@@ -77,6 +100,10 @@ fn charts(
     draw: impl Fn(&str) -> Result<Vec<u8>, CliError>,
     printer: Printer,
 ) -> Result<Exit, CliError> {
+    if args.output.as_ref().is_some_and(|folder| folder.as_os_str() == STDOUT) {
+        let error = CliError::user("charts are several files, and cannot go to stdout");
+        return Err(error.hint("name a folder with `-o DIR`"));
+    }
     let set = set_of(evidence, options)?;
     let html = report::html::render(evidence, &set, store)
         .map_err(|error| CliError::could_not(format!("cannot draw the charts: {error}")))?;
@@ -86,17 +113,10 @@ fn charts(
     let mut written = Vec::new();
     for chart in report::svg::charts(&html) {
         let path = folder.join(format!("{}.{extension}", chart.id));
-        put(&path, &draw(&chart.svg)?)?;
+        output::write(&path, &draw(&chart.svg)?, Consent::from_force(args.force))?;
         written.push(path.display().to_string());
     }
     tell(&written, printer)
-}
-
-fn put(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let draft = path.with_added_extension("new");
-    std::fs::write(&draft, bytes)
-        .and_then(|()| std::fs::rename(&draft, path))
-        .map_err(|error| CliError::could_not(format!("cannot write {}: {error}", path.display())))
 }
 
 fn tell(files: &[String], printer: Printer) -> Result<Exit, CliError> {

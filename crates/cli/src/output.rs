@@ -1,0 +1,132 @@
+//! Files that verbs write: the seal by which étalon knows its own again, names that are free, and what an error says.
+
+use std::path::{Path, PathBuf};
+
+use host::files::{self, PutError, Replacing};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::CliError;
+
+/// The `FILE` that is stdout.
+pub const STDOUT: &str = "-";
+/// Stands in a file's last line, before the digest of all lines above it.
+const SEAL: &str = "étalon wrote this file, sha256 ";
+/// Most names that are tried for a report that no one gave a name.
+const MOST_NAMES: u32 = 1_000;
+
+/// Whether files that étalon did not write may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    OwnOnly,
+    /// `--force`.
+    Any,
+}
+
+impl Consent {
+    pub fn from_force(force: bool) -> Consent {
+        if force { Consent::Any } else { Consent::OwnOnly }
+    }
+}
+
+/// How a format writes a comment, in which the seal stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comment {
+    /// HTML, SVG and Markdown.
+    Markup,
+    /// CSV.
+    Hash,
+}
+
+/// Adds a line that says that étalon wrote the text, and by its digest whether it was changed since.
+pub fn sealed(mut text: String, comment: Comment) -> String {
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let seal = format!("{SEAL}{}", digest(text.as_bytes()));
+    text.push_str(&match comment {
+        Comment::Markup => format!("<!-- {seal} -->\n"),
+        Comment::Hash => format!("# {seal}\n"),
+    });
+    text
+}
+
+fn is_sealed(bytes: &[u8]) -> bool {
+    let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (above, last) = lines.split_at(end);
+    let told = std::str::from_utf8(last).ok().and_then(|last| last.split_once(SEAL));
+    told.is_some_and(|(_, told)| told.split(' ').next() == Some(digest(above).as_str()))
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Writes the file that the user named: a device or a pipe in place, a file only where nothing else lies.
+///
+/// # Errors
+/// What is there stays, or the file cannot be written.
+pub fn write(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), CliError> {
+    if files::is_stream(path) {
+        return files::write_to_stream(path, bytes).map_err(|error| CliError::could_not(error.to_string()));
+    }
+    put(path, bytes, consent).map_err(|error| refused(&error))
+}
+
+/// Writes a file that no one named: where something else lies, under the next free name, as `x-2.html`. Returns its path.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_unnamed(path: &Path, bytes: &[u8], consent: Consent) -> Result<PathBuf, CliError> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered = (2..MOST_NAMES).map(|number| path.with_file_name(format!("{stem}-{number}.{extension}")));
+    let mut first = None;
+    for path in std::iter::once(path.to_owned()).chain(numbered) {
+        match put(&path, bytes, consent) {
+            Ok(()) => return Ok(path),
+            Err(error @ PutError::Occupied { .. }) => first = first.or(Some(refused(&error))),
+            Err(error @ PutError::Host(_)) => return Err(refused(&error)),
+        }
+    }
+    Err(first.unwrap_or_else(|| CliError::could_not(format!("cannot write {}", path.display()))))
+}
+
+fn put(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), PutError> {
+    let replacing = match consent {
+        Consent::OwnOnly => Replacing::Own(&is_sealed),
+        Consent::Any => Replacing::Any,
+    };
+    files::put(path, bytes, replacing)
+}
+
+pub fn refused(error: &PutError) -> CliError {
+    match error {
+        PutError::Occupied { occupant, .. } => {
+            let hint = match occupant.is_replaceable() {
+                true => "name another file with `-o FILE`, or replace it with `--force`",
+                false => "name another file with `-o FILE`",
+            };
+            CliError::user(error.to_string()).hint(hint)
+        }
+        PutError::Host(_) => CliError::could_not(error.to_string()).hint("name another file with `-o FILE`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seal_holds_until_the_text_is_changed() {
+        for comment in [Comment::Markup, Comment::Hash] {
+            for text in ["", "a", "a\nb\n", "a\r\n"] {
+                let written = sealed(text.to_owned(), comment);
+                assert!(is_sealed(written.as_bytes()), "{written}");
+                assert!(!is_sealed(format!("{written}my note\n").as_bytes()));
+                assert!(!is_sealed(format!("my note\n{written}").as_bytes()));
+            }
+        }
+        assert!(!is_sealed(b"") && !is_sealed("étalon wrote this file, sha256 0\n".as_bytes()));
+    }
+}
