@@ -157,6 +157,12 @@ fn mariadb_sql(server: &Database, sql: &str) {
     done(command);
 }
 
+/// The store, once it is there.
+fn store_in(scene: &Scene) -> Option<PathBuf> {
+    let paths = fs::read_dir(scene.path().join("s")).ok()?.map_while(|entry| Some(entry.ok()?.path()));
+    paths.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "etalon"))
+}
+
 /// Runs an experiment of two systems, changes one after its second round, and gives what `compare` says. Each round has both.
 fn changed(scene: &Scene, a: &str, b: &str, change: impl FnOnce()) -> String {
     scene.write("one.sql", "SELECT 1;\n").write(
@@ -168,9 +174,8 @@ fn changed(scene: &Scene, a: &str, b: &str, change: impl FnOnce()) -> String {
         ),
     );
     let mut child = scene.start(&["run", "p.toml", "-o", "s"]);
-    let store = scene.path().join("s.etalon");
     let is_second_round_done =
-        || store.exists() && measured(&store).iter().filter(|(round, _)| *round == 1).count() == 2;
+        || store_in(scene).is_some_and(|store| measured(&store).iter().filter(|(round, _)| *round == 1).count() == 2);
     wait_until("the second round", || {
         assert!(child.try_wait().unwrap().is_none(), "it ended before the change");
         is_second_round_done()
@@ -178,8 +183,9 @@ fn changed(scene: &Scene, a: &str, b: &str, change: impl FnOnce()) -> String {
     change();
     let ended = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    let compared = scene.etalon(&["compare", "s.etalon"]);
-    let gate = scene.etalon(&["gate", "s.etalon"]);
+    let store = store_in(scene).unwrap();
+    let compared = scene.etalon(&["compare", store.to_str().unwrap()]);
+    let gate = scene.etalon(&["gate", store.to_str().unwrap()]);
     assert_ne!(gate.code, 0, "a gate passed: {}{}", gate.stdout, gate.stderr);
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = words(&compared.stdout);

@@ -253,6 +253,15 @@ pub enum NoVerdict {
     Diagnostic,
 }
 
+/// Says between which rounds, counted from 0, something changed.
+fn between_rounds(last_before: Option<u32>, first_after: u32) -> String {
+    match last_before {
+        Some(last) if last == first_after => format!("in round {}", last + 1),
+        Some(last) => format!("between the rounds {} and {}", last + 1, first_after + 1),
+        None => "before its first run ended".to_owned(),
+    }
+}
+
 impl NoVerdict {
     /// Without a full stop.
     pub fn text(&self) -> String {
@@ -278,12 +287,7 @@ impl NoVerdict {
                 format!("measured apart: {found}, and what changed between the experiments is in that")
             }
             NoVerdict::SystemChanged { side, what, last_before, first_after } => {
-                let when = match last_before {
-                    Some(last) if last == first_after => format!("in round {}", last + 1),
-                    Some(last) => format!("between the rounds {} and {}", last + 1, first_after + 1),
-                    None => "before its first run ended".to_owned(),
-                };
-                format!("{} changed {when}: {what}", side.as_str())
+                format!("{} changed {}: {what}", side.as_str(), between_rounds(*last_before, *first_after))
             }
             NoVerdict::Voided { what, runs } => {
                 format!("{what} in {runs} {}", if *runs == 1 { "run" } else { "runs" })
