@@ -12,8 +12,7 @@ const SOURCES: [&str; 4] = ["crates/*/src/*", "crates/*/build.rs", "*Cargo.toml"
 fn main() {
     let version = env!("CARGO_PKG_VERSION");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let commit = root.canonicalize().ok().and_then(|root| commit_of(&root));
-    println!("cargo::rustc-env=ETALON_VERSION={version}{}", commit.unwrap_or_default());
+    println!("cargo::rustc-env=ETALON_VERSION={version}{}", commit_of(&root).unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
 }
 
@@ -21,7 +20,7 @@ fn main() {
 fn commit_of(root: &Path) -> Option<String> {
     let top = git(root, &["rev-parse", "--show-toplevel"])?;
     // The sources of a package may lie in someone else's repository.
-    if Path::new(top.trim()).canonicalize().ok()? != root {
+    if Path::new(top.trim()).canonicalize().ok()? != root.canonicalize().ok()? {
         return None;
     }
     let commit = git(root, &["rev-parse", "--short=8", "HEAD"])?;
