@@ -211,11 +211,7 @@ pub struct RowCases<'a> {
 pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let conflict = index.conflict(evidence, cases, metric);
     let too_few = survivors::too_few_operations(index, cases, metric);
-    let withheld = match (&conflict, &too_few) {
-        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
-        (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
-        _ => None,
-    };
+    let withheld = withheld(conflict.as_ref(), too_few.as_ref());
     let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &withheld) {
         ((side, sample), Some(why)) => (side.withheld(why.clone()), sample),
         (found, None) => found,
@@ -245,10 +241,8 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
-    let repeated = match &estimate {
-        Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules)),
-        None => Ok(None),
-    };
+    let otherwise = |found| survivors::otherwise(index, cases, metric, &matched, (found, rules));
+    let repeated = estimate.as_ref().map_or(Ok(None), otherwise);
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
@@ -288,6 +282,15 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     }
 }
 
+/// Says why no value of the row is shown.
+fn withheld(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<NoValue> {
+    match (conflict, too_few) {
+        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
+        (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
+        _ => None,
+    }
+}
+
 /// Where more rounds alone would not help, the reason is the other one.
 fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> NoVerdict {
     let is_of_rounds = matches!(refusal, NoVerdict::TooFewRounds { .. }) && metric.role != Role::Diagnostic;
@@ -299,6 +302,27 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     let steps =
         [a, b].into_iter().filter(|_| is_time(&metric.unit)).filter_map(|side| stats::clock_step(side.values()));
     steps.reduce(f64::max)
+}
+
+/// Finds the step of values that another tool printed. Whatever unit a time was converted to, it was printed in the one in
+/// which it has one to three digits before the point.
+fn printed_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    let positive = a.values().iter().chain(b.values()).copied().filter(|value| *value > 0.0);
+    let least = positive.fold(f64::INFINITY, f64::min);
+    let unit =
+        if is_time(&metric.unit) { 1e3_f64.powi((least.log10() / 3.0).floor().clamp(-3.0, 3.0) as i32) } else { 1.0 };
+    let printed = |side: &Sample| side.values().iter().map(|value| value / unit).collect::<Vec<f64>>();
+    stats::rounding_step(&printed(a), &printed(b)).map(|step| step * unit)
+}
+
+/// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
+fn percentile_bucket(evidence: &Evidence, case: u32, metric: &Metric) -> Option<f64> {
+    let rank = metric.id.rsplit_once("_p")?.1;
+    let is_percentile = is_time(&metric.unit) && !rank.is_empty() && rank.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_percentile {
+        return None;
+    }
+    evidence.facts_of(&evidence.case(case)?.system)?.get(model::facts::PERCENTILE_BUCKET)?.parse().ok()
 }
 
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
@@ -320,11 +344,13 @@ fn rounding_step(
     if of_sides().any(|case| evidence.is_imported(case)) {
         // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
         let is_counted = matches!(quantity, Quantity::Size | Quantity::Failures);
-        return stats::rounding_step(a.values(), b.values()).filter(|_| !is_counted);
+        let bucket = of_sides().filter_map(|case| percentile_bucket(evidence, case, metric)).reduce(f64::max);
+        let bucket = bucket.map(|share| share * both().fold(0.0, f64::max));
+        return if is_counted { None } else { printed_step(metric, a, b).into_iter().chain(bucket).reduce(f64::max) };
     }
     if quantity == Quantity::Cpu {
         // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
-        return stats::smallest_gap(both().chain([0.0]));
+        return stats::common_step(both());
     }
     if is_time(&metric.unit) {
         return Some(OWN * both().fold(0.0, f64::max));
