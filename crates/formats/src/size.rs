@@ -22,7 +22,7 @@ pub fn canonical(text: &str) -> Option<String> {
     // Whole, and below 2^53.
     let bytes = bytes as u64;
     let units = [(1 << 40, "t"), (1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
-    let unit = units.into_iter().find(|(size, _)| bytes > 0 && bytes % size == 0);
+    let unit = units.into_iter().find(|(size, _)| bytes > 0 && bytes.is_multiple_of(*size));
     Some(unit.map_or_else(|| bytes.to_string(), |(size, name)| format!("{}{name}", bytes / size)))
 }
 

@@ -250,7 +250,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let is_judged = metric.role != Role::Diagnostic;
     let changed = cases.no_verdict.clone().filter(|why| is_judged && matches!(why, NoVerdict::SystemChanged { .. }));
     let no_verdict = changed
-        .or_else(|| if is_judged { failures.no_verdict } else { None })
+        .or(if is_judged { failures.no_verdict } else { None })
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or(too_few)
         .or_else(|| missing_side(&side_a, &side_b))

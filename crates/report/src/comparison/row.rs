@@ -253,6 +253,17 @@ pub enum NoVerdict {
     Diagnostic,
 }
 
+impl ApartFinding {
+    fn text(self) -> &'static str {
+        match self {
+            ApartFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
+            ApartFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
+            ApartFinding::Alike => "A and B were alike within the margin",
+            ApartFinding::Open => "so many runs do not tell A and B apart",
+        }
+    }
+}
+
 /// Says between which rounds, counted from 0, something changed.
 fn between_rounds(last_before: Option<u32>, first_after: u32) -> String {
     match last_before {
@@ -278,13 +289,7 @@ impl NoVerdict {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
             }
             NoVerdict::Apart(found) => {
-                let found = match found {
-                    ApartFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
-                    ApartFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
-                    ApartFinding::Alike => "A and B were alike within the margin",
-                    ApartFinding::Open => "so many runs do not tell A and B apart",
-                };
-                format!("measured apart: {found}, and what changed between the experiments is in that")
+                format!("measured apart: {}, and what changed between the experiments is in that", found.text())
             }
             NoVerdict::SystemChanged { side, what, last_before, first_after } => {
                 format!("{} changed {}: {what}", side.as_str(), between_rounds(*last_before, *first_after))
