@@ -98,6 +98,16 @@ const REQUIREMENTS: &[Requirement] = &[
         &["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"],
     ),
     NATS,
+    Requirement {
+        // Debian's package starts a pooler without databases on port 6432; the tests start their own.
+        before_apt: Some((
+            "/etc/systemd/system/pgbouncer.service.d/etalon.conf",
+            "# Written by `cargo xtask test`: install the program, start no pooler. Remove this file to have one.\n\
+             [Unit]\n\
+             ConditionPathExists=/nonexistent\n",
+        )),
+        ..within("pgbouncer", &[&["pgbouncer"]], &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"])
+    },
     // What makes pictures of charts.
     within("librsvg2-bin", &[&["rsvg-convert"]], &["/opt/homebrew/bin", "/usr/local/bin"]),
     // SQLCipher is compiled against it.

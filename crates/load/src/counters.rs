@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use host::disk::LayerCounters;
 use model::Reading;
@@ -27,6 +28,10 @@ pub struct Counters {
     /// Of a disk's files, on its own host.
     #[serde(skip)]
     pub devices: Option<Devices>,
+    /// How late the sessions of a pooler, which outlive the load, may report what they have counted; `None`: those of the
+    /// load have reported when they end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_by: Option<Duration>,
 }
 
 /// Of a disk's files, at one instant.
@@ -70,6 +75,6 @@ impl Counters {
             Counter { reading, unit: now.unit.clone() }
         };
         let counts = self.counts.iter().map(|(name, now)| (name.clone(), difference(name, now))).collect();
-        Counters { counts, devices: self.devices.clone() }
+        Counters { counts, devices: self.devices.clone(), late_by: self.late_by }
     }
 }

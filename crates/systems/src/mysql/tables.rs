@@ -186,7 +186,6 @@ fn insert(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes:
 }
 
 impl LoadsParts for MySqlServer {
-    const LOADER: &'static [&'static str] = &[];
     const READ_NOTES: (&'static str, &'static str) = ("BEGIN", " ORDER BY part LOCK IN SHARE MODE");
 
     fn may_go_on(client: &mut Client) -> Result<bool, Failure> {

@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use super::connect::Endpoint;
 use crate::kept::wait_for_release;
@@ -14,6 +15,8 @@ use load::error::{Failure, FailureKind};
 
 /// "etal" in ASCII.
 const LOCK_CLASS: i32 = i32::from_be_bytes(*b"etal");
+/// For the end of the transaction that holds a claim.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// "etdb" in ASCII.
 const DATABASES_CLASS: i32 = i32::from_be_bytes(*b"etdb");
 
@@ -24,37 +27,73 @@ pub(super) fn own_key() -> i32 {
     *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
 }
 
-/// The session's own.
-pub(crate) struct Claim;
+/// The control session's own lock; where a pooler lends sessions for transactions, one of a transaction that stays open.
+pub(crate) struct Claim {
+    holder: Option<Client>,
+}
 
 impl system::Claim for Claim {
     type Protocol = Spoken;
     type Endpoint = Endpoint;
 
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
-        client.execute("SET lock_timeout = '30s'; SET statement_timeout = 0")
+        client.set(&[("lock_timeout", "30s"), ("statement_timeout", "0")])
     }
 
     fn take(client: &mut Client, endpoint: &Endpoint) -> Result<Claim, Failure> {
         let what = format!("the database at {}", endpoint.address.shown());
+        let tried = format!("claim {what}");
         let here = "AND d.datname = pg_catalog.current_database()";
-        claim(client, LOCK_CLASS, here, &what, "wait until it has ended or use another database")?;
-        Ok(Claim)
+        let holder = match endpoint.shares_sessions() {
+            true => Some(hold_transaction(endpoint, &tried)?),
+            false => {
+                let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {})", own_key());
+                client.execute(&lock).map_err(|error| failure(tried, &error))?;
+                None
+            }
+        };
+        let claim = Claim { holder };
+        refuse_rivals(client, LOCK_CLASS, here, &what, "wait until it has ended or use another database")?;
+        Ok(claim)
+    }
+}
+
+/// The transaction's lock ends with it, and the pooler lends its session to nobody else until then.
+fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure> {
+    let mut holder = endpoint.connect("")?;
+    let own = own_key();
+    // The server ends no transaction for being idle or old, where it has such limits.
+    let hold = format!(
+        "BEGIN; SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings \
+         WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout', 'statement_timeout'); \
+         SELECT pg_catalog.pg_advisory_xact_lock_shared({LOCK_CLASS}, {own})"
+    );
+    holder.execute(&hold).map_err(|error| failure(tried, &error))?;
+    Ok(holder)
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let Some(mut holder) = self.holder.take() else { return };
+        // It may be gone.
+        if holder.limit(RELEASE_TIMEOUT).is_ok() && holder.execute("ROLLBACK").is_ok() {
+            holder.close();
+        }
     }
 }
 
 /// Databases of étalon's names, of which a server has one each, whichever database the URL names.
 pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let what = format!("étalon's databases at {}", endpoint.address.shown());
-    claim(client, DATABASES_CLASS, "", &what, "wait until it has ended, or write `reset = \"rebuild\"`")
+    let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", own_key());
+    client.execute(&lock).map_err(|error| failure(format!("claim {what}"), &error))?;
+    refuse_rivals(client, DATABASES_CLASS, "", &what, "wait until it has ended, or write `reset = \"rebuild\"`")
 }
 
-/// `place`: of which databases' locks. An advisory lock is a database's, but all are seen.
-fn claim(client: &mut Client, class: i32, place: &str, what: &str, way_out: &str) -> Result<(), Failure> {
+/// Waits for others' claims to end. `place`: of which databases' locks. An advisory lock is a database's, but all are seen.
+fn refuse_rivals(client: &mut Client, class: i32, place: &str, what: &str, way_out: &str) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim {what}");
-    let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({class}, {own})");
-    client.execute(&lock).map_err(|error| failure(tried.clone(), &error))?;
     let rivals = format!(
         "SELECT l.pid, coalesce(a.client_addr::text, 'this machine'), coalesce(a.application_name, 'it does not say what'), \
          coalesce(pg_catalog.date_trunc('second', pg_catalog.clock_timestamp() - a.backend_start)::text, 'a while') \

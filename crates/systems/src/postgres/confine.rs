@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use model::Value;
 
 use super::connect::Endpoint;
-use super::session::literal;
 use super::url::Address;
-use crate::postgres::lane::Client;
+use crate::postgres::lane::{Client, literal};
 use crate::server::refusal::failure;
 use families::permits::Permits;
 use load::error::Failure;

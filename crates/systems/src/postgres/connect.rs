@@ -7,6 +7,7 @@ use host::reactor::Socket;
 use wire::Secret;
 use wire::postgres::{Config, Encryption, ErrorFields, ScramCache};
 
+use super::pooler::Pooler;
 use super::tls::{self, Attempt, Negotiation};
 use super::url::{Address, SessionAttributes};
 use crate::postgres::lane::{Client, log_in};
@@ -35,13 +36,20 @@ pub(crate) struct Endpoint {
     scram: ScramCache,
     /// Extra startup parameter.
     pub(super) startup: Option<(&'static str, &'static str)>,
+    /// In front of the server, if there is one.
+    pub(super) pooler: Option<Pooler>,
 }
 
 impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let tls = address.tls.client()?;
         let tls = tls.map(|config| Tls::new(config, address.host.clone(), &address.shown())).transpose()?;
-        Ok(Endpoint { address, tls, scram: ScramCache::default(), startup: None })
+        Ok(Endpoint { address, tls, scram: ScramCache::default(), startup: None, pooler: None })
+    }
+
+    /// Whether other clients get a session after étalon's transaction, with what is left in it.
+    pub(super) fn shares_sessions(&self) -> bool {
+        self.pooler.as_ref().is_some_and(Pooler::shares_sessions)
     }
 
     /// Another database of the same server.
@@ -198,6 +206,11 @@ impl Explain for Endpoint {
             }
             "42501" => (FailureKind::Permission, format!("`GRANT CONNECT ON DATABASE {database} TO {user}`")),
             "53300" => (FailureKind::Other, TOO_MANY.to_owned()),
+            "08P01" if said.contains("unsupported startup parameter") => {
+                let hint = "a pooler takes no `options`: leave them out of the URL and the settings, or have PgBouncer ignore \
+                            them (`ignore_startup_parameters`)";
+                (FailureKind::Plan, hint.to_owned())
+            }
             "22023" | "42704" | "55P02" => (FailureKind::Plan, "correct the settings or `options`".to_owned()),
             STARTING => (FailureKind::Unreachable, "look into the server's log".to_owned()),
             _ => (FailureKind::Other, "look into the server's log".to_owned()),

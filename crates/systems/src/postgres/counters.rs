@@ -9,6 +9,9 @@ use crate::server::refusal::failure;
 use load::counters::Counters;
 use load::error::Failure;
 
+/// From version 15 on a session that has nothing to do reports after 10 s (`PGSTAT_IDLE_INTERVAL`); before, with its next
+/// transaction.
+const IDLE_REPORT: Duration = Duration::from_secs(12);
 /// Before version 15 sessions report counts at most this often, and cannot be forced.
 const REPORT_INTERVAL: Duration = Duration::from_millis(600);
 
@@ -155,6 +158,14 @@ impl Abilities {
             }
         }
         Ok(counters)
+    }
+
+    /// How late a pooler's sessions report.
+    pub(super) fn late_by(&self) -> Duration {
+        match self.flush {
+            Flush::Forced => IDLE_REPORT,
+            Flush::InTime => REPORT_INTERVAL,
+        }
     }
 
     /// Publishes this session's counts: the load's must not arrive in a run and trigger autovacuum.

@@ -10,11 +10,11 @@ use model::Reset;
 use super::claim::{self, Claim};
 use super::connect::Endpoint;
 use super::refuse_standby;
-use super::session::{Session, literal};
+use super::session::Session;
 use super::url::Address;
 use crate::kept::KeptConnection;
 use crate::owner::{MARKER, TableOwner};
-use crate::postgres::lane::{AskError, Client};
+use crate::postgres::lane::{AskError, Client, literal};
 use crate::server::copies::{Copies, KeptCopy};
 use crate::server::refusal::failure;
 use crate::server::system::Claim as _;
@@ -82,6 +82,10 @@ impl Copies for Databases {
     ) -> Result<Option<Databases>, Failure> {
         if !are_wanted(request) {
             return Ok(None);
+        }
+        if let Some(pooler) = &endpoint.pooler {
+            let hint = "`reset = \"rebuild\"`, or the server's own address in the URL";
+            return Err(pooler.refusal("keep copies of étalon's tables in databases of their own", hint));
         }
         session.database = Some(OWN);
         if request.part == Part::Load {

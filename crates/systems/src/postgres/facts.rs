@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use model::facts::LAYER;
 use model::{Durability, Facts, Nature};
 
+use super::connect::Endpoint;
 use super::durability;
+use super::pooler::Pooler;
 use super::url::Address;
 use crate::data_place::{DataPlace, hidden};
 use crate::durability::{first_fit, listed};
@@ -52,7 +54,8 @@ const SECRET: &[&str] = &[
 ];
 
 /// In a session like a run's.
-pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Result<Facts, Failure> {
+pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
+    let address = &endpoint.address;
     let asked = |error: AskError| failure("read the server's facts", &error);
     let mut facts = Facts::default();
     facts.identity("server.product", "PostgreSQL");
@@ -85,9 +88,19 @@ pub(super) fn read(client: &mut Client, address: &Address, tables: Tables) -> Re
     }
     facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
     facts.passing("path.address", address.shown());
-    let tls = client.one(TLS).map_err(asked)?;
+    let tls = match &endpoint.pooler {
+        None => client.one(TLS).map_err(asked)?,
+        // The server tells of the pooler's connection.
+        Some(_) => client.encryption().unwrap_or_default(),
+    };
     facts.identity("path.tls", if tls.is_empty() { "off".to_owned() } else { tls });
-    let place = data_place(client, address).map_err(asked)?;
+    if let Some(pooler) = &endpoint.pooler {
+        facts.identity("path.pooler", pooler.to_string());
+    }
+    let place = match &endpoint.pooler {
+        Some(Pooler { name, .. }) => DataPlace::Elsewhere(format!("{name} does not tell where its server runs")),
+        None => data_place(client, address).map_err(asked)?,
+    };
     // The log may be a link to another device, invisible without access to the folder.
     let keeping = place.add_to(&mut facts, |data| std::fs::canonicalize(data.join("pg_wal")).ok());
     let process = match &place {

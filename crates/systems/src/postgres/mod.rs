@@ -11,6 +11,7 @@ pub mod lane;
 mod order_entry;
 pub mod pages;
 mod pgpass;
+mod pooler;
 mod postgis;
 mod private;
 mod programs;
@@ -50,6 +51,7 @@ use families::system::{Consent, Engine, OpenRequest, System};
 use families::transactions::{Program, Protocol, ScriptStatement};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
+use pooler::Pooler;
 use private::PostgresRecipe;
 use programs::Programs;
 use session::Session;
@@ -139,6 +141,8 @@ type PostgresSystem = ServerSystem<PostgresServer>;
 
 pub(crate) struct PostgresServer {
     abilities: Abilities,
+    /// Its sessions are a pooler's and outlive étalon's clients.
+    is_pooled: bool,
     /// Last preparation in this round, and the server's state then.
     prepared: Mutex<Option<(String, Untouched)>>,
 }
@@ -160,8 +164,9 @@ impl Server for PostgresServer {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::safe(settings))?;
         databases::refuse_own_name(&address, request)?;
-        let endpoint = Endpoint::new(address)?;
+        let mut endpoint = Endpoint::new(address)?;
         let mut client = endpoint.connect("")?;
+        endpoint.pooler = pooler::find(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = Session::with_settings(&endpoint, &mut client, settings)?;
         client.close();
@@ -173,10 +178,15 @@ impl Server for PostgresServer {
             refuse_unfit(client, endpoint)?;
             tables::refuse_foreign_schema(client, consent)?;
         }
-        Ok(PostgresServer { abilities: counters::abilities(client)?, prepared: Mutex::new(None) })
+        let is_pooled = endpoint.pooler.is_some();
+        Ok(PostgresServer { abilities: counters::abilities(client)?, is_pooled, prepared: Mutex::new(None) })
     }
 
     fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
+        let shared = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions());
+        if let Some(pooler) = shared {
+            refuse_session_state(pooler, program)?;
+        }
         let mut texts = system.texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
         let statements = match program.protocol() {
@@ -187,11 +197,16 @@ impl Server for PostgresServer {
             }
             Protocol::Simple => Statements::Simple,
         };
-        Ok((statements, Some(counters::OF_SESSION)))
+        Ok((statements, shared.is_none().then_some(counters::OF_SESSION)))
+    }
+
+    fn why_uncounted(system: &PostgresSystem) -> Option<String> {
+        let pooler = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions())?;
+        Some(format!("no session is a client's own: the connection goes through {pooler}"))
     }
 
     fn facts(system: &PostgresSystem, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &system.endpoint.address, system.tables)?;
+        let mut facts = facts::read(client, &system.endpoint, system.tables)?;
         match &system.server.abilities.checkpoint {
             Ok(()) => facts.identity("checkpoint_before_run", "yes"),
             Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
@@ -232,13 +247,14 @@ impl Server for PostgresServer {
         let abilities = &system.server.abilities;
         abilities.flush(client)?;
         match &abilities.checkpoint {
-            Ok(()) => client.execute("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
+            Ok(()) => client.execute_alone("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
             Err(_) => Ok(()),
         }
     }
 
     fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
-        self.abilities.read(client)
+        let late_by = self.is_pooled.then(|| self.abilities.late_by());
+        Ok(Counters { late_by, ..self.abilities.read(client)? })
     }
 
     fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
@@ -246,6 +262,9 @@ impl Server for PostgresServer {
     }
 
     fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
+        if let Some(pooler) = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions()) {
+            return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
+        }
         install_for(system, kind)?;
         let mut client = system.client()?;
         postgis::find(&mut client, kind)?;
@@ -291,6 +310,24 @@ impl PostgresServer {
     fn last_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+const OWN_ADDRESS: &str = "name the server's own address in the URL, or a pool with `pool_mode = session`";
+
+/// What a session would have to keep from one transaction to the next.
+fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failure> {
+    if program.protocol() == Protocol::Prepared && !pooler.keeps_prepared() {
+        return Err(pooler.refusal(
+            "use `protocol = \"prepared\"`",
+            "write `protocol = \"simple\"` or `\"extended\"` for this benchmark (PgBouncer keeps prepared statements from \
+             release 1.21 on, with `max_prepared_statements`)",
+        ));
+    }
+    if program.depth() > 1 {
+        let tried = format!("use `pipeline = {}`", program.depth());
+        return Err(pooler.refusal(tried, "leave `pipeline` at 1 through this pooler"));
+    }
+    Ok(())
 }
 
 /// Extensions that a private server's client role may not install itself.

@@ -4,7 +4,6 @@ use model::Facts;
 
 use super::SCHEMA;
 use super::connect::Endpoint;
-use super::session;
 use crate::postgres::lane::{AskError, Client};
 use crate::server::random_password;
 use crate::server::refusal::failure;
@@ -33,8 +32,7 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     }
     if let Some(schema) = schema.filter(|schema| schema != SCHEMA) {
         let path = format!("{SCHEMA}, {}", quoted(&schema));
-        let set = format!("SELECT pg_catalog.set_config('search_path', {}, false)", session::literal(&path));
-        client.execute(&set).map_err(|error| failure("look into the schema of PostGIS", &error))?;
+        client.set(&[("search_path", &path)]).map_err(|error| failure("look into the schema of PostGIS", &error))?;
     }
     Ok(())
 }

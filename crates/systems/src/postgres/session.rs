@@ -7,7 +7,7 @@ use model::Value;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
-use crate::postgres::lane::{AskError, Client, Spoken};
+use crate::postgres::lane::{AskError, Client, Spoken, literal};
 use crate::server::refusal::failure;
 use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
 use crate::server::system::{Purpose, Settings};
@@ -25,15 +25,16 @@ pub(super) const RESERVED: Reserved = &[
 pub(crate) struct Session {
     /// Settings that only a new session can have, as `-c name=value`.
     pub(super) options: String,
-    /// `SET` statements.
-    pub(super) sql: String,
+    /// In the order in which they are set.
+    pub(super) settings: Vec<(String, String)>,
     /// Of étalon's own tables, where that is not the one that the URL names.
     pub(super) database: Option<&'static str>,
 }
 
 impl Default for Session {
     fn default() -> Session {
-        Session { options: String::new(), sql: set("search_path", SCHEMA), database: None }
+        let settings = vec![("search_path".to_owned(), SCHEMA.to_owned())];
+        Session { options: String::new(), settings, database: None }
     }
 }
 
@@ -62,8 +63,8 @@ impl Session {
             let text = value.to_string();
             match scope(name, &text, &known)? {
                 Scope::Session => {
-                    client.execute(&set(name, &text)).map_err(|error| refused(name, &text, &error))?;
-                    session.sql.push_str(&set(name, &text));
+                    client.execute(&try_out(name, &text)).map_err(|error| refused(name, &text, &error))?;
+                    session.settings.push((name.clone(), text));
                 }
                 Scope::Start => options.push(option(name, &text)),
             }
@@ -83,15 +84,22 @@ impl Settings for Session {
 
     /// Without étalon's schema: with the role's search path, in the database that the URL names.
     fn on_tables_of_others(&self) -> Session {
-        let own = set("search_path", SCHEMA);
-        Session { options: self.options.clone(), sql: self.sql.replacen(&own, "", 1), database: None }
+        let settings = self.settings.iter().filter(|(name, _)| name != "search_path").cloned().collect();
+        Session { options: self.options.clone(), settings, database: None }
     }
 
     /// With these settings.
     fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = self.endpoint(endpoint).try_connect(&self.options).map_err(OpenError::Refused)?;
-        if !self.sql.is_empty() {
-            client.execute(&self.sql).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+        if endpoint.pooler.is_some() {
+            client.forget_number();
+        }
+        if endpoint.shares_sessions() {
+            client.share_session();
+        }
+        let settings: Vec<(&str, &str)> = self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        if !settings.is_empty() {
+            client.set(&settings).map_err(|error| OpenError::Asked("give a session its settings", error))?;
         }
         Ok(client)
     }
@@ -146,14 +154,9 @@ fn refused(name: &str, value: &str, error: &AskError) -> Failure {
     }
 }
 
-/// `set_config` parses values like the configuration file, so a list stays a list.
-fn set(name: &str, value: &str) -> String {
-    format!("SELECT pg_catalog.set_config({}, {}, false);", literal(name), literal(value))
-}
-
-/// Independent of `standard_conforming_strings`.
-pub(super) fn literal(text: &str) -> String {
-    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+/// For this statement only. `set_config` parses values like the configuration file, so a list stays a list.
+fn try_out(name: &str, value: &str) -> String {
+    format!("SELECT pg_catalog.set_config({}, {}, true)", literal(name), literal(value))
 }
 
 /// For the startup message's `options`.

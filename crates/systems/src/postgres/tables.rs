@@ -96,10 +96,14 @@ fn primary_key(table: &Table) -> Option<String> {
 }
 
 impl LoadsParts for PostgresServer {
-    /// Ends the making of an index for an étalon that was killed.
-    const LOADER: &'static [&'static str] = &["SET client_connection_check_interval = '5s'"];
     const READ_NOTES: (&'static str, &'static str) =
         ("BEGIN; LOCK TABLE etalon.etalon_loaded IN SHARE MODE", " ORDER BY part");
+
+    /// Ends the making of an index for an étalon that was killed.
+    fn set_up_loader(client: &mut Client) -> Result<(), AskError> {
+        // For each transaction it would have to be known to the server.
+        if client.shares_session() { Ok(()) } else { client.set(&[("client_connection_check_interval", "5s")]) }
+    }
 
     fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
         Ok(owner_of_schema(client)? == TableOwner::Etalon)
@@ -133,7 +137,7 @@ impl LoadsParts for PostgresServer {
 
     /// Rows that came in several transactions cannot be written frozen.
     fn polish(client: &mut Client, table: &Table) -> Result<(), Failure> {
-        let run = client.execute(&format!("VACUUM (FREEZE, ANALYZE) {SCHEMA}.{}", table.name));
+        let run = client.execute_alone(&format!("VACUUM (FREEZE, ANALYZE) {SCHEMA}.{}", table.name));
         run.map_err(|error| failure(format!("vacuum {}", table.name), &error))
     }
 
@@ -180,7 +184,7 @@ impl Untouched {
 /// Dead rows, visibility map and statistics: otherwise a first run would differ from a second.
 pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     for table in &data.tables {
-        let run = client.execute(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
+        let run = client.execute_alone(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
         run.map_err(|error| failure(format!("vacuum {}", table.name), &error))?;
     }
     Ok(())

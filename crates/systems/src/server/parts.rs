@@ -26,10 +26,13 @@ const WHOSE: i64 = -1;
 
 /// What engines differ in.
 pub(crate) trait LoadsParts: Server {
-    /// Statements of a session that loads, some of which the server may not know.
-    const LOADER: &'static [&'static str];
     /// Before and behind the query for the notes: it waits for parts that sessions of a killed étalon still load.
     const READ_NOTES: (&'static str, &'static str);
+
+    /// Settings of a session that loads, if the server knows them.
+    fn set_up_loader(_client: &mut ClientOf<Self>) -> Result<(), AskError<ErrorOf<Self>>> {
+        Ok(())
+    }
 
     /// Whether what is there may be gone on with: étalon made it, and each part came whole or not at all.
     fn may_go_on(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
@@ -283,13 +286,10 @@ impl<S: LoadsParts> Load<'_, S> {
         let asked = |error: AskError<ErrorOf<S>>| failure("set up a session that loads", &error);
         let mut client = self.system.session_on(Tables::Own).open(&self.system.endpoint, Purpose::Control)?;
         S::Claim::set_limits(&mut client).map_err(asked)?;
-        for statement in S::LOADER {
-            match client.execute(statement) {
-                Ok(()) | Err(AskError::Server(_)) => {}
-                Err(error) => return Err(asked(error)),
-            }
+        match S::set_up_loader(&mut client) {
+            Ok(()) | Err(AskError::Server(_)) => Ok(client),
+            Err(error) => Err(asked(error)),
         }
-        Ok(client)
     }
 
     fn work_off<J>(

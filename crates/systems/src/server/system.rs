@@ -133,6 +133,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         program: &Program,
     ) -> Result<(StatementsOf<Self>, Option<CountsQuery>), Failure>;
 
+    /// Why no session can be asked for its counts.
+    fn why_uncounted(_system: &ServerSystem<Self>) -> Option<String> {
+        None
+    }
+
     /// What facts are about.
     fn make_room(_system: &ServerSystem<Self>) -> Result<(), Failure> {
         Ok(())
@@ -433,7 +438,13 @@ impl<S: Server> System for ServerSystem<S> {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         match self.lane(program, &mut context)? {
-            (lane, None) => worker::run(lane, program, &RealClock, context),
+            (lane, None) => {
+                let mut counts = worker::run(lane, program, &RealClock, context)?;
+                if let Some(reason) = S::why_uncounted(self) {
+                    counts.sessions = Some(Err(reason));
+                }
+                Ok(counts)
+            }
             (lane, Some(question)) => {
                 let lane = Counted::new(lane, question, program, &context)?;
                 worker::run(lane, program, &RealClock, context)

@@ -12,6 +12,7 @@ use wire::postgres::{
 };
 
 use super::connection::Connection;
+use super::opening::Opening;
 use super::statement::{Encoded, Prepared, name};
 use super::{AskError, Client, Opened, Statements};
 use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, WireProtocol};
@@ -24,7 +25,13 @@ const NO_DATA: &str = "étalon's statements have no data for COPY";
 /// Of a session.
 pub(crate) struct Spoken {
     session: Session,
+    /// As the login told it; `None`: it is the pooler's.
+    number: Option<u32>,
     scanner: Scanner,
+    /// As last reported.
+    transaction: TransactionStatus,
+    /// Settings last for a transaction; `None`: for the session, which is this client's own.
+    opening: Option<Opening>,
 }
 
 /// The end of what a server says.
@@ -82,7 +89,9 @@ pub(crate) fn log_in(
                 while scanner.next(&mut early)?.is_some() {}
                 // An index of a large table takes as long as it takes.
                 asker.be_patient()?;
-                return Ok(Client { asker, out, protocol: Spoken { session: *session, scanner } });
+                let (number, transaction) = (Some(session.process_id), TransactionStatus::Idle);
+                let protocol = Spoken { session: *session, number, scanner, transaction, opening: None };
+                return Ok(Client { asker, out, protocol });
             }
         };
     }
@@ -102,7 +111,91 @@ impl WireProtocol for Spoken {
     type Statements = Statements;
 
     fn rows(client: &mut Client, sql: &str) -> Result<TextRows, AskError> {
-        frontend::query(sql, &mut client.out)?;
+        client.write_query(sql)?;
+        client.hear_rows()
+    }
+
+    fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
+        let encoded = match statements {
+            Statements::Prepared(prepared) => client.prepare(prepared)?,
+            Statements::Extended(texts) => {
+                texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
+            }
+            Statements::Simple => Arc::default(),
+        };
+        client.lift_limit()?;
+        let Spoken { number, scanner, opening, .. } = client.protocol;
+        let connection = Connection::new(scanner, encoded, number, opening);
+        Ok(Opened { link: client.asker.link, connection })
+    }
+
+    fn farewell(out: &mut Vec<u8>) {
+        frontend::terminate(out);
+    }
+}
+
+impl Client {
+    /// Whether the session that answers is the one that the login was told of.
+    pub(crate) fn answers_as_logged_in(&mut self) -> Result<bool, AskError> {
+        Ok(self.one("SELECT pg_catalog.pg_backend_pid()")? == self.protocol.session.process_id.to_string())
+    }
+
+    /// Its login was a pooler's, and told no number of the server's session.
+    pub(crate) fn forget_number(&mut self) {
+        self.protocol.number = None;
+    }
+
+    /// From now on settings last for a transaction only: the session is another client's after it.
+    pub(crate) fn share_session(&mut self) {
+        self.protocol.opening = Some(Opening::default());
+    }
+
+    /// Whether settings last for a transaction only.
+    pub(crate) fn shares_session(&self) -> bool {
+        self.protocol.opening.is_some()
+    }
+
+    /// For as long as the session is this client's own.
+    pub(crate) fn set(&mut self, settings: &[(&str, &str)]) -> Result<(), AskError> {
+        if let Some(opening) = &mut self.protocol.opening {
+            return settings.iter().try_for_each(|(name, value)| Ok(opening.set(&set_local(name, value))?));
+        }
+        let text = |(name, value): &(&str, &str)| {
+            format!("SELECT pg_catalog.set_config({}, {}, false)", literal(name), literal(value))
+        };
+        self.execute(&settings.iter().map(text).collect::<Vec<_>>().join("; "))
+    }
+
+    /// A statement that refuses to share a transaction, such as `VACUUM`.
+    pub(crate) fn execute_alone(&mut self, sql: &str) -> Result<(), AskError> {
+        self.rows_alone(sql).map(|_| ())
+    }
+
+    pub(crate) fn rows_alone(&mut self, sql: &str) -> Result<TextRows, AskError> {
+        frontend::query(sql, &mut self.out)?;
+        self.hear_rows()
+    }
+
+    /// Without the end of the current transaction.
+    pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), AskError> {
+        frontend::parse(name, sql, &[], &mut self.out)?;
+        frontend::sync(&mut self.out);
+        self.hear(|_| {}).map(|_| ())
+    }
+
+    fn write_query(&mut self, sql: &str) -> Result<(), AskError> {
+        let Client { out, protocol, .. } = self;
+        match &protocol.opening {
+            Some(opening) if protocol.transaction == TransactionStatus::Idle => {
+                opening.query(sql, &mut String::new(), out)?;
+            }
+            _ => frontend::query(sql, out)?,
+        }
+        Ok(())
+    }
+
+    fn hear_rows(&mut self) -> Result<TextRows, AskError> {
+        let client = self;
         client.protocol.scanner.set_rows(Rows::Keep);
         let mut rows = Vec::new();
         let until = client.hear(|event| {
@@ -118,25 +211,6 @@ impl WireProtocol for Spoken {
         Ok(rows)
     }
 
-    fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
-        let encoded = match statements {
-            Statements::Prepared(prepared) => client.prepare(prepared)?,
-            Statements::Extended(texts) => {
-                texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
-            }
-            Statements::Simple => Arc::default(),
-        };
-        client.lift_limit()?;
-        let connection = Connection::new(client.protocol.scanner, encoded, client.protocol.session.process_id);
-        Ok(Opened { link: client.asker.link, connection })
-    }
-
-    fn farewell(out: &mut Vec<u8>) {
-        frontend::terminate(out);
-    }
-}
-
-impl Client {
     /// Sends `out`, and reads to the end of the answer or until data are wanted.
     fn hear(&mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Until, AskError> {
         self.asker.ask(&mut self.out)?;
@@ -150,6 +224,7 @@ impl Client {
             while let Some(event) = self.protocol.scanner.next(&mut input)? {
                 match event {
                     Event::Ready(status) => {
+                        self.protocol.transaction = status;
                         return refusal.map_or(Ok(Until::Ready(status)), |e| Err(AskError::Server(e)));
                     }
                     Event::CopyIn => return Ok(Until::CopyIn),
@@ -162,7 +237,7 @@ impl Client {
 
     /// Runs `COPY … FROM STDIN` and sends the pieces.
     pub(crate) fn copy_in(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<(), AskError> {
-        frontend::query(sql, &mut self.out)?;
+        self.write_query(sql)?;
         if self.hear(|_| {})? != Until::CopyIn {
             return Err(WireError::Protocol("it did not ask for the data").into());
         }
@@ -211,6 +286,9 @@ impl Client {
 
     /// By number.
     fn prepare(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
+        if let Some(opening) = &self.protocol.opening {
+            opening.begin(&mut self.out);
+        }
         for (number, sql) in prepared.texts.iter().enumerate() {
             frontend::parse(&name(number), sql, &[], &mut self.out)?;
             frontend::describe_statement(&name(number), &mut self.out)?;
@@ -227,4 +305,23 @@ impl Client {
         }
         Ok(prepared.encoded(all)?)
     }
+}
+
+/// `SET LOCAL` has no rows, which `set_config` has. Étalon's own search path is a list of names.
+fn set_local(name: &str, value: &str) -> String {
+    let value = if name == SEARCH_PATH { value.to_owned() } else { literal(value) };
+    format!("SET LOCAL {} = {value}", quote_setting(name))
+}
+
+/// A setting of an extension has a dot, which is not part of a name.
+fn quote_setting(name: &str) -> String {
+    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+    name.split('.').map(quoted).collect::<Vec<_>>().join(".")
+}
+
+const SEARCH_PATH: &str = "search_path";
+
+/// Independent of `standard_conforming_strings`.
+pub(crate) fn literal(text: &str) -> String {
+    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wire::WireError;
 use wire::postgres::{self, Event, Row, ScanOutcome, Scanner, TransactionStatus, frontend};
 
+use super::opening::Opening;
 use super::statement::{Encoded, Shape};
 use crate::server::dialogue::{Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, without_end};
 use families::transactions::{Flow, Rows, StatementOp};
@@ -34,8 +35,8 @@ pub struct Connection {
     scanner: Scanner,
     /// Empty for text statements.
     statements: Arc<[Encoded]>,
-    /// Session number from the login.
-    process_id: u32,
+    /// Session number from the login, if it is the server's.
+    number: Option<u32>,
     /// As last reported.
     transaction: TransactionStatus,
     state: DialogueState,
@@ -50,6 +51,12 @@ pub struct Connection {
     described: bool,
     /// Of answers since they were last reported.
     counted: RowCounts,
+    /// Ahead of each transaction; `None`: the session is this client's own.
+    opening: Option<Opening>,
+    /// Results to come of the opening, which are not the script's.
+    opening_results: usize,
+    /// Memory for an opening and a text.
+    words: String,
 }
 
 fn unasked() -> OpError {
@@ -57,11 +64,16 @@ fn unasked() -> OpError {
 }
 
 impl Connection {
-    pub(super) fn new(scanner: Scanner, statements: Arc<[Encoded]>, process_id: u32) -> Connection {
+    pub(super) fn new(
+        scanner: Scanner,
+        statements: Arc<[Encoded]>,
+        number: Option<u32>,
+        opening: Option<Opening>,
+    ) -> Connection {
         let mut connection = Connection {
             scanner,
             statements,
-            process_id,
+            number,
             transaction: TransactionStatus::Idle,
             state: DialogueState::Free,
             owed: 0,
@@ -71,6 +83,9 @@ impl Connection {
             kept: LastRows::default(),
             described: false,
             counted: RowCounts::default(),
+            opening,
+            opening_results: 0,
+            words: String::new(),
         };
         connection.expect(Rows::Discard);
         connection
@@ -85,6 +100,25 @@ impl Connection {
                 Rows::Discard => postgres::Rows::Skip,
                 Rows::Keep | Rows::KeepAll => postgres::Rows::Keep,
             });
+        }
+    }
+
+    /// Begins with the opening where the request may begin a transaction. While a pipeline's answers are outstanding that is
+    /// not known, and within a transaction it changes nothing.
+    fn encode(&mut self, op: &StatementOp, text: &mut Vec<u8>) -> Result<(), WireError> {
+        let may_begin =
+            self.pipeline == Pipeline::Closed && (self.owed > 0 || self.transaction == TransactionStatus::Idle);
+        let opening = self.opening.as_ref().filter(|_| may_begin);
+        self.opening_results = opening.map_or(0, |opening| opening.results);
+        match (self.statements.get(op.statement), opening) {
+            (Some(statement), opening) => {
+                if let Some(opening) = opening {
+                    opening.begin(text);
+                }
+                statement.request(Shape::of(op.flow, op.rows), &op.parameters, text)
+            }
+            (None, Some(opening)) => opening.query(&op.text, &mut self.words, text),
+            (None, None) => frontend::query(&op.text, text),
         }
     }
 
@@ -164,6 +198,7 @@ impl Connection {
                         keep_row(result, row, self.rows);
                     }
                 }
+                Ok(Some(Event::Done(_))) if self.opening_results > 0 => self.opening_results -= 1,
                 Ok(Some(done @ (Event::Done(_) | Event::EmptyQuery))) => {
                     if let Event::Done(tag) = done {
                         self.counted = self.counted.plus(RowCounts { returned: 0, changed: tag.changed() });
@@ -206,11 +241,7 @@ impl Conversation for Connection {
             self.expect(op.rows);
         }
         text.clear();
-        let encoded = match self.statements.get(op.statement) {
-            Some(statement) => statement.request(Shape::of(op.flow, op.rows), &op.parameters, text),
-            None => frontend::query(&op.text, text),
-        };
-        encoded.map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
+        self.encode(op, text).map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
         match op.flow {
             Flow::Pipelined => self.pipeline = Pipeline::Open,
             Flow::Wait => {
@@ -293,7 +324,7 @@ impl Conversation for Connection {
     }
 
     fn session_number(&self) -> Option<u32> {
-        Some(self.process_id)
+        self.number
     }
 
     fn farewell(out: &mut Vec<u8>) {

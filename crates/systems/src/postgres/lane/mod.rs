@@ -1,5 +1,6 @@
 mod client;
 mod connection;
+mod opening;
 mod statement;
 
 use wire::WireError;
@@ -9,7 +10,7 @@ use crate::server::dialogue::{self, ServerError};
 use load::error::FailureKind;
 use load::lane::ErrorClass;
 
-pub(crate) use client::{CopyError, Spoken, log_in};
+pub(crate) use client::{CopyError, Spoken, literal, log_in};
 pub use connection::Connection;
 pub(crate) use statement::Prepared;
 

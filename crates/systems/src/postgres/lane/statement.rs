@@ -68,7 +68,7 @@ impl Encoded {
 }
 
 /// Text columns, like psql and pgbench.
-fn template(
+pub(super) fn template(
     statement: Statement<'_>,
     types: &[u32],
     describe: DescribePortal,

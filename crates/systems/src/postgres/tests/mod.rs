@@ -8,6 +8,7 @@ mod lane;
 mod login;
 mod many;
 mod modes;
+mod poolers;
 mod server;
 mod tls;
 mod tls_table;

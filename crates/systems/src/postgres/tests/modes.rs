@@ -21,12 +21,12 @@ fn point(pairs: &[(&str, &str)]) -> Point {
     point
 }
 
-fn task(pairs: &[(&str, &str)]) -> Task {
+pub(super) fn task(pairs: &[(&str, &str)]) -> Task {
     Transactions.task(&point(pairs), &Grants::default()).unwrap()
 }
 
 /// As the conductor runs one.
-fn run(system: &dyn System, task: &Task, length: Length) -> Result<RunRecord, Failure> {
+pub(super) fn run(system: &dyn System, task: &Task, length: Length) -> Result<RunRecord, Failure> {
     let Action::Stream(stream) = &task.action else { panic!() };
     if task.tables() == Tables::Own {
         system.prepare(&task.dataset).unwrap();

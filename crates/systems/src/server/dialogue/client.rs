@@ -1,4 +1,5 @@
 use std::io;
+use std::time::{Duration, Instant};
 
 use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, single};
 
@@ -47,6 +48,11 @@ impl<P: WireProtocol> Client<P> {
 
     pub(crate) fn encryption(&self) -> Option<String> {
         self.asker.link.encryption()
+    }
+
+    /// For everything that it is asked from now on, together.
+    pub(crate) fn limit(&mut self, timeout: Duration) -> io::Result<()> {
+        self.asker.link.set_deadline(Some(Instant::now() + timeout))
     }
 
     /// The load's statements have no time limit.

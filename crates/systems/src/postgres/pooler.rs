@@ -1,0 +1,187 @@
+//! A pooler between étalon and the server: found by whose session answers, told apart by whom it lends sessions to, named by
+//! what its console says. Where a session goes to others, nothing of étalon's may stay in it.
+//!
+//! <https://www.pgbouncer.org/features.html>
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use super::connect::{Endpoint, Refusal};
+use crate::postgres::lane::{AskError, Client};
+use crate::server::refusal::failure;
+use crate::server::url::Address as _;
+use load::error::{Failure, FailureKind};
+
+/// For a session from the pool, while étalon finds out about it.
+const POOL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Which of two clients asks. In no regular order: a pool that hands its sessions out in turn could give each the same one.
+const ORDER: [usize; 10] = [0, 1, 1, 0, 0, 0, 1, 0, 1, 1];
+/// New clients that look for the session that another has left.
+const LOOKS: usize = 5;
+/// The database that is the console of PgBouncer, and of PgCat.
+const CONSOLE: &str = "pgbouncer";
+/// "Protocol violation": how PgBouncer refuses.
+const PROTOCOL_VIOLATION: &str = "08P01";
+const PROBE: &str = "etalon_probe";
+
+/// How long a client has a session of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lends {
+    /// Until it leaves; the next client gets it as new.
+    Session,
+    /// Until it leaves; the next client gets it as it was left.
+    UsedSession,
+    /// For a transaction. `prepares`: the pooler brings prepared statements along.
+    Transaction { prepares: bool },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pooler {
+    /// With its version, as far as it tells.
+    pub(crate) name: String,
+    pub(crate) lends: Lends,
+}
+
+impl Pooler {
+    /// Whether other clients get the sessions with what étalon leaves in them.
+    pub(crate) fn shares_sessions(&self) -> bool {
+        self.lends != Lends::Session
+    }
+
+    pub(crate) fn keeps_prepared(&self) -> bool {
+        matches!(self.lends, Lends::Session | Lends::Transaction { prepares: true })
+    }
+
+    /// Refuses what needs a session of its own.
+    pub(crate) fn refusal(&self, tried: impl Into<String>, hint: &str) -> Failure {
+        Failure::new(FailureKind::Unsupported, tried, format!("it goes through {self}")).hint(hint)
+    }
+}
+
+impl fmt::Display for Pooler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = &self.name;
+        match self.lends {
+            Lends::Session => write!(f, "{name}, which lends a session to each client"),
+            Lends::UsedSession => {
+                write!(f, "{name}, which lends a session to each client and does not reset it for the next")
+            }
+            Lends::Transaction { .. } => write!(f, "{name}, which lends a session for each transaction"),
+        }
+    }
+}
+
+/// `None`: the session that answers is the one that the login was told of.
+///
+/// # Errors
+/// The pool gives two clients no sessions, or ends their transactions.
+pub(super) fn find(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Pooler>, Failure> {
+    let asked = |error: AskError| explain(endpoint, &error);
+    if client.answers_as_logged_in().map_err(asked)? {
+        return Ok(None);
+    }
+    client.limit(POOL_TIMEOUT).map_err(|error| asked(error.into()))?;
+    let mut second = endpoint.connect("")?;
+    second.limit(POOL_TIMEOUT).map_err(|error| asked(error.into()))?;
+    let lends = if goes_to_others(client, &mut second).map_err(asked)? {
+        let prepares = prepares(client).map_err(asked)?;
+        second.close();
+        Lends::Transaction { prepares }
+    } else if is_reset(second, endpoint)? {
+        Lends::Session
+    } else {
+        Lends::UsedSession
+    };
+    let name = name(client, endpoint);
+    client.lift_limit().map_err(|error| asked(error.into()))?;
+    Ok(Some(Pooler { name, lends }))
+}
+
+fn explain(endpoint: &Endpoint, error: &AskError) -> Failure {
+    let tried = format!("find out about the pooler at {}", endpoint.address.shown());
+    match error {
+        AskError::Io(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+            let cause = format!("its pool gave two clients no sessions within {} s", POOL_TIMEOUT.as_secs());
+            Failure::new(FailureKind::Unreachable, tried, cause)
+                .hint("give the pool two sessions more than the plan has clients (PgBouncer: `default_pool_size`)")
+        }
+        AskError::Server(refused) if refused.code.as_str() == PROTOCOL_VIOLATION => {
+            let cause = format!("it lends sessions for single statements: {error}");
+            Failure::new(FailureKind::Unsupported, tried, cause)
+                .hint("étalon needs transactions: `pool_mode = transaction` or `session` for this database")
+        }
+        _ => failure(tried, error),
+    }
+}
+
+const BACKEND: &str = "SELECT pg_catalog.pg_backend_pid()";
+
+/// Whether one client's questions are answered in several sessions, or two clients' in one.
+fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskError> {
+    let mut seen: [Option<String>; 2] = [None, None];
+    for index in ORDER {
+        let session = if index == 0 { first.one(BACKEND)? } else { second.one(BACKEND)? };
+        let has_changed = seen[index].as_ref().is_some_and(|before| *before != session);
+        if has_changed || seen[1 - index].as_ref() == Some(&session) {
+            return Ok(true);
+        }
+        seen[index] = Some(session);
+    }
+    Ok(false)
+}
+
+/// Whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
+/// session, so that nothing is left in any.
+fn prepares(client: &mut Client) -> Result<bool, AskError> {
+    client.execute("BEGIN")?;
+    client.prepare_named(PROBE, "SELECT 1")?;
+    let there = format!("SELECT count(*) FROM pg_catalog.pg_prepared_statements WHERE name = '{PROBE}'");
+    let is_verbatim = client.one(&there)? != "0";
+    if is_verbatim {
+        client.execute(&format!("DEALLOCATE {PROBE}"))?;
+    }
+    client.execute("ROLLBACK")?;
+    Ok(!is_verbatim)
+}
+
+/// Whether what a client has set is gone for the next.
+fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
+    let asked = |error: AskError| explain(endpoint, &error);
+    let session = leaving.one(BACKEND).map_err(asked)?;
+    leaving.execute("SET etalon.probe = 'left'").map_err(asked)?;
+    leaving.close();
+    let there = format!(
+        "SELECT (pg_catalog.pg_backend_pid() = {session})::int, coalesce(pg_catalog.current_setting('etalon.probe', true), ''), \
+         (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = {session})"
+    );
+    for _ in 0..LOOKS {
+        let mut next = endpoint.connect("")?;
+        next.limit(POOL_TIMEOUT).map_err(|error| asked(error.into()))?;
+        let row = next.rows(&there).map_err(asked)?.into_iter().next().unwrap_or_default();
+        let [Some(is_same), Some(left), Some(lives)] = &row[..] else { continue };
+        if left == "left" {
+            next.execute("RESET etalon.probe").map_err(asked)?;
+        }
+        next.close();
+        if is_same == "1" || lives == "0" {
+            return Ok(left != "left");
+        }
+    }
+    Ok(false)
+}
+
+fn name(client: &mut Client, endpoint: &Endpoint) -> String {
+    if let Ok(version) = client.one("SHOW pool_version") {
+        return format!("Pgpool-II {version}");
+    }
+    match endpoint.on(CONSOLE).try_connect("") {
+        Ok(mut console) => {
+            let said = console.limit(POOL_TIMEOUT).ok().and_then(|()| console.one("SHOW VERSION").ok());
+            console.close();
+            said.filter(|said| !said.is_empty()).unwrap_or_else(|| "a pooler".to_owned())
+        }
+        Err(Refusal::Server(error)) if error.code.as_str() == PROTOCOL_VIOLATION => "PgBouncer".to_owned(),
+        Err(_) => "a pooler".to_owned(),
+    }
+}
