@@ -32,7 +32,7 @@ impl Experiment {
             ratio: RATIOS[seed % RATIOS.len()],
             clients: clients as u64,
             operations: draw(least, 200.0),
-            spread: if seed / 4 % 2 == 0 { 0.0 } else { draw(0.01, 0.1) },
+            spread: if (seed / 4).is_multiple_of(2) { 0.0 } else { draw(0.01, 0.1) },
             noise: draw(0.001, 0.01),
             think_share: if seed / 8 % 3 == 2 { draw(0.1, 0.6) } else { 0.0 },
             warmup_ms: [0, 150, 2_000][seed % 3],
@@ -98,7 +98,7 @@ fn held(scene: &Scene, experiment: &Experiment) -> Held {
             held.is_held = ends.map(|(low, high)| {
                 let is_held = low <= experiment.ratio && experiment.ratio <= high;
                 if !is_held {
-                    println!("{what}, true {}: not within {low:.5} to {high:.5}", experiment.ratio);
+                    eprintln!("{what}, true {}: not within {low:.5} to {high:.5}", experiment.ratio);
                 }
                 is_held
             });

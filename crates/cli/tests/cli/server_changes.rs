@@ -35,12 +35,15 @@ fn done(mut command: Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Gives the command that starts a server with these settings.
+type Start = Box<dyn Fn(&[&str]) -> Command>;
+
 /// A server of the test's, which is restarted with other arguments.
 struct Database {
     folder: tempfile::TempDir,
     port: u16,
     process: Child,
-    start: Box<dyn Fn(&[&str]) -> Command>,
+    start: Start,
     is_ready: Box<dyn Fn() -> bool>,
 }
 
