@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{Direction, Measurement, NoValue, Point, Reading, Role, Value};
+use model::facts::PERCENTILE_BUCKET;
+use model::{Direction, Facts, Measurement, NoValue, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
@@ -313,11 +314,17 @@ const KEYS: &[&str] = &[
 
 /// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
 /// except intermediate ones of one run.
+/// Fio counts times in 64 buckets for each doubling.
+const BUCKET: f64 = 1.0 / 64.0;
+
 pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported {
     let unknown =
         ["the device", "whether the device or a cache answered", "what the file held", "the steadiness within a job"];
     let mut imported = Imported::new(Tool::Fio, source, unknown);
     imported.version = documents.iter().find_map(|document| document.version.as_deref()).map(plain_version);
+    let mut facts = Facts::default();
+    facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
+    imported.facts.insert(system.to_owned(), facts);
     let on_the_way = |at: usize| documents.get(at + 1).is_some_and(|later| documents[at].is_before(later));
     let left_out = (0..documents.len()).filter(|at| on_the_way(*at)).count();
     if left_out > 0 {

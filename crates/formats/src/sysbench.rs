@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use model::facts::PERCENTILE_BUCKET;
 use model::metric::FAILED_SHARE;
-use model::{Direction, Measurement, Reading, Role, Value};
+use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
 use crate::durations::{SampledDurations, latency, us_of_ms};
 use crate::imported::UNTOLD;
@@ -185,6 +186,9 @@ impl SysbenchRun {
     }
 }
 
+/// Sysbench prints a percentile as the edge of one of its 1,024 buckets from 0.001 to 100,000 ms: each is a factor of 1.0182.
+const BUCKET: f64 = 0.0182;
+
 const LATENCY: &str = "Latency (ms)";
 const SQL: &str = "SQL statistics";
 
@@ -213,6 +217,12 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
     let mut imported = Imported::new(Tool::Sysbench, source, unknown);
     imported.version = runs.iter().find_map(|run| run.version.clone());
+    // Percentiles before 1.0 come from 100,000 buckets, too narrow to matter.
+    if !imported.version.as_ref().is_some_and(|version| version.starts_with("0.")) {
+        let mut facts = Facts::default();
+        facts.passing(PERCENTILE_BUCKET, BUCKET.to_string());
+        imported.facts.insert(system.to_owned(), facts);
+    }
     imported.results = runs.iter().map(|run| result(run, system)).collect();
     if runs.len() < output.runs.len() {
         let others = output.runs.len() - runs.len();

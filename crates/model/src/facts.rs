@@ -36,6 +36,8 @@ pub const TEXTS: &str = "texts";
 pub const PUBLICATION: &str = "licence.publication";
 /// Of a system whose results were exported of an experiment before its end: `4 of 6` rounds, in sequential order runs.
 pub const ENDED: &str = "imported.ended";
+/// Width of the buckets from which the tool of an imported system prints percentiles of times, as a share of a value.
+pub const PERCENTILE_BUCKET: &str = "imported.percentile_bucket";
 /// Present only where étalon itself has not met the real engine.
 pub const UNTRIED: &str = "engine.untried";
 /// How tables come back before each run, and after a colon what a reader must know of it.

@@ -40,7 +40,7 @@ pub use modality::{Clusters, clusters, two_clusters};
 pub use multiplicity::{benjamini_hochberg, holm};
 pub use paired::{NotComparable, PairedRatio, paired_ratio, sign_flip_p};
 pub use power::{minimum_detectable_effect, rounds_to_detect, rounds_until_sure};
-pub use quantisation::{clock_step, hardly_varies, rounding_step, smallest_gap};
+pub use quantisation::{clock_step, common_step, hardly_varies, rounding_step};
 pub use ranks::{MannWhitney, mann_whitney};
 pub use rng::Rng;
 pub use sample::{Pair, Pairs, RunValue, Sample, paired};

@@ -68,24 +68,44 @@ pub fn hardly_varies(values: &[f64]) -> bool {
     heaps().count() <= 2 || 2 * heaps().max().unwrap_or(0) > values.len()
 }
 
-/// The smallest distance between any two values that differ.
-pub fn smallest_gap(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut ordered = sorted(&values.into_iter().collect::<Vec<_>>());
-    ordered.dedup();
-    ordered.windows(2).map(|pair| pair[1] - pair[0]).reduce(f64::min)
+/// The coarsest step of which all values are multiples, as ticks of a clock are: their greatest common divisor, up to a millionth
+/// of the largest.
+pub fn common_step(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let all: Vec<f64> = values.into_iter().map(f64::abs).filter(|value| value.is_finite() && *value > 0.0).collect();
+    let finest = 1e-6 * all.iter().copied().fold(0.0, f64::max);
+    let divisor = |mut a: f64, mut b: f64| {
+        while b > finest {
+            (a, b) = (b, (a - (a / b).round() * b).abs());
+        }
+        a
+    };
+    all.into_iter().reduce(divisor)
 }
 
-/// What printed values of two sides may be rounded to, as far as those of a side [hardly vary](hardly_varies): its own
-/// smallest distance, or one of the last digit that any of it has, whichever is larger; what the other side has finer is of
-/// another clock. Where neither varies, the distance between both may be their step, too. `None` where both vary.
+/// What printed values of two sides may be rounded to, as far as those of a side [hardly vary](hardly_varies): one of the
+/// last digit that any of it has, or its own smallest distance where more than two distances show a grid, whichever is larger;
+/// what the other side has finer is of another clock. Values that are equal, or differ by one distance, show no grid.
+/// `None` where both vary.
 pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
     let of = |side: &[f64]| {
-        let digit = side.iter().copied().map(last_digit).reduce(f64::min);
-        [smallest_gap(side.iter().copied()), digit].into_iter().flatten().reduce(f64::max)
+        let digit = side.iter().copied().map(printed_digit).reduce(f64::min);
+        [grid(side), digit].into_iter().flatten().reduce(f64::max)
     };
-    let coarse: Vec<&[f64]> = [a, b].into_iter().filter(|side| hardly_varies(side)).collect();
-    let between = if coarse.len() == 2 { smallest_gap(coarse.concat()) } else { None };
-    coarse.into_iter().filter_map(of).chain(between).reduce(f64::max)
+    [a, b].into_iter().filter(|side| hardly_varies(side)).filter_map(of).reduce(f64::max)
+}
+
+/// The smallest distance between two values, if there are more than two distances.
+fn grid(side: &[f64]) -> Option<f64> {
+    let mut ordered = sorted(side);
+    ordered.dedup();
+    let gaps = ordered.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.reduce(f64::min).filter(|_| ordered.len() > 3)
+}
+
+/// The last digit; but a number with two digits before its point was printed with both, even if they end in zero.
+fn printed_digit(value: f64) -> f64 {
+    let second = 10_f64.powi(value.abs().log10().floor().clamp(0.0, 300.0) as i32 - 1);
+    last_digit(value).min(second.max(1.0))
 }
 
 /// What one of the last digit of a printed number is worth: 10 of 12 480, 0.01 of 1.25.
@@ -266,7 +286,13 @@ mod tests {
         assert_eq!(rounding_step(&[12_480.0; 8], &[12_480.0; 8]), Some(10.0));
         assert_eq!(rounding_step(&[12.0, 13.0, 12.0], &[13.0, 14.0, 15.5]), Some(1.0));
         let close = |step: Option<f64>, to: f64| assert!((step.unwrap() / to - 1.0).abs() < 1e-9, "{step:?}");
-        close(rounding_step(&[11.04; 8], &[11.24; 8]), 0.2);
+        close(rounding_step(&[11.04; 8], &[11.24; 8]), 0.01);
+        // Equal values, or two, are no grid.
+        close(rounding_step(&[31.94; 6], &[64.28; 6]), 0.01);
+        close(rounding_step(&[10.4, 66.8], &[66.8, 10.4]), 0.1);
+        assert_eq!(rounding_step(&[30.0; 6], &[40.0; 6]), Some(1.0));
+        let bucket = rounding_step(&[[1.0; 9].as_slice(), &[3.0, 5.0, 7.0]].concat(), &[1.0, 2.5, 3.7]);
+        assert_eq!(bucket, Some(2.0));
         close(rounding_step(&[1.25; 8], &[1.25; 8]), 0.01);
         close(rounding_step(&[1.25 * 1000.0; 8], &[]), 10.0);
         let heap = |most: f64, others: [f64; 2]| [vec![most; 28], others.to_vec()].concat();
@@ -278,6 +304,16 @@ mod tests {
         assert_eq!(rounding_step(&[1.0; 8], &[1.45; 8]), Some(1.0));
         assert_eq!(rounding_step(&[1.0, 2.0, 3.5], &[1.1, 2.2, 3.3]), None);
         assert_eq!(rounding_step(&[], &[]), None);
+    }
+
+    #[test]
+    fn ticks_are_the_step_that_all_values_share() {
+        assert_eq!(common_step([30.0, 60.0, 0.0]), Some(30.0));
+        assert_eq!(common_step([31.0, 64.0]), Some(1.0));
+        let step = common_step([0.03, 0.05, 0.07]).unwrap();
+        assert!((step - 0.01).abs() < 1e-9, "{step}");
+        assert!(common_step([1.234_567, 2.345_678_9]).unwrap() < 1e-3);
+        assert_eq!(common_step([0.0, f64::NAN]), None);
     }
 
     #[test]

@@ -300,6 +300,27 @@ fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     steps.reduce(f64::max)
 }
 
+/// Finds the step of values that another tool printed. Whatever unit a time was converted to, it was printed in the one in
+/// which it has one to three digits before the point.
+fn printed_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
+    let positive = a.values().iter().chain(b.values()).copied().filter(|value| *value > 0.0);
+    let least = positive.fold(f64::INFINITY, f64::min);
+    let unit =
+        if is_time(&metric.unit) { 1e3_f64.powi((least.log10() / 3.0).floor().clamp(-3.0, 3.0) as i32) } else { 1.0 };
+    let printed = |side: &Sample| side.values().iter().map(|value| value / unit).collect::<Vec<f64>>();
+    stats::rounding_step(&printed(a), &printed(b)).map(|step| step * unit)
+}
+
+/// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
+fn percentile_bucket(evidence: &Evidence, case: u32, metric: &Metric) -> Option<f64> {
+    let rank = metric.id.rsplit_once("_p")?.1;
+    let is_percentile = is_time(&metric.unit) && !rank.is_empty() && rank.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_percentile {
+        return None;
+    }
+    evidence.facts_of(&evidence.case(case)?.system)?.get(model::facts::PERCENTILE_BUCKET)?.parse().ok()
+}
+
 /// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
 /// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values tell.
 fn rounding_step(
@@ -319,11 +340,13 @@ fn rounding_step(
     if of_sides().any(|case| evidence.is_imported(case)) {
         // Sizes are counted, and do not vary where nothing changes them; nor does a share that is 0.
         let is_counted = matches!(quantity, Quantity::Size | Quantity::Failures);
-        return stats::rounding_step(a.values(), b.values()).filter(|_| !is_counted);
+        let bucket = of_sides().filter_map(|case| percentile_bucket(evidence, case, metric)).reduce(f64::max);
+        let bucket = bucket.map(|share| share * both().fold(0.0, f64::max));
+        return if is_counted { None } else { printed_step(metric, a, b).into_iter().chain(bucket).reduce(f64::max) };
     }
     if quantity == Quantity::Cpu {
         // Ticks of a length that the system chose, over what the metric is of: each value is a multiple, and so is zero.
-        return stats::smallest_gap(both().chain([0.0]));
+        return stats::common_step(both());
     }
     if is_time(&metric.unit) {
         return Some(OWN * both().fold(0.0, f64::max));

@@ -141,8 +141,8 @@ fn a_mark_of_several_runs_tells_the_first_s_evidence_as_the_first_s() {
         made.evidence.cases[case as usize].system.clone()
     };
     let of_wal: Vec<u32> = (0..20).filter(|position| system(*position) == "wal").collect();
-    made.mark(of_wal[1], MarkKind::TooFewOperations, "379 of 5000");
-    made.mark(of_wal[4], MarkKind::TooFewOperations, "346 of 5000");
+    made.mark(of_wal[1], MarkKind::TooFewClients, "379 of 5000");
+    made.mark(of_wal[4], MarkKind::TooFewClients, "346 of 5000");
     made.mark(of_wal[1], MarkKind::NotSteady, "falls");
     made.mark(of_wal[4], MarkKind::NotSteady, "falls");
     let set = set(&made);
@@ -212,6 +212,63 @@ fn a_coarse_side_shows_no_difference_that_its_rounding_can_make() {
     // Étalon's own times have the steps of its histograms, however coarse these values look.
     assert_eq!(verdict("release", &[12.0; 8], &fine(12.4)), Outcome::Verdict(Verdict::Slower));
     assert_eq!(verdict("release", &[12_000.0; 8], &[12_010.0; 8]), Outcome::Verdict(Verdict::Equivalent));
+}
+
+/// The edge of one of the 1,024 buckets in which sysbench counts times, as it prints it.
+fn sysbench_ms(ms: f64) -> f64 {
+    let factor = (1e8_f64.ln() / 1023.0).exp();
+    let edge = 0.001 * factor.powf((ms / 0.001).ln().div_euclid(factor.ln()) + 1.0);
+    (edge * 100.0).round() / 100.0
+}
+
+#[test]
+fn forty_imported_pairs_without_spread_have_their_verdict() {
+    for pair in 0..40_u32 {
+        let is_bucketed = pair % 2 == 0;
+        let rounds = 6 + pair % 3;
+        let ratio = 1.2 + 0.1 * f64::from(pair % 9);
+        let old_ms = 0.6 * 1.37_f64.powi(pair as i32 % 20);
+        let mut made = Builder { rounds, clients: vec![4], ..Builder::default() }.build();
+        report::evidence::IMPORTED.clone_into(&mut made.evidence.header.build);
+        if is_bucketed {
+            for facts in made.evidence.facts.values_mut() {
+                facts.passing(model::facts::PERCENTILE_BUCKET, "0.0182");
+            }
+        }
+        // Runs differ by less than a bucket, now and then into the next.
+        let spread = |round: u32| 1.0 + 0.004 * f64::from(round % 3);
+        let printed = |ms: f64, round: u32| match is_bucketed {
+            true => sysbench_ms(ms * spread(round)) * 1e3,
+            false => (ms * 100.0).round() * 10.0,
+        };
+        let rate = |ms: f64| (8e5 / ms).round() / 100.0;
+        made.change("rollback-journal", "response_p99", |round, _| printed(old_ms, round));
+        made.change("wal", "response_p99", |round, _| printed(old_ms * ratio, round));
+        made.change("rollback-journal", "throughput", |_, _| rate(old_ms));
+        made.change("wal", "throughput", |_, _| rate(old_ms * ratio));
+        let set = set(&made);
+        for metric in ["response_p99", "throughput"] {
+            let found = row(&set, "", metric);
+            assert_eq!(found.verdict(), Some(Verdict::Slower), "{pair}, {old_ms} ms times {ratio}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_bucket_is_a_step_only_for_tools_that_print_buckets() {
+    let outcome = |bucket: Option<&str>| {
+        let mut made = Builder { rounds: 8, clients: vec![4], ..Builder::default() }.build();
+        report::evidence::IMPORTED.clone_into(&mut made.evidence.header.build);
+        for facts in made.evidence.facts.values_mut() {
+            bucket.into_iter().for_each(|share| facts.passing(model::facts::PERCENTILE_BUCKET, share));
+        }
+        made.change("rollback-journal", "response_p99", |_, _| 32_530.0);
+        made.change("wal", "response_p99", |_, _| 33_120.0);
+        let set = set(&made);
+        row(&set, "", "response_p99").outcome.clone()
+    };
+    assert_eq!(outcome(Some("0.0182")), Outcome::None(NoVerdict::UnderClockStep), "two buckets that touch");
+    assert_ne!(outcome(None), Outcome::None(NoVerdict::UnderClockStep), "hundredths of a millisecond");
 }
 
 #[test]
