@@ -151,20 +151,253 @@ impl Imported {
     }
 }
 
-/// Bad things, of which fewer are better: whole words, and beginnings of words.
-const BAD: [&str; 14] = [
-    "miss", "misses", "missed", "retry", "retries", "retried", "lag", "lags", "drop", "drops", "dropped", "lost",
-    "loss", "losses",
+/// Bad things, of which fewer are better.
+const BAD: &[&str] = &[
+    "abort",
+    "aborted",
+    "aborting",
+    "aborts",
+    "cancel",
+    "canceled",
+    "cancellations",
+    "cancelled",
+    "cancels",
+    "conflict",
+    "conflicts",
+    "crash",
+    "crashes",
+    "deadlock",
+    "deadlocks",
+    "drop",
+    "dropped",
+    "drops",
+    "error",
+    "errors",
+    "fail",
+    "failed",
+    "failing",
+    "fails",
+    "failure",
+    "failures",
+    "fault",
+    "faults",
+    "lag",
+    "lags",
+    "loss",
+    "losses",
+    "lost",
+    "miss",
+    "missed",
+    "misses",
+    "reject",
+    "rejected",
+    "rejections",
+    "rejects",
+    "retried",
+    "retries",
+    "retry",
+    "rollback",
+    "rollbacks",
+    "stall",
+    "stalled",
+    "stalling",
+    "stalls",
+    "timeouts",
+    "wait",
+    "waited",
+    "waiting",
+    "waits",
 ];
-const BAD_BEGINNINGS: [&str; 13] = [
-    "abort", "cancel", "conflict", "crash", "deadlock", "error", "fail", "fault", "reject", "rollback", "stall",
-    "timeout", "wait",
+const SPEEDS: &[&str] = &["iops", "nopm", "qps", "speed", "throughput", "tpm", "tps"];
+const COSTS: &[&str] = &[
+    "cpu",
+    "delay",
+    "duration",
+    "durations",
+    "elapsed",
+    "latencies",
+    "latency",
+    "response",
+    "runtime",
+    "time",
+    "times",
 ];
-/// Words that turn a bad one round, as in `time_between_failures`.
-const TURNS: [&str; 10] = ["no", "non", "not", "without", "free", "zero", "between", "before", "to", "until"];
-
-const SPEEDS: [&str; 6] = ["throughput", "tps", "iops", "qps", "nopm", "speed"];
-const COSTS: [&str; 6] = ["latency", "time", "duration", "elapsed", "cpu", "size"];
+/// Sizes are better small of what is stored.
+const STORED: &[&str] = &[
+    "archive", "backup", "backups", "data", "database", "dump", "file", "files", "index", "indexes", "indices",
+    "table", "tables", "wal",
+];
+/// Things that are done: their time is better short, their rate high, and their number tells nothing.
+const DONE: &[&str] = &[
+    "backup",
+    "backups",
+    "bandwidth",
+    "begin",
+    "build",
+    "calls",
+    "checkpoint",
+    "checkpoints",
+    "commit",
+    "commits",
+    "copy",
+    "count",
+    "create",
+    "creates",
+    "creation",
+    "delete",
+    "deletes",
+    "execution",
+    "executions",
+    "export",
+    "fetch",
+    "fsync",
+    "import",
+    "insert",
+    "inserts",
+    "io",
+    "join",
+    "joins",
+    "load",
+    "lookup",
+    "lookups",
+    "merge",
+    "operation",
+    "operations",
+    "ops",
+    "orders",
+    "point",
+    "queries",
+    "query",
+    "read",
+    "reads",
+    "recovery",
+    "request",
+    "requests",
+    "restore",
+    "row",
+    "rows",
+    "scan",
+    "scans",
+    "select",
+    "selects",
+    "sort",
+    "statement",
+    "statements",
+    "transaction",
+    "transactions",
+    "tx",
+    "update",
+    "updates",
+    "upsert",
+    "vacuum",
+    "write",
+    "writes",
+];
+/// Words that leave the better way as it is.
+const NEUTRAL: &[&str] = &[
+    "all",
+    "at",
+    "average",
+    "avg",
+    "best",
+    "by",
+    "clat",
+    "client",
+    "completion",
+    "data",
+    "db",
+    "each",
+    "every",
+    "first",
+    "for",
+    "from",
+    "in",
+    "index",
+    "lat",
+    "max",
+    "maximal",
+    "maximum",
+    "mean",
+    "median",
+    "min",
+    "minimal",
+    "minimum",
+    "new",
+    "number",
+    "of",
+    "overall",
+    "page",
+    "pages",
+    "pct",
+    "percent",
+    "percentile",
+    "percentiles",
+    "random",
+    "rate",
+    "ratio",
+    "seq",
+    "sequential",
+    "server",
+    "service",
+    "share",
+    "slat",
+    "sql",
+    "sum",
+    "table",
+    "th",
+    "the",
+    "total",
+    "whole",
+    "worst",
+];
+/// Where bad things happen, which does not make them better.
+const WHERE: &[&str] = &[
+    "block",
+    "buffer",
+    "cache",
+    "connection",
+    "connections",
+    "disk",
+    "lock",
+    "locks",
+    "memory",
+    "network",
+    "packet",
+    "packets",
+    "replication",
+    "serialization",
+    "unique",
+];
+/// What a figure may be of one of.
+const PER: &[&str] = &[
+    "call",
+    "commit",
+    "execution",
+    "gib",
+    "h",
+    "hour",
+    "io",
+    "min",
+    "minute",
+    "ms",
+    "ns",
+    "operation",
+    "order",
+    "page",
+    "query",
+    "request",
+    "row",
+    "s",
+    "sec",
+    "second",
+    "seconds",
+    "statement",
+    "transaction",
+    "tx",
+    "us",
+];
+const UNITS_OF_TIME: &[&str] =
+    &["h", "hours", "millis", "milliseconds", "min", "minutes", "ms", "ns", "s", "sec", "seconds", "secs", "us", "µs"];
 /// Others that are measured or computed, and not counted.
 const QUANTITIES: [&str; 20] = [
     "rate",
@@ -189,39 +422,58 @@ const QUANTITIES: [&str; 20] = [
     "per",
 ];
 
+/// `p99`.
+fn is_quantile(word: &str) -> bool {
+    word.strip_prefix('p').is_some_and(|rank| rank.parse::<u32>().is_ok())
+}
+
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
 /// Whether the name alone tells of a time, a rate or an average: whole values of it are rounded, and not counted.
 pub fn names_a_quantity(metric: &str) -> bool {
-    let is_quantile = |word: &str| word.strip_prefix('p').is_some_and(|rank| rank.parse::<u32>().is_ok());
-    let is_quantity = |word: &str| [&SPEEDS[..], &COSTS, &QUANTITIES].iter().any(|known| known.contains(&word));
+    let is_quantity =
+        |word: &str| word == "size" || [SPEEDS, COSTS, &QUANTITIES].iter().any(|known| known.contains(&word));
     words(metric).any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::of(&word) == Quantity::Time)
 }
 
-/// By unit and name; `None` when neither tells. Words of bad things go before the unit: `errors` in 1/s are no throughput.
+/// Guesses which way a metric is better from its name and unit. The whole name has to be known: one word more makes a
+/// `throughput` a `throughput_stddev`, and a `cpu` a `cpu_idle`. Bad things go before the unit: `errors` in 1/s are no
+/// throughput.
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
-    let quantity = Quantity::of(unit);
-    let name: Vec<String> = words(metric).collect();
-    let has = |wanted: &[&str]| wanted.iter().any(|word| name.iter().any(|w| w == word));
-    let is_bad = |word: &String| {
-        BAD.contains(&word.as_str()) || BAD_BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
+    let name: Vec<String> = words(metric).filter(|word| !word.is_empty()).collect();
+    let (of, per) = match name.iter().position(|word| word == "per") {
+        Some(at) => (name.get(..at)?, name.get(at + 1..)?),
+        None => (&name[..], [].as_slice()),
     };
-    let is_speed = has(&SPEEDS);
-    if name.iter().cloned().chain(words(unit)).any(|word| is_bad(&word)) {
-        return (!is_speed && !has(&TURNS)).then_some(Direction::Lower);
+    let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
+    let has = |list: &[&str]| of.iter().any(|word| is_in(list, word));
+    let are_all = |lists: &[&[&str]]| {
+        let is_known = |word: &String| {
+            let is_number = word.trim_end_matches("th").bytes().all(|byte| byte.is_ascii_digit());
+            is_number || is_quantile(word) || lists.iter().any(|list| is_in(list, word))
+        };
+        of.iter().all(is_known) && per.iter().all(|word| is_in(PER, word))
+    };
+    let is_of_time = per.first().is_some_and(|word| is_in(UNITS_OF_TIME, word) || word == "second" || word == "minute");
+    let is_rate = Quantity::of(unit) == Quantity::Rate || (is_of_time && unit.is_empty());
+    let is_time = Quantity::of(unit) == Quantity::Time;
+    if has(BAD) || words(unit).any(|word| BAD.contains(&word.as_str())) {
+        let known = are_all(&[BAD, DONE, NEUTRAL, WHERE, UNITS_OF_TIME, &["time", "times", "transactions"]]);
+        return known.then_some(Direction::Lower);
     }
-    if has(&["uptime", "mtbf", "mttf"]) {
-        return None;
+    match (has(SPEEDS), has(COSTS), has(&["size"])) {
+        (true, false, false) => are_all(&[SPEEDS, DONE, NEUTRAL]).then_some(Direction::Higher),
+        (false, true, false) if !is_rate => are_all(&[COSTS, DONE, NEUTRAL, UNITS_OF_TIME]).then_some(Direction::Lower),
+        (false, false, true) => are_all(&[STORED, NEUTRAL, &["size"]]).then_some(Direction::Lower),
+        (false, false, false) if is_rate => (has(DONE) && are_all(&[DONE, NEUTRAL])).then_some(Direction::Higher),
+        (false, false, false) if is_time => are_all(&[DONE, NEUTRAL, UNITS_OF_TIME]).then_some(Direction::Lower),
+        (false, false, false) if unit.is_empty() => {
+            (has(&["count", "executions", "transactions"]) && are_all(&[DONE, NEUTRAL])).then_some(Direction::Neither)
+        }
+        _ => None,
     }
-    if is_speed || quantity == Quantity::Rate {
-        return Some(Direction::Higher);
-    }
-    if has(&["count", "executions", "transactions"]) {
-        return Some(Direction::Neither);
-    }
-    (has(&COSTS) || quantity == Quantity::Time).then_some(Direction::Lower)
 }
 
 #[cfg(test)]
@@ -238,6 +490,46 @@ mod tests {
         assert_eq!(direction_of("size", "GB"), Some(Direction::Lower));
         assert_eq!(direction_of("transactions", ""), Some(Direction::Neither));
         assert_eq!(direction_of("ratio", ""), None);
+    }
+
+    #[test]
+    fn one_unknown_word_leaves_the_better_way_open() {
+        for (metric, unit) in [
+            ("throughput_stddev", "tx/s"),
+            ("cpu_idle", "%"),
+            ("idle time", "ms"),
+            ("think_time", "ms"),
+            ("latency_stddev", "ms"),
+            ("latency headroom", "ms"),
+            ("time_to_failure", "h"),
+            ("cache size", "MiB"),
+            ("block size", "bytes"),
+            ("lock timeout", "s"),
+            ("sampling rate", "1/s"),
+            ("context switches", "1/s"),
+            ("uptime", "s"),
+            ("default", "ms"),
+            ("transactions per cpu second", ""),
+            ("throughput_latency", ""),
+            ("latency", "tx/s"),
+            ("retry interval", "s"),
+            ("wait_avoided", ""),
+        ] {
+            assert_eq!(direction_of(metric, unit), None, "{metric} in {unit}");
+        }
+        for (metric, unit, direction) in [
+            ("throughput mean", "", Direction::Higher),
+            ("read iops", "", Direction::Higher),
+            ("transactions per second", "", Direction::Higher),
+            ("latency_p99", "ms", Direction::Lower),
+            ("99th percentile of latency", "ms", Direction::Lower),
+            ("cpu per transaction", "us", Direction::Lower),
+            ("errors per second", "", Direction::Lower),
+            ("database size", "GiB", Direction::Lower),
+            ("lock wait time", "ms", Direction::Lower),
+        ] {
+            assert_eq!(direction_of(metric, unit), Some(direction), "{metric} in {unit}");
+        }
     }
 
     #[test]
