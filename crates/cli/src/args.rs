@@ -14,6 +14,7 @@ pub use conduct::{Conduct, ExtendArgs, ResumeArgs};
 #[command(
     name = "etalon",
     version,
+    long_version = fleet::protocol::VERSION,
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true

@@ -12,9 +12,9 @@ const READINGS: usize = 16;
 pub struct Clock {
     /// The offset is known within half of it.
     pub round_trip_ns: u64,
-    /// The agent's clock less ours.
+    /// The agent's monotonic clock less ours: each began when its host did, so that this tells nothing of the time of day.
     pub offset_ns: i64,
-    /// The agent's time of day less ours, give or take the round trip.
+    /// The agent's time of day less ours, within half of the round trip and a millisecond.
     pub day_offset_ms: i64,
 }
 
@@ -33,7 +33,8 @@ impl Clock {
                 cause: error.to_string(),
             };
             let Pong { now_ns, unix_ms } = serde_json::from_slice(&answer).map_err(unread)?;
-            let day_offset_ms = unix_ms.saturating_sub(host::clock::unix_ms());
+            let half_way_ms = ((after_ns - before_ns) / 2_000_000) as i64;
+            let day_offset_ms = unix_ms.saturating_sub(host::clock::unix_ms() - half_way_ms);
             let reading = Clock { day_offset_ms, ..Clock::of(before_ns, now_ns, after_ns) };
             if best.is_none_or(|best| reading.round_trip_ns < best.round_trip_ns) {
                 best = Some(reading);

@@ -312,8 +312,8 @@ impl Places for Fleet {
 pub struct Listed {
     /// What it says of itself.
     pub info: AgentInfo,
-    /// Round trip and clock offset, in nanoseconds, if it answered.
-    pub clock: Option<(u64, i64)>,
+    /// `None` if it did not answer.
+    pub clock: Option<Clock>,
 }
 
 /// Every agent that answers, by name.
@@ -325,8 +325,7 @@ pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
     for name in names {
         let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_PATIENCE) else { continue };
         let info: AgentInfo = serde_json::from_slice(&answer).unwrap_or_default();
-        let clock = Clock::read(&bus, &name, INFO_PATIENCE).ok();
-        listed.push(Listed { info, clock: clock.map(|clock| (clock.round_trip_ns, clock.offset_ns)) });
+        listed.push(Listed { info, clock: Clock::read(&bus, &name, INFO_PATIENCE).ok() });
     }
     Ok(listed)
 }

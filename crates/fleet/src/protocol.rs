@@ -25,8 +25,9 @@ use crate::texts::{TextId, TextPiece};
 /// `etalon.agent.NAME.VERB`.
 pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop", "facts"];
 
-/// Conductor and agents must have the same.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Conductor and agents must have the same, and so must the runs of one experiment: `0.1.0+3d595418`, with the commit where it is
+/// known.
+pub const VERSION: &str = env!("ETALON_VERSION");
 
 /// Of the agent's subjects.
 pub fn prefix(agent: &str) -> String {

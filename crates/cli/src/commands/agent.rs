@@ -130,28 +130,30 @@ fn to_json(one: &Listed) -> serde_json::Value {
         "machine": info.machine,
         "allow": info.allow,
         "experiment": info.experiment,
-        "round_trip_us": one.clock.map(|(round_trip_ns, _)| round_trip_ns as f64 / 1e3),
-        "clock_offset_us": one.clock.map(|(_, offset_ns)| offset_ns as f64 / 1e3),
+        "round_trip_us": one.clock.map(|clock| clock.round_trip_ns as f64 / 1e3),
+        "clock_offset_us": one.clock.map(|clock| clock.day_offset_ms as f64 * 1e3),
     })
 }
 
 /// A table, with each agent's machine and permissions under it.
 fn text(listed: &[Listed]) -> String {
     let width = listed.iter().map(|one| one.info.name.len()).max().unwrap_or_default().max("agent".len());
+    let of_version = listed.iter().map(|one| one.info.version.len()).max().unwrap_or_default().max("version".len());
     let mut text = format!(
-        "{:width$}  {:8}  {:8}  {:>5}  {:>10}  {:>14}\n",
+        "{:width$}  {:of_version$}  {:8}  {:>5}  {:>10}  {:>14}\n",
         "agent", "version", "os", "cores", "round trip", "clock offset"
     );
     for Listed { info, clock } in listed {
         let (round_trip, offset) = match clock {
-            Some((round_trip_ns, offset_ns)) => {
-                (format!("{:.0} µs", *round_trip_ns as f64 / 1e3), format!("{:+.3} s", *offset_ns as f64 / 1e9))
+            Some(clock) => {
+                let offset_s = clock.day_offset_ms as f64 / 1e3;
+                (format!("{:.0} µs", clock.round_trip_ns as f64 / 1e3), format!("{offset_s:+.3} s"))
             }
             None => ("n/a".to_owned(), "n/a".to_owned()),
         };
         let _ = writeln!(
             text,
-            "{:width$}  {:8}  {:8}  {:>5}  {round_trip:>10}  {offset:>14}",
+            "{:width$}  {:of_version$}  {:8}  {:>5}  {round_trip:>10}  {offset:>14}",
             info.name, info.version, info.os, info.cores
         );
         let reach = if info.allow.is_empty() { "nothing".to_owned() } else { info.allow.join(", ") };

@@ -241,7 +241,7 @@ impl Place for ExperimentError {
 }
 
 /// [`Header::etalon_version`] of what this étalon measures.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub const VERSION: &str = fleet::protocol::VERSION;
 /// [`Header::build`] of what this étalon measures.
 pub const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 

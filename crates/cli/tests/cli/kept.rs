@@ -58,7 +58,7 @@ fn empty_store(scene: &Scene) -> PathBuf {
     let text = std::fs::read_to_string(&path).unwrap();
     let plan = model::Plan::parse(&text, "p.toml", &Default::default(), &registry.catalog(), 7).unwrap().0;
     let header = store::Header {
-        etalon_version: env!("CARGO_PKG_VERSION").to_owned(),
+        etalon_version: fleet::protocol::VERSION.to_owned(),
         build: "debug".to_owned(),
         created_unix_ms: 0,
         plan: plan.redacted(),
