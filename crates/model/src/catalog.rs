@@ -43,6 +43,8 @@ pub enum KeyKind {
         min: f64,
         max: f64,
     },
+    /// A share from 0 to 1, also written with its sign: `"0.1 %"`; kept as the number.
+    Share,
     Bool,
     /// One of a closed list of words.
     Choice(&'static [&'static str]),

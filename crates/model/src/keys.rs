@@ -101,6 +101,7 @@ impl KeyKind {
         match self {
             KeyKind::Int { min, max } => value.as_int().is_some_and(|number| (min..=max).contains(&number)),
             KeyKind::Float { min, max } => value.as_float().is_some_and(|number| (min..=max).contains(&number)),
+            KeyKind::Share => value.as_float().is_some_and(|share| (0.0..=1.0).contains(&share)),
             KeyKind::Bool => matches!(value, Value::Bool(_)),
             KeyKind::Choice(words) => value.as_text().is_some_and(|text| words.contains(&text)),
             KeyKind::ChoiceOrFile(_)
@@ -162,6 +163,7 @@ pub mod shapes {
     type Words = &'static [&'static str];
 
     pub const FLAG: Shape<bool> = Shape::of(KeyKind::Bool);
+    pub const SHARE: Shape<f64> = Shape::of(KeyKind::Share);
     pub const DURATION: Shape<&'static str> = Shape::of(KeyKind::Duration);
     pub const DURATION_RANGE: Shape<&'static str> = Shape::of(KeyKind::DurationRange);
     pub const DURATIONS: Shape<&'static str> = Shape::of(KeyKind::Durations);

@@ -51,6 +51,15 @@ impl ShareRange {
     }
 }
 
+/// Reads a share that may be 0 or 1, which need no sign.
+pub fn parse_with_ends(text: &str) -> Option<f64> {
+    match text.trim().replace(' ', "").as_str() {
+        "0" | "0.0" | "0%" => Some(0.0),
+        "1" | "1.0" | "100%" => Some(1.0),
+        _ => MEANT.parse(text).ok(),
+    }
+}
+
 impl ShareError {
     /// Both spellings of what was probably meant, each of which can be typed: also in a plan, where the sign takes quotes.
     pub fn hint(&self) -> String {
@@ -96,6 +105,18 @@ mod tests {
         }
         for text in ["95", "0.5", "50%", "5%", "100%", "1"] {
             assert!(LEVEL.parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_that_may_be_nothing_or_all_takes_both_spellings() {
+        for (text, value) in
+            [("0.1 %", 0.001), ("0.1%", 0.001), ("0.001", 0.001), ("0", 0.0), ("0 %", 0.0), ("100%", 1.0), ("1", 1.0)]
+        {
+            assert_eq!(parse_with_ends(text), Some(value), "{text}");
+        }
+        for text in ["5", "-1%", "101%", "", "%", "few", "5%%"] {
+            assert_eq!(parse_with_ends(text), None, "{text}");
         }
     }
 

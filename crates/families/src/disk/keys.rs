@@ -46,7 +46,7 @@ model::keys! {
         /// intended start, by short runs of the schedule's length
         promise_p99 as "promise.response_p99": Option<Duration> = DURATION,
         /// The share of operations that may fail at that rate; 0.001 without it
-        promise_errors as "promise.errors": Option<f64> = float(0.0..=1.0),
+        promise_errors as "promise.errors": Option<f64> = SHARE,
         /// Size in MiB of each file that étalon makes; 1024 without it. A file that is there is taken as it is
         size_mb: Option<u64> = int(1..=MOST_MB as i64),
         /// Where in each file the span begins, in KiB; at its beginning without it

@@ -31,7 +31,7 @@ model::keys! {
         /// intended start, by short runs of the schedule's length
         promise_p99 as "promise.response_p99": Option<Duration> = DURATION,
         /// The share of transactions that may fail at that rate; 0.001 without it
-        promise_errors as "promise.errors": Option<f64> = float(0.0..=1.0),
+        promise_errors as "promise.errors": Option<f64> = SHARE,
         /// How the intended starts of a `rate` are spread: `constant`, at even distances, unless it is `poisson`
         arrivals: Option<String> = choice(&["constant", "poisson"]),
         /// The time, within the warm-up, over which clients begin one after the other or a `rate` grows; all begin at

@@ -381,6 +381,10 @@ fn scalar(kind: KeyKind) -> Json {
             }
             schema
         }
+        KeyKind::Share => json!({ "anyOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string", "pattern": SHARE_PATTERN },
+        ] }),
         KeyKind::Bool => json!({ "type": "boolean" }),
         KeyKind::Choice(words) => json!({ "type": "string", "enum": words }),
         KeyKind::ChoiceOrFile(words) => {

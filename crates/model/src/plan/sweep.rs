@@ -9,6 +9,7 @@ use super::{Benchmark, MAX_CASES};
 use crate::catalog::{Catalog, KeyKind, KeySpec, Literal, WorkloadSpec};
 use crate::duration;
 use crate::near::{did_you_mean, nearest};
+use crate::share;
 use crate::value::{Point, Value};
 
 /// A benchmark before its points are multiplied out.
@@ -231,6 +232,10 @@ fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Proble
         (KeyKind::Float { min, max }, Data::Int(_) | Data::Float(_)) => {
             number(&node.data).filter(|x| (min..=max).contains(x)).map(Value::Float)
         }
+        (KeyKind::Share, Data::Int(_) | Data::Float(_)) => {
+            number(&node.data).filter(|x| (0.0..=1.0).contains(x)).map(Value::Float)
+        }
+        (KeyKind::Share, _) => text().and_then(|t| share::parse_with_ends(&t)).map(Value::Float),
         (KeyKind::Bool, Data::Bool(b)) => Some(Value::Bool(*b)),
         (KeyKind::Int { .. } | KeyKind::Float { .. } | KeyKind::Bool, _) => None,
         (KeyKind::Choice(words), _) => text().filter(|t| words.contains(&t.as_str())).map(Value::Text),
@@ -285,7 +290,7 @@ fn number(data: &Data) -> Option<f64> {
 /// Converts a default to its key's kind: `rate = 0` of a float key is 0.0.
 fn of_kind(kind: KeyKind, value: Value) -> Value {
     match (kind, value) {
-        (KeyKind::Float { .. }, Value::Int(n)) => Value::Float(n as f64),
+        (KeyKind::Float { .. } | KeyKind::Share, Value::Int(n)) => Value::Float(n as f64),
         (_, value) => value,
     }
 }
@@ -295,6 +300,7 @@ fn expected(kind: KeyKind) -> String {
         KeyKind::Int { min, max } => whole_expected(min.into(), max.into()),
         KeyKind::Float { min, max } if max == f64::MAX || max.is_infinite() => format!("a number of at least {min}"),
         KeyKind::Float { min, max } => format!("a number from {min} to {max}"),
+        KeyKind::Share => "a share such as 0.001 or \"0.1%\", from 0 to 1".to_owned(),
         KeyKind::Bool => "`true` or `false`".to_owned(),
         KeyKind::Choice(words) => format!("one of {}", list_choices(words)),
         KeyKind::ChoiceOrFile(words) => format!("one of {}, or the path of a file", list_names(words)),
