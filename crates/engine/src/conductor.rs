@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use model::facts::TEXTS;
 use model::{
-    Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Stop, SystemPlan,
+    Case, Facts, Length, LoadPoint, OnError, Plan, PlannedRun, Promise, RunRecord, RunState, Schedule, Stop, SystemPlan,
 };
 use store::Store;
 
@@ -604,7 +604,9 @@ impl<'a> Conductor<'a> {
             places.committed();
         }
         self.done += 1;
-        self.preparing += started.elapsed().saturating_sub(self.measured_part(&case));
+        // Short runs of a search may have been lengthened.
+        let measured = self.measured_part(&case).max(Duration::from_secs_f64(record.elapsed_s.max(0.0)));
+        self.preparing += started.elapsed().saturating_sub(measured);
         observer.run_ended(&run, &case, &record);
         Ok(ended)
     }
@@ -645,11 +647,12 @@ impl<'a> Conductor<'a> {
             Length::Transactions(_) => Duration::ZERO,
         };
         // What chance does to one short run it does not do to all.
-        let mut short_run = |case: &Case, number: u32, observer: &mut dyn Observer| {
+        let mut short_run = |case: &Case, number: u32, length: Duration, observer: &mut dyn Observer| {
             let task = workload.task(&case.point, &self.grants)?;
+            let schedule = Schedule { length: Length::Duration(length), ..self.plan.schedule.clone() };
             let job = self.job(run, case);
             let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
-            run_once(self.places(), site, &SiteJob { case, task: &task, seed, ..job }, observer)
+            run_once(self.places(), site, &SiteJob { case, task: &task, seed, schedule: &schedule, ..job }, observer)
         };
         let mut record =
             seek((case, promise, length), (phase, between), workload.spec().rate_unit, &mut short_run, observer)?;

@@ -20,12 +20,19 @@ use load::series::share_beyond;
 /// Of 99 in 100 nothing can be told from fewer operations.
 const FEWEST: f64 = 100.0;
 
-/// In a queue whose knee is known a search reads some 5 % too much with 700 operations in each short run, and is right within 1 % from
-/// 5,000 on: late ones come in clumps, so that a few short runs keep a promise by luck, and how much that is depends on the system.
-pub const ENOUGH: f64 = 5_000.0;
+/// A short run at a low rate is lengthened up to so many times the schedule's length.
+pub const LONGEST: u32 = 10;
 
-/// A short run of the case that it is given, whose keys name its rate; the number is its own within the search.
-pub type ShortRun<'a> = dyn FnMut(&Case, u32, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
+/// A short run of the case that it is given, whose keys name its rate, of a length; the number is its own within the search.
+pub type ShortRun<'a> = dyn FnMut(&Case, u32, Duration, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
+
+/// The length of a short run at a rate: the schedule's, or as much longer as it takes for [enough](Promise::ENOUGH) operations.
+fn length_at(rate: f64, length: Duration) -> Duration {
+    /// Chance has some more or fewer of them come.
+    const ROOM: f64 = 1.02;
+    let longest = length * LONGEST;
+    Duration::try_from_secs_f64(ROOM * Promise::ENOUGH / rate).unwrap_or(longest).clamp(length, longest)
+}
 
 /// One search by short runs of a length; `phase` and `between` as of [`Search`], `unit` of the rate.
 ///
@@ -40,20 +47,23 @@ pub fn seek(
 ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
     let mut tried = Tried { promise, records: Vec::new() };
     observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
-    let first = run(&at(case, None), 0, observer).map_err(|failure| (failure, Vec::new()))?;
+    let first = run(&at(case, None), 0, length, observer).map_err(|failure| (failure, Vec::new()))?;
     let reached = match tried.take(None, first) {
         Ok(point) => point.throughput,
         Err(aborted) => return Ok(*aborted),
     };
-    let (mut search, least) = (Search::new(promise, reached, phase), FEWEST / length.as_secs_f64());
+    let (mut search, least) = (Search::new(promise, reached, phase), FEWEST / (length * LONGEST).as_secs_f64());
     while let Some(rate) = search.next().filter(|rate| *rate >= least) {
-        let what = format!("at {} {unit}", rate.round());
+        let longer = Some(length_at(rate, length)).filter(|longer| *longer > length);
+        let lasting = longer.map_or(String::new(), |longer| format!(", {:.0} s", longer.as_secs_f64().ceil()));
+        let what = format!("at {} {unit}{lasting}", rate.round());
         observer.step(StepProgress {
             what: &what,
             done: tried.records.len(),
             of: tried.records.len().max(RUNS as usize - 1) + 1,
         });
-        let next = run(&at(case, Some(rate)), tried.number(), observer).map_err(|failure| (failure, tried.points()))?;
+        let next = run(&at(case, Some(rate)), tried.number(), longer.unwrap_or(length), observer)
+            .map_err(|failure| (failure, tried.points()))?;
         match tried.take(Some(rate), next) {
             Ok(point) => search.take(point),
             Err(aborted) => return Ok(*aborted),
@@ -257,17 +267,19 @@ fn told_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
 }
 
 fn too_few(rate: f64, length: Duration, unit: &str) -> Option<Mark> {
+    let length = length_at(rate, length);
     let operations = rate * length.as_secs_f64();
     let detail = || {
         let length = model::duration::format(length);
         format!(
-            "at {} {unit} a short run of {length} has {}: with fewer than {ENOUGH} a capacity may read some percent too much, \
-             more for one system than for another",
+            "at {} {unit} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may \
+             read some percent too much, more for one system than for another",
             rate.round(),
-            operations.round()
+            operations.round(),
+            Promise::ENOUGH
         )
     };
-    (operations < ENOUGH).then(|| Mark { kind: MarkKind::TooFewOperations, detail: detail() })
+    (operations < Promise::ENOUGH).then(|| Mark { kind: MarkKind::TooFewOperations, detail: detail() })
 }
 
 /// The limit that was found is the load generator's own.
@@ -387,7 +399,7 @@ mod tests {
     fn sought(
         run: &mut dyn FnMut(Option<f64>, u32) -> Result<RunRecord, Failure>,
     ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
-        let mut short = |case: &Case, number: u32, _: &mut dyn Observer| {
+        let mut short = |case: &Case, number: u32, _: Duration, _: &mut dyn Observer| {
             run(case.point.get("rate").and_then(Value::as_float), number)
         };
         seek((&case(), PROMISE, Duration::from_secs(10)), (0.3, 0.5), "tx/s", &mut short, &mut Silent)

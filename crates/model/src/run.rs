@@ -95,7 +95,7 @@ pub enum MarkKind {
     Paused,
     /// A cache answered for the device.
     ServedByCache,
-    /// Too few for the statistics.
+    /// The short runs of a capacity had too few, even lengthened.
     TooFewOperations,
     /// A promise broke by waiting for a free client, of a system that all of them did not slow down.
     TooFewClients,
@@ -118,6 +118,28 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
+    pub const ALL: [MarkKind; 18] = [
+        MarkKind::ClientSaturated,
+        MarkKind::Errors,
+        MarkKind::NotSteady,
+        MarkKind::WarmUpTooShort,
+        MarkKind::RateNotMet,
+        MarkKind::Backlog,
+        MarkKind::Paused,
+        MarkKind::ServedByCache,
+        MarkKind::TooFewOperations,
+        MarkKind::TooFewClients,
+        MarkKind::NotCounted,
+        MarkKind::MachineBusy,
+        MarkKind::MachineSteal,
+        MarkKind::MachineThrottled,
+        MarkKind::MachinePower,
+        MarkKind::MachineMemory,
+        MarkKind::MachineJobs,
+        MarkKind::Note,
+    ];
+
+    /// The rows of its runs have no verdict. What each mark does to one is a table of `docs/statistics.md`.
     pub fn voids_verdict(self) -> bool {
         matches!(
             self,
@@ -126,6 +148,7 @@ impl MarkKind {
                 | MarkKind::Backlog
                 | MarkKind::Paused
                 | MarkKind::ServedByCache
+                | MarkKind::TooFewOperations
         )
     }
 
@@ -172,25 +195,7 @@ impl FromStr for MarkKind {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        use MarkKind::{
-            Backlog, ClientSaturated, Errors, NotCounted, NotSteady, Note, Paused, RateNotMet, ServedByCache,
-            TooFewClients, TooFewOperations, WarmUpTooShort,
-        };
-        let all = [
-            ClientSaturated,
-            Errors,
-            NotSteady,
-            WarmUpTooShort,
-            RateNotMet,
-            Backlog,
-            Paused,
-            ServedByCache,
-            TooFewOperations,
-            TooFewClients,
-            NotCounted,
-            Note,
-        ];
-        all.into_iter().chain(MarkKind::DISTURBANCES).find(|kind| kind.as_str() == text).ok_or(())
+        MarkKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
     }
 }
 

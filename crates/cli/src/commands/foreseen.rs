@@ -110,16 +110,16 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
                 ("operations", text)
             }
             (None, None) if number("queries").is_none() => {
-                let (what, needed, of) = match Promise::of(&case.point) {
-                    Some(_) => ("an exact capacity", promised::ENOUGH, "short run"),
-                    None => ("p99", OPERATIONS_OF_P99, "run"),
+                let text = match Promise::of(&case.point) {
+                    Some(_) => of_short_runs(seconds),
+                    None => format!(
+                        "p99 needs {} operations a run: {} a second in runs of {}. Slower cases need longer runs \
+                         (`--set schedule.duration=TIME`)",
+                        whole(OPERATIONS_OF_P99 as u64, Script::Plain),
+                        (OPERATIONS_OF_P99 / seconds).ceil(),
+                        shown(seconds)
+                    ),
                 };
-                let rate = (needed / seconds).ceil();
-                let (needed, length) = (whole(needed as u64, Script::Plain), shown(seconds));
-                let text = format!(
-                    "{what} needs {needed} operations a {of}: {rate} a second in runs of {length}. Slower cases need longer runs \
-                     (`--set schedule.duration=TIME`)"
-                );
                 (OPERATIONS_NEEDED, text)
             }
             _ => continue,
@@ -127,6 +127,19 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<Foreseen> {
         found.insert(Foreseen::new(kind, text));
     }
     found.into_iter().collect()
+}
+
+fn of_short_runs(seconds: f64) -> String {
+    let longest = seconds * f64::from(promised::LONGEST);
+    format!(
+        "a capacity needs {} operations a short run: below {} a second short runs last longer than {}, up to {}; below {} a second \
+         that is too short, and there is no verdict (`--set schedule.duration=TIME`)",
+        whole(Promise::ENOUGH as u64, Script::Plain),
+        (Promise::ENOUGH / seconds).ceil(),
+        shown(seconds),
+        shown(longest),
+        (Promise::ENOUGH / longest).ceil()
+    )
 }
 
 fn shown(seconds: f64) -> String {

@@ -375,8 +375,22 @@ impl Context<'_> {
             }
             Some(MarkKind::Paused) => Remedy::MeasureAnew,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
+            Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
             _ => Remedy::MendFailures { reason: failure_of(row) },
         }
+    }
+
+    /// Short runs that have enough operations at the lowest capacity of the row without being lengthened.
+    fn longer_short_runs(&self, row: &Comparison) -> Remedy {
+        let runs: Vec<i64> = row.a.runs.iter().chain(&row.b.runs).map(|point| point.run).collect();
+        let of_row = |stored: &&store::StoredMeasurement| {
+            stored.measurement.metric.id == CAPACITY && runs.contains(&stored.run_id)
+        };
+        let capacities = self.evidence.measurements.iter().filter(of_row);
+        let lowest = capacities.filter_map(|stored| stored.measurement.reading.value()).fold(f64::INFINITY, f64::min);
+        let seconds = (model::Promise::ENOUGH / lowest * SPARE).clamp(1.0, LONGEST_RUN_S).ceil() as u64;
+        let length = RunLength { key: "schedule.duration".to_owned(), value: LengthValue::Seconds(seconds) };
+        Remedy::LongerRuns { needed: model::Promise::ENOUGH as u64, length }
     }
 
     fn longest_s(&self, row: &Comparison) -> f64 {

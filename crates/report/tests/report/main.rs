@@ -20,6 +20,7 @@ mod json;
 mod large;
 mod look;
 mod looks;
+mod marks;
 mod order_entry;
 mod pages;
 mod pilot;
