@@ -211,11 +211,7 @@ pub struct RowCases<'a> {
 pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
     let conflict = index.conflict(evidence, cases, metric);
     let too_few = survivors::too_few_operations(index, cases, metric);
-    let withheld = match (&conflict, &too_few) {
-        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
-        (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
-        _ => None,
-    };
+    let withheld = withheld(conflict.as_ref(), too_few.as_ref());
     let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &withheld) {
         ((side, sample), Some(why)) => (side.withheld(why.clone()), sample),
         (found, None) => found,
@@ -245,10 +241,8 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
     let estimate = estimate.map(|found| widened(found, (clock, rounding), &side_a, &side_b));
     warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
-    let repeated = match &estimate {
-        Some(found) => survivors::otherwise(index, cases, metric, &matched, (found, rules)),
-        None => Ok(None),
-    };
+    let otherwise = |found| survivors::otherwise(index, cases, metric, &matched, (found, rules));
+    let repeated = estimate.as_ref().map_or(Ok(None), otherwise);
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
@@ -284,6 +278,15 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         failures: failures.shares,
         rounds_needed,
         warnings,
+    }
+}
+
+/// Says why no value of the row is shown.
+fn withheld(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<NoValue> {
+    match (conflict, too_few) {
+        (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
+        (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
+        _ => None,
     }
 }
 
