@@ -91,7 +91,7 @@ fn seeds() {
             counts: Default::default(),
             latencies,
             workers: 1,
-            cores: 1,
+            cores: 1.0,
             surroundings: Default::default(),
             start_skew_ns: None,
             start_time_ns: Some(1),

@@ -366,7 +366,7 @@ mod tests {
         let attach = format!("ATTACH '{}' AS o", other.display());
         let counted = |sql: &str| {
             let mut statement = connection.prepare(sql).unwrap();
-            let ran = execute(&mut statement, &[]);
+            let ran = execute(&mut statement, &[], &mut 0);
             (ran.is_ok(), runs(&statement).map(|counts| counts.statements))
         };
         for sql in [
