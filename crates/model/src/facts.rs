@@ -49,6 +49,9 @@ pub const LAYER: &str = "os.layer";
 /// equal servers differ in them, so sides are not compared by them; one side that changes in them has become another server.
 pub const INSTANCE: &str = "instance.";
 
+/// Facts that étalon's own preparation changes: it makes the extension that a benchmark needs.
+const MADE: [&str; 1] = ["server.extensions"];
+
 /// The fact that names the durability tier.
 const TIER: &str = "durability.tier";
 const TIER_BECAUSE: &str = "durability.because";
@@ -109,7 +112,9 @@ impl Facts {
     /// Lists what is no longer as in an `earlier` record of the same system: identity facts and those of the instance, as
     /// far as both records have them.
     pub fn changes_since(&self, earlier: &Facts) -> Vec<Difference> {
-        let is_compared = |name: &str, fact: &Fact| fact.nature == Nature::Identity || name.starts_with(INSTANCE);
+        let is_compared = |name: &str, fact: &Fact| {
+            (fact.nature == Nature::Identity && !MADE.contains(&name)) || name.starts_with(INSTANCE)
+        };
         let both = earlier.entries.iter().filter(|(name, fact)| {
             is_compared(name, fact) && self.entries.get(*name).is_some_and(|now| is_compared(name, now))
         });

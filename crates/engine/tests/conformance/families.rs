@@ -58,7 +58,23 @@ fn every_script_runs_and_is_counted(subject: &Subject) {
         let record = record.unwrap_or_else(|failure| panic!("{script}: {failure}"));
         assert_eq!(record.state, RunState::Measured);
         assert!(value(&record, "throughput") > 0.0, "{script}");
+        rows_are_those_of(script, &record);
         assert!(!record.series.is_empty());
+    }
+}
+
+/// A lane that counts rows counts those of the script. An update that changes nothing may count as none.
+fn rows_are_those_of(script: &str, record: &RunRecord) {
+    let (returned, changed) = match script {
+        "select-only" => (1.0, 0.0),
+        "select-update" => return,
+        "simple-update" => (1.0, 2.0),
+        _ => (1.0, 4.0),
+    };
+    for (id, expected) in [("rows_returned", returned), ("rows_changed", changed)] {
+        let Some(measured) = record.measurements.iter().find(|one| one.metric.id == id) else { continue };
+        let rows = measured.reading.value().unwrap_or(f64::NAN);
+        assert!((rows - expected).abs() <= 0.1 * expected, "{script}: {rows} {id}, where a transaction has {expected}");
     }
 }
 

@@ -185,9 +185,17 @@ impl<'a> Builder<'a> {
             .or_else(|| changed_system(&self.index.lookup, b, SideLetter::B))
             .or_else(|| voiding_mark(&self.index.lookup, &both))
             .or_else(|| self.unequal_durability(a, b))
-            .or_else(|| {
-                work::different_rows(self.evidence, self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
-            })
+            .or_else(|| self.different_rows(a, b))
+    }
+
+    /// Rows that differ between sides of one plan. Where the plans differ, that is what the row says.
+    fn different_rows(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
+        let benchmark = &self.evidence.case(*a.first()?)?.benchmark;
+        let is_confounded = self.evidence.apart.as_ref().is_some_and(|apart| apart.confounded.contains_key(benchmark));
+        if is_confounded {
+            return None;
+        }
+        work::different_rows(self.evidence, self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {

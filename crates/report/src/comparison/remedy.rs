@@ -103,6 +103,8 @@ enum Remedy {
         reason: String,
     },
     MeasureAnew,
+    /// A side changed, or étalon stood still, while they were measured.
+    MeasureUndisturbed,
     OtherMetric,
     CountFailures,
 }
@@ -219,10 +221,10 @@ impl Context<'_> {
                 return self.of_missing(row);
             }
             NoVerdict::Failures { .. } => Remedy::MendFailures { reason: failure_of(row) },
-            NoVerdict::Repeated { .. }
-            | NoVerdict::CutOff { .. }
-            | NoVerdict::MeasuredAgain { .. }
-            | NoVerdict::SystemChanged { .. } => Remedy::MeasureAnew,
+            NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
+                Remedy::MeasureAnew
+            }
+            NoVerdict::SystemChanged { .. } => Remedy::MeasureUndisturbed,
             NoVerdict::FailuresUnknown { .. } => Remedy::CountFailures,
             NoVerdict::NotComparable(_) => Remedy::OtherMetric,
             NoVerdict::UnderClockStep => {
@@ -376,7 +378,7 @@ impl Context<'_> {
                 let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
                 Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
             }
-            Some(MarkKind::Paused) => Remedy::MeasureAnew,
+            Some(MarkKind::Paused) => Remedy::MeasureUndisturbed,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
             _ => Remedy::MendFailures { reason: failure_of(row) },
@@ -551,6 +553,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
              or another promise ({reason})"
         ),
         Remedy::MeasureAnew => measure_anew(rules).to_owned(),
+        Remedy::MeasureUndisturbed => "measure again, and change nothing while it is measured".to_owned(),
         Remedy::OtherMetric => "judge by another metric: the values of this one have no ratio".to_owned(),
         Remedy::CountFailures => "count what failed where it was measured, and import that too".to_owned(),
     }

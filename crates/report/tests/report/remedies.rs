@@ -54,10 +54,12 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             "more rounds do not help: a run needs 10 000 operations",
             "etalon run quickstart --set schedule.duration=15s",
         ),
-        NoVerdict::Repeated { .. }
-        | NoVerdict::CutOff { .. }
-        | NoVerdict::MeasuredAgain { .. }
-        | NoVerdict::SystemChanged { .. } => ("measure anew", "etalon run quickstart"),
+        NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
+            ("measure anew", "etalon run quickstart")
+        }
+        NoVerdict::SystemChanged { .. } => {
+            ("measure again, and change nothing while it is measured", "etalon run quickstart")
+        }
         NoVerdict::FailuresUnknown { .. } => ("count what failed where it was measured", "-"),
         NoVerdict::NotComparable(_) => {
             ("judge by another metric", "etalon compare 'etalon results/q.etalon' --metrics all")
