@@ -156,7 +156,11 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
 fn a_store_is_there_whole_or_not_at_all() {
     let mut random = Random(7);
     let (mut stores, mut leftovers) = (0, 0);
-    for _ in 0..20 {
+    for kills in 0..100 {
+        // A busy disk lets few be made before each kill.
+        if kills >= 20 && stores > 2 {
+            break;
+        }
         let dir = tempfile::tempdir().unwrap();
         let done = run_and_kill("kill::child_that_creates", MAKE, dir.path(), &mut random);
         let names = names_in(dir.path());
@@ -175,6 +179,5 @@ fn a_store_is_there_whole_or_not_at_all() {
         }
     }
     println!("{stores} stores whole, {leftovers} scaffolds left behind");
-    // A busy disk lets few be made.
     assert!(stores > 2, "{stores} stores were made");
 }
