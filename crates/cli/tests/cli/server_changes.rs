@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -43,18 +43,23 @@ struct Database {
     folder: tempfile::TempDir,
     port: u16,
     process: Child,
+    /// Ends it at once, with all sessions.
+    signal: &'static str,
     start: Start,
     is_ready: Box<dyn Fn() -> bool>,
 }
 
 impl Database {
     fn restart(&mut self, settings: &[&str]) {
-        self.stop("-INT");
+        self.stop(self.signal);
         self.process = (self.start)(settings).spawn().unwrap();
         wait_until("a restart", || (self.is_ready)());
     }
 
     fn stop(&mut self, signal: &str) {
+        if self.process.try_wait().unwrap().is_some() {
+            return;
+        }
         let _ = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
         let _ = self.process.wait();
     }
@@ -104,7 +109,7 @@ fn postgres(make: impl FnOnce(&Path)) -> Database {
     };
     let process = start(&[]).spawn().unwrap();
     wait_until("the start of PostgreSQL", is_ready);
-    Database { folder, port, process, start: Box::new(start), is_ready: Box::new(is_ready) }
+    Database { folder, port, process, signal: "-INT", start: Box::new(start), is_ready: Box::new(is_ready) }
 }
 
 fn fresh_postgres() -> Database {
@@ -140,7 +145,8 @@ fn mariadb() -> Database {
     let is_ready = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
     let process = start(&[]).spawn().unwrap();
     wait_until("the start of MariaDB", is_ready);
-    let server = Database { folder, port, process, start: Box::new(start), is_ready: Box::new(is_ready) };
+    let server =
+        Database { folder, port, process, signal: "-TERM", start: Box::new(start), is_ready: Box::new(is_ready) };
     mariadb_sql(
         &server,
         "CREATE DATABASE a; CREATE DATABASE b; CREATE USER t@'127.0.0.1' IDENTIFIED BY ''; GRANT ALL ON *.* TO t@'127.0.0.1'",
@@ -293,10 +299,14 @@ impl Address {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", target.load(Ordering::SeqCst))) else { continue };
                 open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
-                let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-                thread::spawn(move || io::copy(&mut from, &mut to));
-                let (mut from, mut to) = (server, client);
-                thread::spawn(move || io::copy(&mut from, &mut to));
+                let ways = [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)];
+                for (mut from, mut to) in ways {
+                    thread::spawn(move || {
+                        let _ = io::copy(&mut from, &mut to);
+                        // The other end hears that this one has closed.
+                        let _ = to.shutdown(Shutdown::Write);
+                    });
+                }
             }
         });
         address
@@ -305,7 +315,7 @@ impl Address {
     fn move_to(&self, port: u16) {
         self.target.store(port, Ordering::SeqCst);
         for stream in self.open.lock().unwrap().drain(..) {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
+            let _ = stream.shutdown(Shutdown::Both);
         }
     }
 }
