@@ -244,7 +244,10 @@ impl Conversation for Connection {
             match step {
                 Step::All => return,
                 Step::End(error) => heard.end = Some(error),
-                Step::Ready => self.end_answer(heard),
+                Step::Ready => {
+                    heard.rows = heard.rows.plus(std::mem::take(&mut self.counted));
+                    self.end_answer(heard);
+                }
             }
         }
     }
