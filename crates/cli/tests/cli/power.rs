@@ -76,16 +76,17 @@ fn a_simulated_slow_down_of_three_percent_is_found() {
 /// A run of a second has about the 1,000 operations that a p99 takes, so chance decides which runs have one.
 #[test]
 fn the_gate_of_one_simulated_server_passes_near_the_limit() {
-    let scene = Scene::new();
-    scene.write("b.sql", "SELECT 1;\n");
     let system = |name: &str| format!("[systems.{name}]\nurl = \"sim:?service_us=1000&spread=0.2&noise=0.01\"\n");
     let systems = system("a") + &system("b");
     let (count, mut failed, mut without) = (experiments(200, 6), 0, 0);
     for seed in 1..=count {
+        let scene = Scene::new();
+        scene.write("b.sql", "SELECT 1;\n");
         scene.write("plan.toml", &plan(&systems, 10, seed, "warmup = \"0s\"\nduration = \"1s\""));
-        let ran = scene.etalon(&["--quiet", "run", "plan.toml", "--yes", "-o", "s.etalon", "--force"]);
+        let ran = scene.etalon(&["--quiet", "run", "plan.toml", "--yes"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let gate = scene.etalon(&["gate", "s.etalon", "--max-regression", "5%"]);
+        let store = scene.store();
+        let gate = scene.etalon(&["gate", store.to_str().unwrap(), "--max-regression", "5%"]);
         without += u32::from(gate.stdout.contains("it takes 1 000 operations"));
         failed += u32::from(gate.code != 0);
     }
