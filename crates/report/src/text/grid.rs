@@ -54,7 +54,8 @@ impl GridCell {
         self.text.split('\n').count()
     }
 
-    fn width(&self) -> usize {
+    /// Columns of a terminal that its widest line takes.
+    pub fn width(&self) -> usize {
         self.text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0)
     }
 }

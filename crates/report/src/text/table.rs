@@ -74,13 +74,15 @@ fn grid(
 ) -> Grid {
     use Align::{Left, Right};
     let mut grid = Grid::new(vec![Left, Right, Right, Right, Left, Left]);
-    grid.push(GridLine::Cells(head(table, set, heads)));
+    let head = head(table, set, heads);
+    let head_widths: Vec<usize> = head.iter().map(GridCell::width).collect();
+    grid.push(GridLine::Cells(head));
     let mut cells: Vec<[String; 5]> = table.rows.iter().map(cells).collect();
     let names: Vec<String> = match heads {
         Heads::Above => cells.iter_mut().map(|cells| std::mem::take(&mut cells[0])).collect(),
         Heads::Named | Heads::Letters => Vec::new(),
     };
-    let columns = |column: usize| cells.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    let columns = |column: usize| cells.iter().map(|row| row[column].width()).fold(head_widths[column], usize::max);
     // What is left for the verdict on a row's first line.
     let room = options.width.saturating_sub((0..5).map(|column| columns(column) + 2).sum());
     let mut case = String::new();
