@@ -523,7 +523,11 @@ impl<S: Server> System for ServerSystem<S> {
             None if self.private.is_none() => return self.counters().map(|_| ()),
             None => {}
         }
-        let start = || self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint));
+        let start = || {
+            // A session may outlive its server for a moment, and would answer for it.
+            self.control.close();
+            self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint))
+        };
         private::revive(start, || self.counters())
     }
 
