@@ -1,7 +1,8 @@
 //! The one way in which étalon puts a file of its own where a user or a plan wants it.
 //!
-//! The bytes go to a draft of a random name in the same folder, are synced, and get the file's name only then: a reader sees
-//! the whole file or none, and a failure leaves nothing. What is there already stays, unless étalon wrote it or the user has
+//! The bytes go to a draft in the same folder, are synced, and get the file's name only then: a reader sees the whole file
+//! or none, and a failure leaves nothing. Where the system has files without a name (Linux), a kill leaves nothing either;
+//! elsewhere the draft has a random name. What is there already stays, unless étalon wrote it or the user has
 //! said that it may go; a database stays in any case, and so does what a link leads to.
 
 use std::fmt;
@@ -89,22 +90,22 @@ pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), Pu
         Found::Replaceable(metadata) => Some(metadata),
         Found::Staying(occupant) => return Err(occupied(occupant)),
     };
-    let draft = Draft::write(path, bytes)?;
+    let mut draft = Draft::write(path, bytes)?;
     match replaced {
         Some(metadata) => {
             if metadata.is_file() {
                 // A report that only its user may read stays one.
-                fs::set_permissions(&draft.0, metadata.permissions()).map_err(HostError::at("write", path))?;
+                draft.file.set_permissions(metadata.permissions()).map_err(HostError::at("write", path))?;
             }
-            fs::rename(&draft.0, path).map_err(HostError::at("write", path))?;
+            draft.rename(path).map_err(HostError::at("write", path))?;
         }
         // Unlike a rename, a link never replaces a file that came meanwhile.
-        None => match fs::hard_link(&draft.0, path) {
+        None => match draft.link(path) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(occupied(Occupant::Foreign)),
             // A file system without links, such as FAT.
             Err(_) if fs::symlink_metadata(path).is_err() => {
-                fs::rename(&draft.0, path).map_err(HostError::at("write", path))?;
+                draft.rename(path).map_err(HostError::at("write", path))?;
             }
             Err(_) => return Err(occupied(Occupant::Foreign)),
         },
@@ -213,15 +214,20 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A file that has not got its name yet; removed on drop.
-struct Draft(PathBuf);
+/// A file that has not got its own name yet. What name it has meanwhile is removed on drop.
+struct Draft {
+    file: File,
+    name: Option<PathBuf>,
+}
 
 impl Draft {
     fn write(path: &Path, bytes: &[u8]) -> Result<Draft, HostError> {
-        let draft = folder_of(path).join(format!(".etalon-{:016x}.new", random_number()));
-        let mut file = File::create_new(&draft).map_err(HostError::at("write", path))?;
-        let draft = Draft(draft);
-        let written = file.write_all(bytes).and_then(|()| match file.sync_all() {
+        let draft = nameless(folder_of(path)).map(|file| Draft { file, name: None }).or_else(|_| {
+            let name = draft_name(path);
+            File::create_new(&name).map(|file| Draft { file, name: Some(name) })
+        });
+        let mut draft = draft.map_err(HostError::at("write", path))?;
+        let written = draft.file.write_all(bytes).and_then(|()| match draft.file.sync_all() {
             // Some file systems of other programs sync nothing.
             Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput) => Ok(()),
             synced => synced,
@@ -229,13 +235,69 @@ impl Draft {
         written.map_err(HostError::at("write", path))?;
         Ok(draft)
     }
+
+    /// Gives it a name more; never that of another file.
+    fn link(&self, path: &Path) -> io::Result<()> {
+        match &self.name {
+            Some(name) => fs::hard_link(name, path),
+            None => name_file(&self.file, path),
+        }
+    }
+
+    /// Gives it a name in place of whatever has it.
+    fn rename(&mut self, path: &Path) -> io::Result<()> {
+        let name = match &self.name {
+            Some(name) => name,
+            None => {
+                let name = draft_name(path);
+                self.link(&name)?;
+                self.name.insert(name)
+            }
+        };
+        fs::rename(name, path)
+    }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // After a rename it is not there.
-        let _ = fs::remove_file(&self.0);
+        if let Some(name) = &self.name {
+            // After a rename it is not there.
+            let _ = fs::remove_file(name);
+        }
     }
+}
+
+/// A path that no other file has, in the folder of `path`.
+fn draft_name(path: &Path) -> PathBuf {
+    folder_of(path).join(format!(".etalon-{:016x}.new", random_number()))
+}
+
+/// Opens a file without a name, which is gone with the process that has it open.
+#[cfg(target_os = "linux")]
+fn nameless(folder: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    // Without it, it could not be given a name.
+    fs::metadata("/proc/self/fd")?;
+    let read_and_write_for_all = Mode::from_raw_mode(0o666);
+    Ok(File::from(open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, read_and_write_for_all)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless(_: &Path) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Gives a file without a name its first one.
+#[cfg(target_os = "linux")]
+fn name_file(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+    let opened = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(rustix::fs::CWD, opened, rustix::fs::CWD, path, rustix::fs::AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name_file(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Makes the new name survive a power cut, where the system can.

@@ -1,12 +1,13 @@
 //! A new store appears under its name whole or not at all.
 
-use std::fs::{self, File};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use host::HostError;
+use host::files::{self, PutError, Replacing};
 use model::PlannedRun;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, MAIN_DB, TransactionBehavior};
 
 use crate::error::Tried;
 use crate::header::{self, Header};
@@ -14,28 +15,6 @@ use crate::lock::beside;
 use crate::{Result, StoreError, migrate, schema};
 
 const TRIED: &str = "create the store";
-
-/// Where a store is built; removed on drop.
-struct Scaffold(PathBuf);
-
-impl Scaffold {
-    /// Makes an empty file of a name that no one else has. A process that is killed leaves it: nothing but its name would
-    /// tell the next one whose it is.
-    fn new(store: &Path, path: &Path) -> Result<Scaffold> {
-        // Each `RandomState` has keys of its own, seeded by the operating system.
-        let random = RandomState::new().build_hasher().finish();
-        let scaffold = beside(store, &format!("-{random:016x}.new"));
-        File::create_new(&scaffold).tried(path, TRIED)?;
-        Ok(Scaffold(scaffold))
-    }
-}
-
-impl Drop for Scaffold {
-    fn drop(&mut self) {
-        // After a rename it is not there. Its journal is in memory.
-        let _ = fs::remove_file(&self.0);
-    }
-}
 
 /// Fails when a store cannot be created there: a file is in the way, or the folder is missing.
 pub(crate) fn check_free(path: &Path) -> Result<()> {
@@ -56,23 +35,15 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
     }
 }
 
-/// Builds the store beside its place and then puts it there; `path` is its name for messages, `full` where it is.
+/// Builds the store in memory and then puts it in its place; `path` is its name for messages, `full` where it is.
 pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
-    let scaffold = Scaffold::new(full, path)?;
-    build(&scaffold.0, path, header, order)?;
-    // Unlike a rename, a link never replaces a file.
-    match fs::hard_link(&scaffold.0, full) {
-        Ok(()) => {}
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(StoreError::Exists { path: path.to_owned() }),
-        // A file system without links, such as FAT.
-        Err(_) => {
-            check_free(path)?;
-            fs::rename(&scaffold.0, full).tried(path, TRIED)?;
-        }
-    }
-    drop(scaffold);
-    sync_folder(full);
-    Ok(())
+    let image = build(path, header, order)?;
+    let none_is_ours = |_: &[u8]| false;
+    files::put(full, &image, Replacing::Own(&none_is_ours)).map_err(|error| match error {
+        PutError::Occupied { .. } => StoreError::Exists { path: path.to_owned() },
+        PutError::Host(HostError::Path { cause, .. }) => StoreError::from_io(path, TRIED, cause),
+        PutError::Host(error) => StoreError::from_io(path, TRIED, io::Error::new(error.kind(), error.to_string())),
+    })
 }
 
 /// Removes a new store that nobody knows yet.
@@ -82,22 +53,12 @@ pub(crate) fn remove(full: &Path) {
     }
 }
 
-/// Makes the new name survive a power cut, where the system can; otherwise only a store without runs is lost.
-fn sync_folder(full: &Path) {
-    if let Some(folder) = full.parent()
-        && let Ok(folder) = File::open(folder)
-    {
-        let _ = folder.sync_all();
-    }
-}
-
-fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
+/// The bytes of a new store's file.
+fn build(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec<u8>> {
     header::check_order(path, &header.plan.cases(), order)?;
-    let mut conn = Connection::open(file).tried(path, TRIED)?;
-    // `auto_vacuum` must come before the first table: it lets `close` give back the reserve. A scaffold may be lost,
-    // so it is synced once at the end.
-    let settings = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; \
-                    PRAGMA foreign_keys = ON;";
+    let mut conn = Connection::open_in_memory().tried(path, TRIED)?;
+    // `auto_vacuum` must come before the first table: it lets `close` give back the reserve.
+    let settings = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA foreign_keys = ON;";
     conn.execute_batch(settings).tried(path, TRIED)?;
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).tried(path, TRIED)?;
     migrate::migrate(&mut conn, path, migrate::STEPS)?;
@@ -111,7 +72,5 @@ fn build(file: &Path, path: &Path, header: &Header, order: &[PlannedRun]) -> Res
         });
     }
     tx.commit().tried(path, TRIED)?;
-    conn.close().map_err(|(_, e)| e).tried(path, TRIED)?;
-    // Windows syncs only what is open for writing.
-    File::options().write(true).open(file).and_then(|file| file.sync_all()).tried(path, TRIED)
+    Ok(conn.serialize(MAIN_DB).tried(path, TRIED)?.to_vec())
 }

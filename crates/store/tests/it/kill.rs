@@ -118,7 +118,11 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
     let mut random = Random(20_261_121);
     let mut done = BTreeSet::new();
     let (mut runs, mut running, mut finished) = (0, 0, 0);
-    for round in 0..KILLS {
+    for round in 0..4 * KILLS {
+        // A busy disk lets a child do little before it is killed.
+        if round >= KILLS && runs > 20 {
+            break;
+        }
         let said = run_and_kill("kill::child_that_journals", TASK, &path, &mut random);
         runs += said.len();
         done.extend(said);
@@ -147,8 +151,7 @@ fn a_killed_conductor_loses_nothing_that_it_acknowledged() {
             finished += 1;
         }
     }
-    println!("{KILLS} kills, {runs} runs, {running} found running, {finished} experiments finished");
-    // A busy disk lets a child do little before it is killed.
+    println!("{runs} runs, {running} found running, {finished} experiments finished");
     assert!(runs > 20, "the children did get to work: {runs}");
 }
 
