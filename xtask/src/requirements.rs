@@ -299,12 +299,15 @@ fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
         write_if_absent(Path::new(file), text)?;
     }
     apt_get(&["update"])?;
+    finish_interrupted_installation();
     let mut arguments = vec![
         "install",
         "--yes",
         "--no-install-recommends",
         // What somebody installed is theirs, also where it does not go together with what is asked for.
         "--no-remove",
+        // Unpacks again what an installation that was killed had not.
+        "--fix-broken",
         // The settings above are there before their package: keep them without a question.
         "-o",
         "Dpkg::Options::=--force-confdef",
@@ -313,6 +316,14 @@ fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
     ];
     arguments.extend(missing.iter().map(|requirement| requirement.package));
     apt_get(&arguments)
+}
+
+/// Configures the packages of an installation that was killed: apt-get refuses everything until then. What remains broken,
+/// apt-get names.
+fn finish_interrupted_installation() {
+    let mut command = Command::new("dpkg");
+    command.args(["--configure", "-a", "--force-confdef", "--force-confold"]);
+    let _ = ask(command.env("DEBIAN_FRONTEND", "noninteractive"));
 }
 
 fn write_if_absent(file: &Path, text: &str) -> Result<()> {

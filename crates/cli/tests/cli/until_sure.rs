@@ -228,7 +228,7 @@ fn what_a_pilot_does_not_tell_is_said() {
         "{rows:?}"
     );
     let text = ask(&[]).stdout;
-    assert!(text.contains("response p99  n/a: fewer than 1000 transactions in the run"), "{text}");
+    assert!(text.contains("response p99  n/a: fewer than 1000 operations in a run"), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Not in the pilot, so nothing is known of them: points, clients=4 @ a;"), "{words}");
     assert!(words.contains("The pilot's runs are not as long as the plan's"), "{words}");
