@@ -187,8 +187,10 @@ pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
     if answer.is_empty() {
         return Ok(0);
     }
-    let wrong = |_| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number"));
-    answer.parse().map_err(wrong)
+    // Sums of decimals have their digits after the point, too.
+    let (whole, fraction) = answer.split_once('.').unwrap_or((answer, ""));
+    let number = whole.parse().ok().filter(|_| fraction.bytes().all(|digit| digit == b'0'));
+    number.ok_or_else(|| Failure::new(FailureKind::Verification, tried, format!("`{answer}` is not a whole number")))
 }
 
 #[cfg(test)]

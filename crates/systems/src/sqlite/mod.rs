@@ -18,6 +18,7 @@ use std::time::Duration;
 use host::sqlite_vfs::Traffic;
 use model::catalog::Visibility;
 use model::{EngineSpec, Facts, Reset, SystemPlan, Value};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
 use self::cipher::Cipher;
@@ -344,7 +345,10 @@ impl System for SqliteSystem {
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let connection = self.connect()?;
-        let read = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
+        let read = connection.query_row(sql, [], |row| match row.get_ref(0)? {
+            ValueRef::Real(sum) if sum.fract() == 0.0 => Ok(Some(sum as i64)),
+            _ => row.get::<_, Option<i64>>(0),
+        });
         read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
     }
 
