@@ -123,7 +123,7 @@ fn make_room(client: &mut Client, owner: TableOwner) -> Result<(), AskError> {
         }
     };
     client.execute(&format!("USE {SCHEMA}"))?;
-    client.execute(&format!("CREATE TABLE {MARKER_TABLE} (made INT) COMMENT = {}", literal(&marker)))
+    client.execute(&format!("CREATE TABLE {MARKER_TABLE} (made INT PRIMARY KEY) COMMENT = {}", literal(&marker)))
 }
 
 /// And étalon's procedures.
@@ -164,15 +164,25 @@ fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result
     Ok(insert(client, table, rows, packet_bytes)?)
 }
 
+/// Names the columns that rows have: a table without a key of its own has one more. Of a user's own table they are not known.
+fn loaded_columns(table: &Table) -> String {
+    if table.columns.is_empty() {
+        return String::new();
+    }
+    let names = table.columns.iter().map(|column| quoted(column.name)).collect::<Vec<_>>();
+    format!(" ({})", names.join(", "))
+}
+
 fn send_file(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<u64, AskError> {
-    let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4", table.name);
+    let columns = loaded_columns(table);
+    let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4{columns}", table.name);
     Ok(client.send_file(&sql, &mut pieces(rows))?.affected)
 }
 
 /// Multi-row statements in autocommit.
 fn insert(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes: usize) -> Result<(), AskError> {
     let limit = INSERT_BYTES.min(packet_bytes / 2);
-    let head = format!("INSERT INTO `{}` VALUES ", table.name);
+    let head = format!("INSERT INTO `{}`{} VALUES ", table.name, loaded_columns(table));
     let mut sql = head.clone();
     let mut row: Vec<Datum> = Vec::new();
     while rows.next(&mut row) {
