@@ -298,6 +298,7 @@ impl Site for Here {
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
         let system = &*self.system;
         let mut facts = system.facts()?;
+        system.try_connections(most_connections(cases))?;
         for kind in session_kinds(cases) {
             facts.absorb("session", system.session_facts(kind)?);
         }
@@ -380,6 +381,16 @@ impl Site for Here {
     fn drop_all(&self) -> Result<(), Failure> {
         self.system.drop_all()
     }
+}
+
+/// Connections that the largest of the cases needs. A pool works with fewer, and says so.
+fn most_connections(cases: &[(&Case, &Task)]) -> u64 {
+    let needed = cases.iter().map(|(_, task)| match &task.action {
+        Action::Stream(stream) if stream.shape.traffic.pool.is_some() => 0,
+        Action::Stream(stream) => stream.shape.connections(),
+        Action::Step(procedure) => procedure.connections(),
+    });
+    needed.max().unwrap_or_default()
 }
 
 fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {

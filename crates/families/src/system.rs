@@ -287,6 +287,14 @@ pub trait System: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, "open a session", cause))
     }
 
+    /// Makes `count` connections like a run's at the same time, and closes them, so that a limit is met before the load.
+    ///
+    /// # Errors
+    /// Some were refused: how many, and which setting limits them.
+    fn try_connections(&self, _count: u64) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// As [`System::session`], for what takes as long as it takes: without the plan's time-outs.
     fn reader(&self) -> Result<Box<dyn Session>, Failure> {
         self.session(SessionKind::Plain)

@@ -16,6 +16,7 @@ pub(crate) mod system;
 #[cfg(test)]
 pub(crate) mod testing;
 pub(crate) mod tls;
+mod trial;
 pub(crate) mod url;
 
 use std::borrow::Cow;

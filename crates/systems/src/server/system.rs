@@ -16,6 +16,7 @@ use super::private::{self, Private, Recipe};
 use super::refusal::{Explain, OpenError, failure};
 use super::reset::{self, Loaded, Whose};
 use super::steps::Steps;
+use super::trial;
 use super::url::{Address, process_environment};
 use families::backup::backups::Backups;
 use families::dataset::{Dataset, Dialect, Tables};
@@ -450,6 +451,10 @@ impl<S: Server> System for ServerSystem<S> {
                 worker::run(lane, program, &RealClock, context)
             }
         }
+    }
+
+    fn try_connections(&self, count: u64) -> Result<(), Failure> {
+        trial::try_connections(self, count)
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
