@@ -1,6 +1,6 @@
 //! Where a system is used: in this process, or by an agent on another host.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -307,6 +307,9 @@ impl Site for Here {
                 facts.absorb("program", procedure.facts(system));
             }
         }
+        for (name, values) in facts_of_loads(cases) {
+            facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
+        }
         let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
         let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
         if !resets.is_empty() {
@@ -391,6 +394,16 @@ fn most_connections(cases: &[(&Case, &Task)]) -> u64 {
         Action::Step(procedure) => procedure.connections(),
     });
     needed.max().unwrap_or_default()
+}
+
+/// What the loads of the cases say of themselves; cases that differ have several values.
+fn facts_of_loads(cases: &[(&Case, &Task)]) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let mut facts: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
+    for (_, task) in cases {
+        let Action::Stream(stream) = &task.action else { continue };
+        stream.work.facts().into_iter().for_each(|(name, value)| _ = facts.entry(name).or_default().insert(value));
+    }
+    facts
 }
 
 fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {

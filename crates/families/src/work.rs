@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, BlockLoad, Cursors};
 use crate::system::System;
-use crate::transactions::{Moment, Program, counted};
+use crate::transactions::{Checking, Moment, Program, counted};
 use load::beside::Beside;
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
@@ -76,6 +76,24 @@ impl StreamWork {
 }
 
 impl StreamWork {
+    /// Facts that the keys of a load leave open, by name.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        match self {
+            StreamWork::Statements(program) => program.native.as_ref().map_or_else(Vec::new, |own| own.facts()),
+            StreamWork::Blocks(_) => Vec::new(),
+        }
+    }
+
+    /// Roughly how long its own checks take.
+    pub fn checking(&self) -> Checking {
+        match self {
+            StreamWork::Statements(program) => {
+                program.native.as_ref().map_or_else(Checking::default, |own| own.checking())
+            }
+            StreamWork::Blocks(_) => Checking::default(),
+        }
+    }
+
     /// The queries by which its runs are checked.
     pub fn questions(&self) -> Vec<String> {
         match self {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use families::transactions::{
-    Asking, Flow, Moment, Native, NativeClient, OPEN_TRANSACTION, Program, Protocol, Rows, ScriptOptions, compile_with,
+    Asking, Flow, Moment, Native, NativeClient, OPEN_TRANSACTION, Program, Protocol, Rows, ScriptOptions, Sent,
+    compile_with,
 };
 use families::work::StreamTask;
 use load::counters::Placement;
@@ -152,7 +153,7 @@ impl NativeClient for AllRowsClient {
         0
     }
 
-    fn tally(&self, _end: TransactionEnd, into: &mut Vec<u64>) {
+    fn tally(&self, _end: TransactionEnd, _sent: &[Sent], into: &mut Vec<u64>) {
         into.resize(1, 0);
         into[0] += 6;
     }

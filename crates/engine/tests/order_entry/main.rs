@@ -25,7 +25,7 @@ use engine::{Conductor, ExperimentEnd, Registry};
 use families::order_entry::OrderEntryWorkload;
 use families::system::Consent;
 use load::observer::{Observer, Silent};
-use model::{MarkKind, Plan, Reading};
+use model::{Case, MarkKind, Plan, PlannedRun, Reading, RunRecord};
 use store::Store;
 use stored::create;
 
@@ -166,6 +166,91 @@ fn orders_are_entered_by_the_newest_releases() {
             eprintln!("{programs}, {calls}");
             entered_by(&server, &format!("calls = \"{calls}\""));
         }
+    }
+}
+
+/// `history` has no key of the specification's.
+#[test]
+fn orders_are_entered_where_every_table_needs_a_key() {
+    orders_are_entered("server = { engine = \"mariadb\" }\nsettings = { innodb_force_primary_key = 1 }");
+    for programs in releases::folders_of("mysql") {
+        eprintln!("{programs}");
+        let server = format!("server = {{ engine = \"mysql\", bin_dir = \"{programs}\" }}");
+        orders_are_entered(&format!("{server}\nsettings = {{ sql_require_primary_key = 1 }}"));
+    }
+}
+
+/// Counts new orders by warehouse once a run has ended.
+struct ByWarehouse {
+    database: std::path::PathBuf,
+    orders: Vec<(i64, i64)>,
+}
+
+impl Observer for ByWarehouse {
+    fn run_ended(&mut self, _: &PlannedRun, _: &Case, _: &RunRecord) {
+        let database = rusqlite::Connection::open(&self.database).unwrap();
+        let sql = "SELECT o_w_id, count(*) FROM orders WHERE o_id > 120 GROUP BY o_w_id ORDER BY o_w_id";
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        self.orders = rows.map(Result::unwrap).collect();
+    }
+}
+
+fn orders_by_warehouse(home: &str) -> (Vec<(i64, i64)>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut watch = ByWarehouse { database: folder.path().join("a.db"), orders: Vec::new() };
+    let benchmark = format!("warehouses = 4\nclients = 2\n{home}");
+    let (store, reason) = ran_watched(1, &SMALL, &sqlite(&folder), &benchmark, "3s", &mut watch);
+    assert_eq!(reason, None);
+    let facts = store.facts().unwrap();
+    (watch.orders, facts["a"].get("order_entry.home").unwrap().to_owned())
+}
+
+#[test]
+fn terminals_use_every_warehouse_unless_each_has_its_own() {
+    let warehouses = |orders: &[(i64, i64)]| orders.iter().map(|(warehouse, _)| *warehouse).collect::<Vec<_>>();
+    let (orders, fact) = orders_by_warehouse("");
+    assert_eq!((warehouses(&orders), fact.as_str()), (vec![1, 2, 3, 4], "any warehouse"));
+    let (orders, fact) = orders_by_warehouse("home = \"fixed\"");
+    assert_eq!((warehouses(&orders), fact.as_str()), (vec![1, 2], "their own warehouse"));
+}
+
+#[test]
+fn a_mix_and_a_rate_of_ones_own_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let benchmark = "warehouses = 1\nclients = 2\nrate = 200.0\nmix = { new_order = 1, payment = 3 }";
+    let (store, reason) = ran(&SMALL, &sqlite(&folder), benchmark, "3s");
+    assert_eq!(reason, None);
+    let rate = |kind: &str| value(&store, &format!("throughput_{kind}"));
+    let (orders, payments) = (rate("new-order"), rate("payment"));
+    assert!((160.0..240.0).contains(&(orders + payments)), "{orders} and {payments}");
+    assert!((2.7..3.3).contains(&(payments / orders)), "{orders} and {payments}");
+    assert_eq!(rate("delivery"), 0.0);
+    let marks = store.marks().unwrap();
+    let said =
+        "the mix is the plan's own, and not the specification's: 25.0 % new-order, 75.0 % payment, 0.0 % order-status";
+    assert!(marks.iter().any(|(_, mark)| mark.detail.starts_with(said)), "{marks:?}");
+    for (keys, said) in [
+        ("mix = { new_order = 0 }", "no transaction has a weight"),
+        ("rate = 10.0\npace = \"spec\"", "keying and thinking say when"),
+    ] {
+        let reason = ran(&SMALL, &sqlite(&folder), keys, "1s").1.unwrap();
+        assert!(reason.contains(said), "{reason}");
+    }
+}
+
+/// A limit is met before anything is loaded, with the whole number and the setting.
+#[test]
+fn connections_are_tried_before_the_load() {
+    for engine in ["postgres", "mariadb"] {
+        let system = format!("server = {{ engine = \"{engine}\" }}\nsettings = {{ max_connections = 30 }}");
+        let (store, reason) = ran(&SMALL, &system, "warehouses = 1\nclients = 50", "1s");
+        let reason = reason.unwrap();
+        assert!(reason.contains("of the 50 connections that the clients need were made"), "{reason}");
+        assert!(
+            store.runs().unwrap().iter().all(|run| run.state == model::RunState::Planned),
+            "{engine}: nothing has run"
+        );
     }
 }
 

@@ -16,12 +16,27 @@ const FIRST_ORDERS: i64 = 1_200;
 const FIRST_DELIVERED: i64 = 840;
 const DESCRIBE: &str = "EXEC sys.sp_describe_undeclared_parameters @tsql = N'";
 
+/// What the claims of the terminals are compared with.
 #[derive(Clone, Copy, Default)]
 struct Rows {
     orders: i64,
+    order_places: i64,
+    lines: i64,
+    pieces: i64,
+    items: i64,
     payments: i64,
+    large_payments: i64,
+    payment_places: i64,
+    payers: i64,
+    payer_names: i64,
+    noted: i64,
     delivered: i64,
+    carriers: i64,
 }
+
+/// The load's payments: one of each customer at the customer's own district.
+const FIRST_PAYMENT_PLACES: i64 = 120 * (10 * (13 + 1_009) + 55 * (131 + 10_007));
+const FIRST_PAYERS: i64 = 10 * 120 * 121 / 2;
 
 /// Answers what order entry asks, by the statements' first words.
 #[derive(Default)]
@@ -85,25 +100,104 @@ impl Desk {
             "SELECT count(*) FROM orders WHERE o_carrier_id IS NOT NULL" => {
                 number(FIRST_DELIVERED + self.committed.delivered)
             }
+            sql if self.claimed(sql).is_some() => number(self.claimed(sql).unwrap_or_default()),
             // The rows that do not keep a condition.
             sql if sql.starts_with("SELECT count(*) FROM") => number(0),
             sql if sql.starts_with("EXEC ") => self.call(sql, parameters),
             sql if parameters.is_empty() || sql.contains("pgbench") => None,
             sql if sql.starts_with("SELECT") => Some(self.read(sql, parameters)),
             sql => {
-                self.pending.orders += i64::from(sql.starts_with("INSERT INTO orders"));
-                self.pending.payments += i64::from(sql.starts_with("INSERT INTO history"));
-                self.pending.delivered += i64::from(sql.starts_with("UPDATE orders"));
+                self.write(sql, parameters);
                 Some(touched(1))
             }
         }
     }
 
+    /// The answer of a question that the claims ask, if it is one.
+    fn claimed(&self, sql: &str) -> Option<i64> {
+        let rows = &self.committed;
+        let lines = "FROM district d JOIN order_line ol";
+        let starts = |words: &str| sql.starts_with(words);
+        match () {
+            () if starts("SELECT sum(10007.0 * o.o_w_id") => Some(rows.order_places),
+            () if starts("SELECT count(*) FROM district d JOIN order_line ol") && sql.contains("<>") => Some(0),
+            () if starts(&format!("SELECT count(*) {lines}")) => Some(rows.lines),
+            () if starts(&format!("SELECT sum(1.0 * ol.ol_quantity) {lines}")) => Some(rows.pieces),
+            () if starts(&format!("SELECT sum(1.0 * ol.ol_i_id) {lines}")) => Some(rows.items),
+            () if starts("SELECT count(*) FROM history WHERE h_c_w_id <> h_w_id") => Some(0),
+            () if starts("SELECT count(*) FROM history WHERE h_amount > 2500") => Some(rows.large_payments),
+            () if starts("SELECT sum(13.0 * h_w_id") => Some(FIRST_PAYMENT_PLACES + rows.payment_places),
+            () if starts("SELECT sum(1.0 * h_c_id) FROM history") => Some(FIRST_PAYERS + rows.payers),
+            () if starts("SELECT sum(1.0 * (CASE") => Some(rows.payer_names),
+            () if starts("SELECT count(*) FROM history h JOIN customer c") && sql.contains("c_credit") => {
+                Some(rows.noted)
+            }
+            () if starts("SELECT count(*) FROM history h JOIN customer c") => Some(rows.payments),
+            () if starts("SELECT sum(1.0 * o.o_carrier_id)") => Some(rows.carriers),
+            () if starts("SELECT max(w.most - w.least)") => Some(0),
+            () => None,
+        }
+    }
+
+    fn write(&mut self, sql: &str, parameters: &[Parameter]) {
+        let whole = |place: usize| whole(&parameters[place]);
+        if sql.starts_with("INSERT INTO orders") {
+            self.pending.orders += 1;
+            self.pending.order_places += whole(2) * 10_007 + whole(1) * 131 + whole(3);
+        } else if sql.starts_with("INSERT INTO order_line") {
+            self.pending.lines += 1;
+            self.pending.items += whole(4);
+            self.pending.pieces += whole(6);
+        } else if sql.starts_with("INSERT INTO history") {
+            let Parameter::Double(amount) = parameters[5] else { panic!("{:?} is no amount", parameters[5]) };
+            let places = [0, 1, 2, 3, 4].map(whole);
+            let (name, has_bad_credit) = (self.last_name.clone(), self.has_bad_credit);
+            self.pay(places, amount, &name, has_bad_credit);
+        } else if sql.starts_with("UPDATE orders") {
+            self.pending.delivered += 1;
+            self.pending.carriers += whole(0);
+        }
+    }
+
+    /// A payment of a customer, by number, district and warehouse, made at a district and a warehouse.
+    fn pay(
+        &mut self,
+        [customer, of_district, of_warehouse, district, warehouse]: [i64; 5],
+        amount: f64,
+        name: &str,
+        bad: bool,
+    ) {
+        let rows = &mut self.pending;
+        rows.payments += 1;
+        rows.payers += customer;
+        rows.payment_places += warehouse * 13 + district * 131 + of_warehouse * 1_009 + of_district * 10_007;
+        rows.large_payments += i64::from(amount > 2_500.004);
+        if (amount - 10.0).abs() > 0.004 {
+            rows.payer_names += name_mark(name);
+            rows.noted += i64::from(bad);
+        }
+    }
+
     fn commit(&mut self) {
-        let Rows { orders, payments, delivered } = std::mem::take(&mut self.pending);
-        self.committed.orders += orders;
-        self.committed.payments += payments;
-        self.committed.delivered += delivered;
+        let pending = std::mem::take(&mut self.pending);
+        let rows = &mut self.committed;
+        for (sum, more) in [
+            (&mut rows.orders, pending.orders),
+            (&mut rows.order_places, pending.order_places),
+            (&mut rows.lines, pending.lines),
+            (&mut rows.pieces, pending.pieces),
+            (&mut rows.items, pending.items),
+            (&mut rows.payments, pending.payments),
+            (&mut rows.large_payments, pending.large_payments),
+            (&mut rows.payment_places, pending.payment_places),
+            (&mut rows.payers, pending.payers),
+            (&mut rows.payer_names, pending.payer_names),
+            (&mut rows.noted, pending.noted),
+            (&mut rows.delivered, pending.delivered),
+            (&mut rows.carriers, pending.carriers),
+        ] {
+            *sum += more;
+        }
     }
 
     fn read(&mut self, sql: &str, parameters: &[Parameter]) -> Vec<u8> {
@@ -137,7 +231,7 @@ impl Desk {
         } else if from("o_id") {
             rows(&[&["#11", "2026-01-01 00:00:00", "NULL"]])
         } else if from("ol_i_id") {
-            rows(&[&["#1", "#1", "#5", "12.50", "NULL"]])
+            rows(&[&["#1", "#1", "#5", "12.50", "NULL"][..]; 5])
         } else if from("TOP (1) no_o_id") {
             rows(&[&["#12"]])
         } else if from("o_c_id") {
@@ -155,10 +249,14 @@ impl Desk {
     fn call(&mut self, sql: &str, parameters: &[Parameter]) -> Option<Vec<u8>> {
         let procedure = sql.strip_prefix("EXEC ")?.split(' ').next()?;
         let told = match procedure {
-            "enter_order" => self.enter_order(characters(&parameters[5])),
+            "enter_order" => self.enter_order(parameters),
             "enter_payment" => {
-                self.pending.payments = 1;
                 let (customer, name) = customer(&parameters[4..6]);
+                let Parameter::Double(amount) = parameters[6] else { panic!("{:?} is no amount", parameters[6]) };
+                let number = customer.trim_start_matches('#').parse().unwrap();
+                let [warehouse, district, of_warehouse, of_district] =
+                    [0, 1, 2, 3].map(|place| whole(&parameters[place]));
+                self.pay([number, of_district, of_warehouse, district, warehouse], amount, &name, false);
                 rows(&[&[&customer, "warehouse", "district", &name, "about", "GC", "-10.00", "NULL"]])
             }
             "order_status" => {
@@ -168,6 +266,7 @@ impl Desk {
             }
             "deliver_orders" => {
                 self.pending.delivered = 10;
+                self.pending.carriers = 10 * whole(&parameters[1]);
                 rows(&[&["#10", "#0", "1|12;"]])
             }
             "stock_level" => rows(&[&["#3"]]),
@@ -178,18 +277,33 @@ impl Desk {
     }
 
     /// Lines of 13 characters, at 2.50 each piece.
-    fn enter_order(&mut self, lines: &str) -> Vec<u8> {
+    fn enter_order(&mut self, parameters: &[Parameter]) -> Vec<u8> {
+        let lines = characters(&parameters[5]);
         let lines: Vec<&str> = (0..lines.len() / 13).map(|line| &lines[13 * line..13 * line + 13]).collect();
         let part = |line: &str, from: usize, to: usize| line[from..to].parse::<i64>().unwrap();
         if lines.iter().any(|line| part(line, 0, 6) > 1_000) {
             return rows(&[&["#0", "#3001", "2026-01-01", "BAR", "GC", "0.1000", "0.0500", "0.0500", "NULL", ""]]);
         }
+        let [warehouse, district, customer] = [0, 1, 2].map(|place| whole(&parameters[place]));
         self.pending.orders = 1;
+        self.pending.order_places = warehouse * 10_007 + district * 131 + customer;
+        self.pending.lines = lines.len() as i64;
+        self.pending.items = lines.iter().map(|line| part(line, 0, 6)).sum();
+        self.pending.pieces = lines.iter().map(|line| part(line, 11, 13)).sum();
         let amounts: Vec<f64> = lines.iter().map(|line| 2.5 * part(line, 11, 13) as f64).collect();
         let shown: String = amounts.iter().map(|amount| format!("pen|50|G|2.50|{amount:.2};")).collect();
         let total = format!("{:.2}", amounts.iter().sum::<f64>() * 0.9 * 1.1);
         rows(&[&["#1", "#3001", "2026-01-01", "BAR", "GC", "0.1000", "0.0500", "0.0500", &total, &shown]])
     }
+}
+
+/// The first and the last of a name's syllables.
+fn name_mark(name: &str) -> i64 {
+    const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+    let place =
+        |is_it: &dyn Fn(&str) -> bool| SYLLABLES.iter().position(|syllable| is_it(syllable)).unwrap_or_default();
+    let (first, last) = (place(&|syllable| name.starts_with(syllable)), place(&|syllable| name.ends_with(syllable)));
+    (10 * first + last) as i64
 }
 
 /// By number, or by name.

@@ -6,7 +6,9 @@ use load::stream::TransactionEnd;
 
 use super::draw::{Constants, NAMES, Uneven};
 use super::rules::Rules;
-use super::tables::{LINES, Size};
+use super::sent::{self, SENT};
+use super::tables::Size;
+use crate::transactions::Sent;
 
 /// What is counted of the transactions that succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +29,32 @@ pub enum Count {
     SkippedDistricts,
     DeliveredOrders,
     StockLevels,
+    /// Lines of the orders that were not rolled back, as are the sums that follow.
+    WrittenLines,
+    WrittenRemoteLines,
+    WrittenPieces,
+    /// Sum of the numbers of the lines' items.
+    WrittenItems,
+    /// Sum of where the orders were entered, and for whom: see [`super::claims::order_place`].
+    OrderPlaces,
+    /// Payments of more than half of the most.
+    LargePayments,
+    /// Sum of where the payments were made, and where their customers live: see [`super::claims::payment_place`].
+    PaymentPlaces,
+    /// Payments by name that are not of the amount of the load's.
+    MiddlePayments,
+    /// Payments of customers of bad credit, and those of them that are not of the amount of the load's.
+    BadCredit,
+    NotedPayments,
+    /// Sum of the numbers of the customers who paid.
+    PayerNumbers,
+    /// Sum of [`super::draw::name_mark`] of the customers who paid something else than the amount of the load's.
+    PayerNames,
+    /// Sum of the carriers of the orders that were delivered.
+    Carriers,
 }
 
-const COUNTS: usize = 14;
-/// Numbers of lines that an order can have.
-const LENGTHS: usize = (*LINES.end() - *LINES.start() + 1) as usize;
+const COUNTS: usize = 27;
 
 /// What is drawn unevenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,19 +64,75 @@ pub enum Drawn {
     Item,
 }
 
+/// What is drawn evenly, from a whole number to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Even {
+    OrderDistrict,
+    Lines,
+    Quantity,
+    PaymentDistrict,
+    Amount,
+    StatusDistrict,
+    Carrier,
+    Threshold,
+}
+
+impl Even {
+    const ALL: [Even; 8] = [
+        Even::OrderDistrict,
+        Even::Lines,
+        Even::Quantity,
+        Even::PaymentDistrict,
+        Even::Amount,
+        Even::StatusDistrict,
+        Even::Carrier,
+        Even::Threshold,
+    ];
+
+    /// The name of the values, their least and their most, by the specification's clauses 2.4.1.2 to 2.4.1.5, 2.5.1.2,
+    /// 2.5.1.3, 2.6.1.2, 2.7.1.2 and 2.8.1.2.
+    const fn rule(self) -> (&'static str, i64, i64) {
+        match self {
+            Even::OrderDistrict => ("districts of orders", 1, 10),
+            Even::Lines => ("numbers of lines of orders", 5, 15),
+            Even::Quantity => ("quantities of lines", 1, 10),
+            Even::PaymentDistrict => ("districts of payments", 1, 10),
+            Even::Amount => ("amounts of payments in cents", 100, 500_000),
+            Even::StatusDistrict => ("districts of order statuses", 1, 10),
+            Even::Carrier => ("carriers of deliveries", 1, 10),
+            Even::Threshold => ("thresholds of stock levels", 10, 20),
+        }
+    }
+
+    fn bins(self) -> usize {
+        let (_, least, most) = self.rule();
+        EVEN_BINS.min((most - least + 1) as usize)
+    }
+
+    /// The bin of a value; one that is out of the range has none.
+    fn bin(self, value: i64) -> Option<usize> {
+        let (_, least, most) = self.rule();
+        let values = (most - least + 1) as usize;
+        (least..=most).contains(&value).then(|| (value - least) as usize * self.bins() / values)
+    }
+}
+
 /// Values that are counted together, one behind the other, in so many bins.
 const BINS: usize = 1_000;
-/// The sums: what was done, what was entered, orders by their number of lines, draws by their bins. Of what failed only the
-/// last three know, since what fails is not what is drawn evenly: long orders do more often.
+const EVEN_BINS: usize = 11;
+/// The sums: what was done, what was entered, draws by their bins, values out of their range, and what was sent. Of what failed
+/// all but the first and the last know, since what fails is not what is drawn evenly: long orders do more often.
 const ENTERED: usize = COUNTS;
-const BY_LENGTH: usize = 2 * COUNTS;
-const FIRST_BIN: usize = BY_LENGTH + LENGTHS;
+const FIRST_EVEN: usize = 2 * COUNTS;
+const OUT_OF_RANGE: usize = FIRST_EVEN + Even::ALL.len() * EVEN_BINS;
+const FIRST_BIN: usize = OUT_OF_RANGE + Even::ALL.len();
+const FIRST_SENT: usize = FIRST_BIN + 3 * BINS;
 
 /// Of one transaction.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: [u64; COUNTS],
-    lines: Option<i64>,
+    even: Vec<(Even, i64)>,
     /// From 0.
     drawn: Vec<(Drawn, i64)>,
 }
@@ -63,8 +142,8 @@ impl Tally {
         self.counts[what as usize] += count;
     }
 
-    pub fn count_lines(&mut self, lines: i64) {
-        self.lines = Some(lines);
+    pub fn draw_evenly(&mut self, what: Even, value: i64) {
+        self.even.push((what, value));
     }
 
     pub fn draw(&mut self, what: Drawn, value: i64) {
@@ -77,19 +156,31 @@ impl Tally {
     }
 
     pub fn clear(&mut self) {
-        (self.counts, self.lines) = (<[u64; COUNTS]>::default(), None);
+        self.counts = <[u64; COUNTS]>::default();
+        self.even.clear();
         self.drawn.clear();
     }
 
-    pub fn add_to(&self, size: Size, end: TransactionEnd, sums: &mut Vec<u64>) {
-        sums.resize(FIRST_BIN + 3 * BINS, 0);
+    pub fn add_to(&self, size: Size, end: TransactionEnd, sent: &[Sent], sums: &mut Vec<u64>) {
+        sums.resize(FIRST_SENT + 2 * SENT, 0);
         let (done, rest) = sums.split_at_mut(ENTERED);
         if end == TransactionEnd::Succeeded {
             done.iter_mut().zip(self.counts).for_each(|(sum, count)| *sum += count);
         }
         rest.iter_mut().zip(self.counts).for_each(|(sum, count)| *sum += count);
-        if let Some(sum) = self.lines.and_then(|lines| sums.get_mut(BY_LENGTH + (lines - LINES.start()) as usize)) {
-            *sum += 1;
+        if end == TransactionEnd::Succeeded {
+            for Sent { statement, rows } in sent {
+                let place = FIRST_SENT + 2 * sent::group(*statement);
+                sums[place] += 1;
+                sums[place + 1] += rows;
+            }
+        }
+        for (what, value) in &self.even {
+            let place = match what.bin(*value) {
+                Some(bin) => FIRST_EVEN + *what as usize * EVEN_BINS + bin,
+                None => OUT_OF_RANGE + *what as usize,
+            };
+            sums[place] += 1;
         }
         for (what, value) in &self.drawn {
             let bin = *value as u64 * BINS as u64 / what.values(size);
@@ -136,7 +227,7 @@ struct Rule {
     of: Count,
 }
 
-/// The shares that are drawn. Of the lines see [`Audit::uneven_lines`].
+/// The shares that are drawn.
 const RULES: [Rule; 5] = [
     Rule {
         metric: "rolled_back",
@@ -193,8 +284,14 @@ impl Audit<'_> {
         self.sums.get(count as usize).copied().unwrap_or_default()
     }
 
+    /// How often a statement was sent in transactions that succeeded, and the rows that came back.
+    pub fn sent(&self, group: usize) -> (u64, u64) {
+        let at = |place: usize| self.sums.get(FIRST_SENT + place).copied().unwrap_or_default();
+        (at(2 * group), at(2 * group + 1))
+    }
+
     /// By all.
-    fn entered(&self, count: Count) -> u64 {
+    pub fn entered(&self, count: Count) -> u64 {
         self.sums.get(ENTERED + count as usize).copied().unwrap_or_default()
     }
 
@@ -229,7 +326,10 @@ impl Audit<'_> {
     /// What chance does not explain, so that the load is not the one that it says it is.
     pub fn fault(&self) -> Option<String> {
         let drawn = [Drawn::Name, Drawn::Customer, Drawn::Item].into_iter().filter_map(|what| self.misdrawn(what));
-        self.shares_beyond_chance().chain(self.uneven_lines()).chain(drawn).next()
+        self.shares_beyond_chance()
+            .chain(Even::ALL.into_iter().filter_map(|what| self.uneven(what)))
+            .chain(drawn)
+            .next()
     }
 
     fn shares_beyond_chance(&self) -> impl Iterator<Item = String> {
@@ -258,10 +358,7 @@ impl Audit<'_> {
             }
         }
         let degrees = f64::from(bins.saturating_sub(1));
-        // Laurent and Massart, "Adaptive estimation of a quadratic functional by model selection" (2000), lemma 1: beyond its
-        // mean by so much with a chance of e^-x at most.
-        let x = -BEYOND_CHANCE.ln();
-        let is_wrong = bins > 1 && chi2 - degrees > 2.0 * (degrees * x).sqrt() + 2.0 * x;
+        let is_wrong = bins > 1 && chi2 > most_chi2(degrees);
         is_wrong.then(|| {
             let what = match what {
                 Drawn::Name => "last names",
@@ -297,16 +394,31 @@ impl Audit<'_> {
         })
     }
 
-    /// Orders have five to fifteen lines, all equally often: χ² of ten degrees.
-    fn uneven_lines(&self) -> Option<String> {
-        /// In one of a million runs it is beyond.
-        const MOST_CHI2: f64 = 46.9;
-        let counts = self.sums.get(BY_LENGTH..FIRST_BIN)?;
-        let mean = self.entered(Count::NewOrders) as f64 / LENGTHS as f64;
+    /// χ² of what is drawn evenly.
+    fn uneven(&self, what: Even) -> Option<String> {
+        let (name, least, most) = what.rule();
+        let out = self.sums.get(OUT_OF_RANGE + what as usize).copied().unwrap_or_default();
+        if out > 0 {
+            return Some(format!("{out} {name} are not {least} to {most}, as the specification says"));
+        }
+        let first = FIRST_EVEN + what as usize * EVEN_BINS;
+        let counts = self.sums.get(first..first + what.bins())?;
+        let drawn: u64 = counts.iter().sum();
+        let mean = drawn as f64 / counts.len() as f64;
         let chi2: f64 = counts.iter().map(|count| (*count as f64 - mean).powi(2) / mean).sum();
-        let is_uneven = mean >= 5.0 && chi2 > MOST_CHI2;
-        is_uneven.then(|| format!("orders do not have 5 to 15 lines equally often: χ² is {chi2:.0} of ten degrees"))
+        let degrees = (counts.len() - 1) as f64;
+        let is_uneven = mean >= FEWEST_IN_BIN && chi2 > most_chi2(degrees);
+        is_uneven.then(|| {
+            format!("{name} are not {least} to {most} equally often: χ² of {drawn} is {chi2:.0} of {degrees} degrees")
+        })
     }
+}
+
+/// What χ² exceeds with a chance of [`BEYOND_CHANCE`] at most: Laurent and Massart, "Adaptive estimation of a quadratic
+/// functional by model selection" (2000), lemma 1.
+fn most_chi2(degrees: f64) -> f64 {
+    let x = -BEYOND_CHANCE.ln();
+    degrees + 2.0 * (degrees * x).sqrt() + 2.0 * x
 }
 
 /// The chance, at most, that so many independent draws of a share come to this one or further off (Chernoff's bound, by the
@@ -342,7 +454,7 @@ mod tests {
                 let range = what.range(Constants::OF_RUN, size);
                 tally.draw(what, range.draw(&mut rng) - range.least);
             }
-            tally.add_to(size, TransactionEnd::Succeeded, &mut sums);
+            tally.add_to(size, TransactionEnd::Succeeded, &[], &mut sums);
         }
         assert_eq!(audit(&sums, 1).fault(), None);
         for what in [Drawn::Name, Drawn::Customer, Drawn::Item] {
@@ -357,7 +469,7 @@ mod tests {
         let mut tally = Tally::default();
         of.iter().for_each(|(count, number)| tally.count(*count, *number));
         let mut sums = Vec::new();
-        tally.add_to(Size::of(1), TransactionEnd::Succeeded, &mut sums);
+        tally.add_to(Size::of(1), TransactionEnd::Succeeded, &[], &mut sums);
         sums
     }
 
@@ -386,17 +498,20 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_held_against_evenness() {
-        let mut tally = Tally::default();
-        let mut sums = Vec::new();
-        tally.count(Count::NewOrders, 1);
-        for order in 0..1_100 {
-            tally.count_lines(5 + order % 11);
-            tally.add_to(Size::of(1), TransactionEnd::Succeeded, &mut sums);
+    fn even_draws_are_checked_by_their_range_and_evenness() {
+        for what in Even::ALL {
+            let (mut tally, mut sums) = (Tally::default(), Vec::new());
+            let (_, least, most) = what.rule();
+            let mut rng = load::rng::Rng::new(7);
+            (0..2_000).for_each(|_| tally.draw_evenly(what, rng.int_between(least, most)));
+            tally.add_to(Size::of(1), TransactionEnd::Failed, &[], &mut sums);
+            assert_eq!(audit(&sums, 1).uneven(what), None);
+            let first = FIRST_EVEN + what as usize * EVEN_BINS;
+            sums[first] += 150;
+            assert!(audit(&sums, 1).uneven(what).is_some_and(|said| said.contains("equally often")), "{what:?}");
+            tally.draw_evenly(what, most + 1);
+            tally.add_to(Size::of(1), TransactionEnd::Failed, &[], &mut sums);
+            assert!(audit(&sums, 1).uneven(what).is_some_and(|said| said.starts_with("1 ")), "{what:?}");
         }
-        assert_eq!(audit(&sums, 1).uneven_lines(), None);
-        sums[BY_LENGTH] += 200;
-        sums[BY_LENGTH + 10] -= 60;
-        assert!(audit(&sums, 1).uneven_lines().is_some());
     }
 }

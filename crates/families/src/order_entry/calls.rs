@@ -6,6 +6,7 @@ use super::audit::{Count, Tally};
 use super::deck::Kind;
 use super::dialect::LINE;
 use super::new_order::NewOrder;
+use super::payment::count_payer;
 use super::statements::{FEWEST_LINES, Field, MOST_LINES};
 use super::terminal::{Fields, Steps, amount, characters, found, missing, whole};
 use crate::dataset::{Dialect, Routines};
@@ -159,7 +160,13 @@ impl Steps for Call {
         let mut is_rolled_back = false;
         match self.kind {
             Kind::NewOrder => is_rolled_back = self.hold_order(row)?,
-            Kind::Payment => hold_customer(row, 3, fields)?,
+            Kind::Payment => {
+                const LAST_NAME: usize = 3;
+                const CREDIT: usize = 5;
+                hold_customer(row, LAST_NAME, fields)?;
+                let has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
+                count_payer(tally, fields, whole(row, 0)?, characters(row.values.get(LAST_NAME)), has_bad_credit);
+            }
             Kind::OrderStatus => {
                 hold_customer(row, 4, fields)?;
                 let lines = characters(row.values.get(8)).split_terminator(';').count();
@@ -169,7 +176,10 @@ impl Steps for Call {
             }
             Kind::Delivery => {
                 let (delivered, skipped) = (whole(row, 0)?, whole(row, 1)?);
-                tally.count(Count::DeliveredOrders, u64::try_from(delivered).unwrap_or_default());
+                let delivered = u64::try_from(delivered).unwrap_or_default();
+                let carrier = fields.get(Field::Carrier).whole().unwrap_or_default() as u64;
+                tally.count(Count::DeliveredOrders, delivered);
+                tally.count(Count::Carriers, delivered * carrier);
                 (0..skipped).for_each(|_| tally.skip_district());
             }
             Kind::StockLevel => _ = whole(row, 0)?,

@@ -1,17 +1,23 @@
-//! The mix of what committed (clause 5.2.3). Each deck has the right cards, but a card whose transaction fails costs less than
-//! one that does its work: who fails at Delivery would enter more orders.
+//! The mix of what was entered and of what committed, compared with the specification's shares (clause 5.2.3) or with a mix of
+//! the plan's own. A deck with other cards is found, and failures, too: a card whose transaction fails costs less than one that does its work, so that a terminal that fails at
+//! Delivery would enter more orders.
 
 use load::error::{Failure, FailureKind};
 use load::recorder::KindCounts;
 use load::worker::LoadCounts;
 
-use super::audit::{BEYOND_CHANCE, most_chance};
-use super::deck::Kind;
+use super::Mix;
+use super::audit::{Audit, BEYOND_CHANCE, Count, most_chance};
+use super::deck::{Cards, Kind, MOST_NEW_ORDERS};
 
 /// # Errors
 /// [`FailureKind::Verification`], with what failed first.
-pub fn refuse_other_mix(counts: &LoadCounts) -> Result<(), Failure> {
-    let Some(fault) = fault(&counts.kinds) else { return Ok(()) };
+pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Result<(), Failure> {
+    let fault = match mix {
+        Mix::Specification => entered_fault(audit).or_else(|| fault(&counts.kinds)),
+        Mix::Own(cards) => own_mix_fault(audit, cards),
+    };
+    let Some(fault) = fault else { return Ok(()) };
     let first = counts.messages.first().map(|error| format!(", first with \"{}\"", error.message));
     let cause = format!("{fault}{}", first.unwrap_or_default());
     let refused = Failure::new(FailureKind::Verification, "trust the mix of what committed", cause);
@@ -24,24 +30,69 @@ pub fn refuse_other_mix(counts: &LoadCounts) -> Result<(), Failure> {
     }
 }
 
-/// What chance does not explain, where failures do: the share of a kind is less than the specification asks for. A share that is
-/// small for another reason, as in a short run that cuts slow ones off, is no fault.
+const ENTERED: [(Kind, Count); 5] = [
+    (Kind::NewOrder, Count::NewOrders),
+    (Kind::Payment, Count::Payments),
+    (Kind::OrderStatus, Count::OrderStatuses),
+    (Kind::Delivery, Count::Deliveries),
+    (Kind::StockLevel, Count::StockLevels),
+];
+
+/// A share of what was entered that is not the plan's own.
+fn own_mix_fault(audit: &Audit<'_>, cards: Cards) -> Option<String> {
+    let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered(*count)).sum();
+    let of_deck = cards.iter().sum::<usize>().max(1) as f64;
+    ENTERED.into_iter().zip(cards).find_map(|((kind, count), cards)| {
+        let (share, planned) = (audit.entered(count) as f64 / all.max(1) as f64, cards as f64 / of_deck);
+        (most_chance(all as f64, share, planned) < BEYOND_CHANCE).then(|| {
+            format!(
+                "{:.2} % of the {all} transactions that were entered are {}, where the plan's own mix has {:.2} %",
+                100.0 * share,
+                kind.name(),
+                100.0 * planned
+            )
+        })
+    })
+}
+
+/// A share of what was entered, by the tallies that the tables bear out, that the specification does not allow. Terminals draw
+/// from decks, whose shares vary less than those of independent draws: what chance explains here is more than what it does.
+fn entered_fault(audit: &Audit<'_>) -> Option<String> {
+    let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered(*count)).sum();
+    ENTERED.into_iter().find_map(|(kind, count)| {
+        let share = audit.entered(count) as f64 / all.max(1) as f64;
+        let (limit, bound, is_beyond) = match kind {
+            Kind::NewOrder => (MOST_NEW_ORDERS, "at most", share > MOST_NEW_ORDERS),
+            _ => (kind.least_share(), "at least", share < kind.least_share()),
+        };
+        (is_beyond && most_chance(all as f64, share, limit) < BEYOND_CHANCE).then(|| {
+            format!(
+                "{:.2} % of the {all} transactions that were entered are {}, where the specification has {bound} {:.0} %",
+                100.0 * share,
+                kind.name(),
+                100.0 * limit
+            )
+        })
+    })
+}
+
+/// A share of what committed that is less than the specification allows, by failures. A share that is small for another
+/// reason, as in a short run that cuts slow transactions off, is no fault.
 fn fault(kinds: &[KindCounts]) -> Option<String> {
     let committed: u64 = kinds.iter().map(|counted| counted.in_window).sum();
     Kind::ALL.into_iter().find_map(|kind| {
         let counted = kinds.get(kind as usize)?;
-        let (share, drawn) = (counted.in_window as f64 / committed.max(1) as f64, kind.drawn_share());
-        let missing = drawn * (committed + counted.failed) as f64 - counted.in_window as f64;
-        let is_too_small = share < kind.least_share() && most_chance(committed as f64, share, drawn) < BEYOND_CHANCE;
+        let (share, least) = (counted.in_window as f64 / committed.max(1) as f64, kind.least_share());
+        let missing = least * (committed + counted.failed) as f64 - counted.in_window as f64;
+        let is_too_small = share < least && most_chance(committed as f64, share, least) < BEYOND_CHANCE;
         let is_by_failures = counted.failed as f64 > missing / 2.0;
         (is_too_small && is_by_failures).then(|| {
             format!(
-                "of the {committed} transactions that committed in the measured part {:.2} % were {}, where {:.2} % are \
-                 drawn and the specification asks for {:.0} % at least: {} of this kind failed",
+                "of the {committed} transactions that committed in the measured part {:.2} % were {}, where the specification \
+                 has at least {:.0} %: {} of this kind failed",
                 100.0 * share,
                 kind.name(),
-                100.0 * drawn,
-                100.0 * kind.least_share(),
+                100.0 * least,
                 counted.failed
             )
         })
@@ -72,9 +123,29 @@ mod tests {
         assert_eq!(fault(&of(20, 100)), None, "a few failures are in `failed_share`");
         let said = fault(&of(1_000, 0)).unwrap();
         assert!(said.starts_with("of the 22000 transactions that committed"), "{said}");
-        assert!(said.contains(" 0.00 % were delivery, where 4.35 % are drawn") && said.contains(": 1000 of"), "{said}");
+        assert!(
+            said.contains(" 0.00 % were delivery, where the specification has at least 4 %")
+                && said.contains(": 1000 of"),
+            "{said}"
+        );
         assert!(fault(&of(500, 0)).is_some());
         assert!(fault(&of(0, 3_000)).unwrap().contains("were payment"));
+    }
+
+    #[test]
+    fn a_mix_of_ones_own_is_compared_with_its_own_shares() {
+        use super::super::audit::Tally;
+        use super::super::tables::Size;
+        let mut tally = Tally::default();
+        tally.count(Count::NewOrders, 5_000);
+        tally.count(Count::Payments, 5_000);
+        let mut sums = Vec::new();
+        tally.add_to(Size::of(1), load::stream::TransactionEnd::Succeeded, &[], &mut sums);
+        let audit = Audit { sums: &sums, size: Size::of(1) };
+        assert_eq!(own_mix_fault(&audit, [1, 1, 0, 0, 0]), None);
+        let fault = own_mix_fault(&audit, [60, 40, 0, 0, 0]).unwrap();
+        assert!(fault.contains("are new-order, where the plan's own mix has 60.00 %"), "{fault}");
+        assert!(own_mix_fault(&audit, [1, 1, 1, 0, 0]).is_some());
     }
 
     #[test]

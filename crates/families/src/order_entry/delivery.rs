@@ -2,7 +2,7 @@
 //!
 //! By the specification it is queued and carried out later; here, as in most tools, the terminal waits for it.
 
-use super::audit::{Count, Tally};
+use super::audit::{Count, Even, Tally};
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, amount, ask, found, missing, pipe, read, whole};
 use crate::transactions::Asking;
@@ -35,7 +35,7 @@ pub struct Delivery {
 
 impl Delivery {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Delivery {
-        fields.set(Field::Carrier, input.rng.int_between(1, 10));
+        fields.set(Field::Carrier, input.even(Even::Carrier, 1, 10));
         input.tally.count(Count::Deliveries, 1);
         Delivery { district: 0, last: input.rules.delivered_districts, step: Step::Begin, asked: Step::Begin }
     }
@@ -87,6 +87,7 @@ impl Steps for Delivery {
                     return Err(OpError { class: ErrorClass::Serialization, message });
                 }
                 tally.count(Count::DeliveredOrders, 1);
+                tally.count(Count::Carriers, fields.get(Field::Carrier).whole().unwrap_or_default() as u64);
                 fields.set(Field::Customer, whole(row, 0)?);
             }
             Step::Total => {

@@ -87,6 +87,25 @@ pub fn last_name(number: i64) -> String {
     format!("{}{}{}", digit(100), digit(10), digit(1))
 }
 
+/// Tells names apart by their first and last syllables, which tables can tell, too: see [`name_mark_sql`]. 0 for a text that is
+/// no name.
+pub fn name_mark(name: &str) -> u64 {
+    let first = SYLLABLES.iter().position(|syllable| name.starts_with(syllable)).unwrap_or_default();
+    let last = SYLLABLES.iter().position(|syllable| name.ends_with(syllable)).unwrap_or_default();
+    (10 * first + last) as u64
+}
+
+/// The same of a column, in SQL.
+pub fn name_mark_sql(column: &str) -> String {
+    let cases = |before: &str, after: &str, weight: usize| {
+        let each = SYLLABLES.iter().enumerate();
+        let each = each
+            .map(|(digit, syllable)| format!("WHEN {column} LIKE '{before}{syllable}{after}' THEN {}", digit * weight));
+        format!("CASE {} ELSE 0 END", each.collect::<Vec<_>>().join(" "))
+    };
+    format!("({} + {})", cases("", "%", 10), cases("%", "", 1))
+}
+
 /// Letters and digits, so many.
 pub fn letters(rng: &mut Rng, length: i64) -> String {
     let mut text = String::with_capacity(length as usize);

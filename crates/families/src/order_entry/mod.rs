@@ -7,6 +7,7 @@
 
 mod audit;
 mod calls;
+mod claims;
 mod committed;
 mod conditions;
 mod deck;
@@ -17,6 +18,7 @@ mod new_order;
 mod order_status;
 mod payment;
 mod rules;
+mod sent;
 mod statements;
 mod stock_level;
 mod tables;
@@ -27,13 +29,13 @@ use std::sync::Arc;
 use model::{Direction, FromKey, Mark, MarkKind, Measurement, Point, Reading, Role, Value, WorkloadSpec};
 
 use crate::dataset::Dataset;
-use crate::transactions::{Moment, Native, NativeClient, Program, ScriptOptions};
+use crate::transactions::{Checking, Moment, Native, NativeClient, Program, ScriptOptions};
 use crate::work::StreamTask;
 use crate::workload::{Action, Grants, Task, Workload};
 use audit::{Audit, Count};
 use calls::Calls;
 use conditions::Extent;
-use deck::{Kind, Pace, most_new_orders_a_minute};
+use deck::{Cards, Kind, Pace, most_new_orders_a_minute};
 pub use dialect::{OrderEntryDialect, PROCEDURES};
 use load::error::{Failure, FailureKind};
 use load::generator::{LoadShape, ThreadLimit};
@@ -42,20 +44,40 @@ use load::stream::Retry;
 use load::traffic::{NetworkTraffic, PoolSize};
 use load::worker::{self, LoadCounts};
 pub use rules::Rules;
+pub use statements::Ask;
 use tables::{DISTRICTS, Size};
 use terminal::Terminal;
 
 const MOST_CLIENTS: i64 = 100_000;
+const MOST_CARDS: i64 = 1_000;
+/// Seconds for each warehouse that the claims and quick conditions take, and all conditions; as measured on PostgreSQL 15.
+const QUICK_CHECK_S: f64 = 0.1;
+const WHOLE_CHECK_S: f64 = 0.5;
 
 model::keys! {
     struct Keys {
         /// Warehouses: about 100 MB each, with 100,000 items on stock, 30,000 customers and as many orders
         warehouses: u64 = int(1..=10_000).or(1),
-        /// Terminals at the same time, spread over the warehouses; ten for each warehouse without it
+        /// Terminals at the same time; ten for each warehouse without it
         clients: Option<u32> = int(1..=MOST_CLIENTS),
         /// `none`: a terminal enters its next transaction at once; `spec`: after the specification's keying and thinking, so
         /// that a warehouse enters at most 12.6 new orders a minute
         pace: Pace = choice(&["none", "spec"]).or("none"),
+        /// Where a terminal enters: `any`, at a warehouse that is drawn for each transaction, so that all warehouses are used;
+        /// `fixed`, at one of its own, as specified. Without it `any`, and `fixed` where `pace` is `spec`
+        home: Option<Home> = choice(&["any", "fixed"]),
+        /// Weight of New-Order in a mix of one's own, in the place of the specification's 10 : 10 : 1 : 1 : 1
+        mix_new_order as "mix.new_order": Option<u32> = int(0..=MOST_CARDS),
+        /// Weight of Payment
+        mix_payment as "mix.payment": Option<u32> = int(0..=MOST_CARDS),
+        /// Weight of Order-Status
+        mix_order_status as "mix.order_status": Option<u32> = int(0..=MOST_CARDS),
+        /// Weight of Delivery
+        mix_delivery as "mix.delivery": Option<u32> = int(0..=MOST_CARDS),
+        /// Weight of Stock-Level
+        mix_stock_level as "mix.stock_level": Option<u32> = int(0..=MOST_CARDS),
+        /// Transactions a second of all terminals together; 0: as many as they can
+        rate: f64 = float(0.0..=1e9).or(0.0),
         /// `statements`: a transaction is its statements; `procedure`: one call of a stored procedure, which étalon makes with
         /// the tables, where the engine has them
         calls: Calls = choice(&["statements", "procedure"]).or("statements"),
@@ -103,6 +125,64 @@ impl FromKey for Extent {
     }
 }
 
+impl FromKey for Home {
+    fn from_key(value: Option<&Value>) -> Option<Home> {
+        match value?.as_text()? {
+            "any" => Some(Home::Any),
+            "fixed" => Some(Home::Fixed),
+            _ => None,
+        }
+    }
+}
+
+/// Where a terminal enters its transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Home {
+    /// At a warehouse that is drawn for each transaction.
+    Any,
+    /// At one warehouse.
+    Fixed,
+}
+
+/// The mix that a run must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mix {
+    /// The specification's, with its least shares.
+    Specification,
+    /// The plan's own cards.
+    Own(Cards),
+}
+
+impl Keys {
+    /// # Errors
+    /// A mix in which nothing has a weight.
+    fn mix(&self) -> Result<Mix, Failure> {
+        let weights =
+            [self.mix_new_order, self.mix_payment, self.mix_order_status, self.mix_delivery, self.mix_stock_level];
+        if weights.iter().all(Option::is_none) {
+            return Ok(Mix::Specification);
+        }
+        let cards = weights.map(|weight| weight.unwrap_or_default() as usize);
+        if cards.iter().all(|count| *count == 0) {
+            let cause = "no transaction has a weight in it";
+            let hint =
+                "for example `mix = { new_order = 45, payment = 43, order_status = 4, delivery = 4, stock_level = 4 }`";
+            return Err(Failure::new(FailureKind::Plan, "use the `mix`", cause).hint(hint));
+        }
+        Ok(Mix::Own(cards))
+    }
+
+    /// # Errors
+    /// A `rate` and keying times at once.
+    fn arrivals(&self) -> Result<worker::Pace, Failure> {
+        if self.rate > 0.0 && self.pace == Pace::Spec {
+            let cause = "with `pace = \"spec\"` keying and thinking say when a transaction begins";
+            return Err(Failure::new(FailureKind::Plan, "use the `rate`", cause).hint("leave one of the two out"));
+        }
+        Ok(if self.rate > 0.0 { worker::Pace::Rate(self.rate) } else { worker::Pace::Closed })
+    }
+}
+
 /// What the terminals have in common.
 #[derive(Clone, Copy, Debug)]
 struct OrderEntry {
@@ -112,6 +192,8 @@ struct OrderEntry {
     calls: Calls,
     terminals: u32,
     pipelines: Pipelines,
+    home: Home,
+    mix: Mix,
     rules: Rules,
 }
 
@@ -135,38 +217,19 @@ impl OrderEntry {
         is_other.then_some(Mark { kind: MarkKind::Note, detail })
     }
 
-    fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
-        Audit { sums: &counts.tallies, size: self.size }
+    /// The note of a mix that is the plan's own.
+    fn own_mix(&self) -> Option<Mark> {
+        let Mix::Own(cards) = self.mix else { return None };
+        let all = cards.iter().sum::<usize>() as f64;
+        let shares = Kind::ALL.iter().zip(cards);
+        let shares: Vec<String> =
+            shares.map(|(kind, count)| format!("{:.1} % {}", 100.0 * count as f64 / all, kind.name())).collect();
+        let detail = format!("the mix is the plan's own, and not the specification's: {}", shares.join(", "));
+        Some(Mark { kind: MarkKind::Note, detail })
     }
 
-    /// New orders of the whole load, held against those that its tables have got.
-    fn check_rows(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<(), Failure> {
-        let audit = self.audit(counts);
-        let first_orders = self.size.districts() * self.size.customers;
-        let entered = audit.of(Count::NewOrders).saturating_sub(audit.of(Count::RolledBack));
-        let payments = audit.of(Count::Payments);
-        let delivered = audit.of(Count::DeliveredOrders);
-        let first_delivered = self.size.districts() * self.size.delivered();
-        // What failed may have been carried out unnoticed: a delivery is of ten orders.
-        let in_doubt = |kind: Kind, of_each: u64| {
-            let of_kind = counts.kinds.get(kind as usize).map_or(0, |kind| kind.failed);
-            // Before the measured part they are not told apart.
-            of_each * of_kind.max(counts.failures() * u64::from(counts.failures() > counts.failed_in_window))
-        };
-        for (what, question, first, done, in_doubt) in [
-            ("orders", ORDERS, first_orders, entered, in_doubt(Kind::NewOrder, 1)),
-            ("payments", PAYMENTS, first_orders, payments, in_doubt(Kind::Payment, 1)),
-            ("deliveries", DELIVERED, first_delivered, delivered, in_doubt(Kind::Delivery, DISTRICTS)),
-        ] {
-            let rows = u64::try_from(server.scalar(question)?).unwrap_or_default();
-            let new = rows.checked_sub(first).filter(|new| (done..=done + in_doubt).contains(new));
-            if new.is_none() {
-                return Err(untrusted(format!(
-                    "the terminals entered {done} {what}, and of {first} there are now {rows}"
-                )));
-            }
-        }
-        Ok(())
+    fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
+        Audit { sums: &counts.tallies, size: self.size }
     }
 
     /// A business transaction is one of the database's, and a delivery visits every district.
@@ -191,10 +254,6 @@ impl OrderEntry {
     }
 }
 
-const ORDERS: &str = "SELECT count(*) FROM orders";
-const PAYMENTS: &str = "SELECT count(*) FROM history";
-const DELIVERED: &str = "SELECT count(*) FROM orders WHERE o_carrier_id IS NOT NULL";
-
 fn untrusted(cause: String) -> Failure {
     Failure::new(FailureKind::Verification, "trust the run's counts", cause)
 }
@@ -214,14 +273,32 @@ impl Native for OrderEntry {
 
     fn check(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
         self.check_work(counts)?;
-        self.check_rows(server, counts)?;
-        conditions::hold(server, self.size, self.extent)?;
         let audit = self.audit(counts);
+        if let Some(cause) = sent::fault(&audit, self.calls) {
+            return Err(untrusted(cause));
+        }
+        claims::hold(server, &audit, counts)?;
+        conditions::hold(server, self.size, self.extent)?;
         if let Some(cause) = audit.fault() {
             return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
-        committed::refuse_other_mix(counts)?;
+        committed::refuse_other_mix(&audit, counts, self.mix)?;
         Ok(audit.mark().into_iter().collect())
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let home = match self.home {
+            Home::Any => "any warehouse",
+            Home::Fixed => "their own warehouse",
+        };
+        vec![("order_entry.home", home.to_owned())]
+    }
+
+    fn checking(&self) -> Checking {
+        let warehouses = self.size.warehouses as f64;
+        let whole_s = warehouses * WHOLE_CHECK_S;
+        let each_run_s = if self.extent == Extent::All { whole_s } else { warehouses * QUICK_CHECK_S };
+        Checking { each_run_s, whole_s }
     }
 
     fn questions(&self) -> Vec<String> {
@@ -229,7 +306,7 @@ impl Native for OrderEntry {
     }
 
     fn counts(&self) -> Vec<String> {
-        [ORDERS, PAYMENTS, DELIVERED].map(str::to_owned).into()
+        claims::questions(self.size)
     }
 
     fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
@@ -248,7 +325,7 @@ impl Native for OrderEntry {
         let rate = entered / window_min;
         let mut all = vec![Measurement::value("nopm", "orders/min", Direction::Higher, Role::Primary, rate)];
         if self.pace == Pace::Spec {
-            let most = most_new_orders_a_minute() * f64::from(self.terminals);
+            let most = most_new_orders_a_minute(self.rules.cards) * f64::from(self.terminals);
             all.push(Measurement::value("efficiency", "%", Direction::Higher, Role::Secondary, 100.0 * rate / most));
         }
         for kind in Kind::ALL {
@@ -268,8 +345,10 @@ impl Native for OrderEntry {
         all.push(Measurement::value("tried_again", "%", Direction::Lower, Role::Diagnostic, again));
         let held = conditions::count(self.size, self.extent) as f64;
         all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, held));
+        let claims = (claims::COUNT + sent::count(self.calls)) as f64;
+        all.push(Measurement::value("claims_held", "", Direction::Neither, Role::Diagnostic, claims));
         all.extend(self.audit(counts).measurements());
-        (all, self.other_terminals().into_iter().collect())
+        (all, self.other_terminals().into_iter().chain(self.own_mix()).collect())
     }
 }
 
@@ -330,7 +409,9 @@ impl Workload for OrderEntryWorkload {
     }
 
     fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
-        let Keys { warehouses, clients, pace, calls, pool_size, pipeline, max_tries, conditions } = Keys::read(point)?;
+        let keys = Keys::read(point)?;
+        let (mix, arrivals) = (keys.mix()?, keys.arrivals()?);
+        let Keys { warehouses, clients, pace, calls, pool_size, pipeline, max_tries, conditions, home, .. } = keys;
         let terminals = clients.unwrap_or((warehouses * DISTRICTS) as u32);
         let size = Size { warehouses, items: self.items, customers: self.customers };
         let options = ScriptOptions {
@@ -339,9 +420,13 @@ impl Workload for OrderEntryWorkload {
             ..ScriptOptions::default()
         };
         let (texts, dataset) = self.asked(calls, size);
-        let rules = self.rules;
+        let rules = match mix {
+            Mix::Specification => self.rules,
+            Mix::Own(cards) => Rules { cards, ..self.rules },
+        };
+        let home = home.unwrap_or(if pace == Pace::Spec { Home::Fixed } else { Home::Any });
         let pipelines = if pipeline { Pipelines::WhereTheyAre } else { Pipelines::Never };
-        let program = OrderEntry { size, pace, extent: conditions, calls, terminals, pipelines, rules }
+        let program = OrderEntry { size, pace, extent: conditions, calls, terminals, pipelines, home, mix, rules }
             .program(&texts, &options)?;
         let pool = pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns: None });
         Ok(Task {
@@ -350,7 +435,7 @@ impl Workload for OrderEntryWorkload {
                 work: program.into(),
                 shape: LoadShape {
                     clients: 0..terminals,
-                    pace: worker::Pace::Closed,
+                    pace: arrivals,
                     threads: ThreadLimit::Best,
                     traffic: NetworkTraffic { pool, ..NetworkTraffic::default() },
                 },

@@ -1,7 +1,8 @@
 //! New-Order: a whole order in one transaction (clause 2.4).
 
-use super::audit::{Count, Tally};
+use super::audit::{Count, Even, Tally};
 use super::calls::written;
+use super::claims::order_place;
 use super::statements::{Ask, FEWEST_LINES, Field, item_of, items_of, own_stock_of, stock_of, supply_of};
 use super::terminal::{Fields, Input, Steps, amount, ask, characters, found, missing, pipe, read, read_all, whole};
 use crate::transactions::Asking;
@@ -51,10 +52,11 @@ pub struct NewOrder {
 /// The district, the customer, the items.
 impl NewOrder {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> NewOrder {
-        let district = input.any_district();
+        let district = input.district_of(Even::OrderDistrict);
+        let customer = input.customer();
         fields.set(Field::District, district);
-        fields.set(Field::Customer, input.customer());
-        let count = input.rng.int_between(input.rules.fewest_lines, input.rules.most_lines);
+        fields.set(Field::Customer, customer);
+        let count = input.even(Even::Lines, input.rules.fewest_lines, input.rules.most_lines);
         let is_rolled_back = input.rng.int_between(1, 100) <= input.rules.rolled_back;
         let mut lines = Vec::with_capacity(count as usize);
         for _ in 0..count {
@@ -62,18 +64,24 @@ impl NewOrder {
             let is_remote = input.rng.int_between(1, 100) <= input.rules.remote_lines;
             let remote = if is_remote { input.other_warehouse() } else { None };
             let supply = remote.unwrap_or(input.home);
-            let quantity = input.rng.int_between(1, 10);
+            let quantity = input.even(Even::Quantity, 1, input.rules.most_pieces);
             lines.push(OrderLine { item, supply, quantity, ..OrderLine::default() });
         }
         let remote = lines.iter().filter(|line| line.supply != input.home).count();
         input.tally.count(Count::NewOrders, 1);
         input.tally.count(Count::RolledBack, u64::from(is_rolled_back));
         input.tally.count(Count::Lines, count as u64);
-        input.tally.count_lines(count);
         input.tally.count(Count::RemoteLines, remote as u64);
         let unused = is_rolled_back.then_some(input.size.items as i64 + 1);
         if unused.is_some() {
             lines.pop();
+        } else {
+            let sum = |of: fn(&OrderLine) -> i64| lines.iter().map(of).sum::<i64>() as u64;
+            input.tally.count(Count::WrittenLines, count as u64);
+            input.tally.count(Count::WrittenRemoteLines, remote as u64);
+            input.tally.count(Count::WrittenPieces, sum(|line| line.quantity));
+            input.tally.count(Count::WrittenItems, sum(|line| line.item));
+            input.tally.count(Count::OrderPlaces, order_place(input.home, district, customer));
         }
         lines.sort_by_key(|line| (line.supply, line.item));
         fields.set(Field::Lines, count);

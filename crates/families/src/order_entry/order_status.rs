@@ -1,6 +1,6 @@
 //! Order-Status: what has become of a customer's last order (clause 2.6).
 
-use super::audit::{Count, Tally};
+use super::audit::{Count, Even, Tally};
 use super::payment::{middle, select_customer};
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, ask, found, hold_name, read, read_all, whole};
@@ -27,7 +27,7 @@ pub struct OrderStatus {
 
 impl OrderStatus {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> OrderStatus {
-        let district = input.any_district();
+        let district = input.district_of(Even::StatusDistrict);
         let customer = select_customer(input, fields);
         fields.set(Field::CustomerWarehouse, input.home);
         fields.set(Field::CustomerDistrict, district);

@@ -1,7 +1,8 @@
 //! Payment: a customer pays through a district (clause 2.5).
 
-use super::audit::{Count, Tally};
-use super::draw::{decimal, last_name};
+use super::audit::{Count, Even, Tally};
+use super::claims::{LARGE_CENTS, LOADED_CENTS, payment_place};
+use super::draw::{decimal, last_name, name_mark};
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, ask, characters, found, hold_name, read, read_all, whole};
 use crate::transactions::Asking;
@@ -62,16 +63,37 @@ pub fn middle(results: &[KeptRow], fields: &mut Fields) -> Result<i64, OpError> 
     Ok(customer)
 }
 
+/// Counts who has paid: the name that was entered, or that of the customer whose number was.
+pub fn count_payer(tally: &mut Tally, fields: &Fields, customer: i64, name: &str, has_bad_credit: bool) {
+    let entered = fields.text(Field::LastName).filter(|name| !name.is_empty());
+    let is_the_load_s = cents(fields.get(Field::Payment)) == LOADED_CENTS;
+    tally.count(Count::PayerNumbers, customer as u64);
+    if !is_the_load_s {
+        tally.count(Count::PayerNames, name_mark(entered.unwrap_or(name)));
+    }
+    if has_bad_credit {
+        tally.count(Count::BadCredit, 1);
+        tally.count(Count::NotedPayments, u64::from(!is_the_load_s));
+    }
+}
+
+fn cents(amount: &Datum) -> i64 {
+    match amount {
+        Datum::Double(amount) => (amount * 100.0).round() as i64,
+        _ => 0,
+    }
+}
+
 impl Payment {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Payment {
-        let district = input.any_district();
+        let district = input.district_of(Even::PaymentDistrict);
         let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
         let (warehouse_of_customer, district_of_customer) = match input.other_warehouse().filter(|_| is_remote) {
             Some(other) => (other, input.any_district()),
             None => (input.home, district),
         };
         let customer = select_customer(input, fields);
-        let cents = input.rng.int_between(100, 500_000);
+        let cents = input.even(Even::Amount, 100, 500_000);
         fields.set(Field::District, district);
         fields.set(Field::CustomerWarehouse, warehouse_of_customer);
         fields.set(Field::CustomerDistrict, district_of_customer);
@@ -79,6 +101,10 @@ impl Payment {
         input.tally.count(Count::Payments, 1);
         input.tally.count(Count::RemotePayments, u64::from(warehouse_of_customer != input.home));
         input.tally.count(Count::PaymentsByName, u64::from(customer.is_none()));
+        input.tally.count(Count::MiddlePayments, u64::from(customer.is_none() && cents != LOADED_CENTS));
+        input.tally.count(Count::LargePayments, u64::from(cents > LARGE_CENTS));
+        let of_customer = (warehouse_of_customer, district_of_customer);
+        input.tally.count(Count::PaymentPlaces, payment_place(input.home, district, of_customer));
         Payment {
             is_by_name: customer.is_none(),
             place: [district_of_customer, warehouse_of_customer, district, input.home],
@@ -128,7 +154,7 @@ impl Steps for Payment {
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut Tally) -> Result<(), OpError> {
+    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut Tally) -> Result<(), OpError> {
         match self.asked {
             Step::Warehouse => {
                 let row = found(results, "a warehouse")?;
@@ -148,6 +174,8 @@ impl Steps for Payment {
                     hold_name(row, LAST_NAME, fields)?;
                 }
                 self.has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
+                let name = characters(row.values.get(LAST_NAME));
+                count_payer(tally, fields, self.customer, name, self.has_bad_credit);
             }
             Step::Data => {
                 let row = found(results, "a customer")?;

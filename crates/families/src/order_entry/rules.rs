@@ -1,6 +1,7 @@
 //! The numbers of the specification by which input is drawn. They are a value so that tests can seed faults.
 
 use super::draw::{Constants, NAMES, Uneven};
+use super::statements::Ask;
 use super::tables::{DISTRICTS, LINES, Size};
 
 /// Shares are of 100.
@@ -27,6 +28,12 @@ pub struct Rules {
     pub districts: i64,
     /// Districts that a delivery visits.
     pub delivered_districts: i64,
+    /// Pieces of a line at most.
+    pub most_pieces: i64,
+    /// Cards of a deck, New-Order, Payment, Order-Status, Delivery and Stock-Level (5.2.4.2).
+    pub cards: [usize; 5],
+    /// A statement that is never sent.
+    pub left_out: Option<Ask>,
 }
 
 impl Rules {
@@ -44,6 +51,9 @@ impl Rules {
         names_of_load: false,
         districts: DISTRICTS as i64,
         delivered_districts: DISTRICTS as i64,
+        most_pieces: 10,
+        cards: [10, 10, 1, 1, 1],
+        left_out: None,
     };
 
     /// Every one is some customer's.

@@ -131,7 +131,10 @@ pub enum Ask {
     LowStock,
 }
 
-const PLAIN: [&str; 34] = [
+/// Statements of [`Ask`].
+pub const PLAIN_STATEMENTS: usize = 34;
+
+const PLAIN: [&str; PLAIN_STATEMENTS] = [
     "BEGIN",
     "START TRANSACTION READ ONLY",
     "COMMIT",

@@ -1,6 +1,6 @@
 //! Stock-Level: how many of the items that were sold last are running out (clause 2.8).
 
-use super::audit::{Count, Tally};
+use super::audit::{Count, Even, Tally};
 use super::statements::{Ask, Field};
 use super::terminal::{Fields, Input, Steps, ask, found, read, whole};
 use crate::transactions::Asking;
@@ -28,7 +28,7 @@ pub struct StockLevel {
 impl StockLevel {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> StockLevel {
         fields.set(Field::District, input.district);
-        fields.set(Field::Threshold, input.rng.int_between(10, 20));
+        fields.set(Field::Threshold, input.even(Even::Threshold, 10, 20));
         input.tally.count(Count::StockLevels, 1);
         StockLevel::default()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::audit::{Drawn, Tally};
+use super::audit::{Drawn, Even, Tally};
 use super::calls::{Call, Calls, forget_customer};
 use super::deck::{Deck, Kind};
 use super::delivery::Delivery;
@@ -14,8 +14,8 @@ use super::rules::Rules;
 use super::statements::{Ask, FIELDS, Field};
 use super::stock_level::StockLevel;
 use super::tables::{DISTRICTS, Size};
-use super::{OrderEntry, Pipelines};
-use crate::transactions::{Asking, Flow, NativeClient, Rows};
+use super::{Home, OrderEntry, Pipelines};
+use crate::transactions::{Asking, Flow, NativeClient, Rows, Sent};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
 use load::rng::Rng;
@@ -64,6 +64,19 @@ pub struct Input<'a> {
 impl Input<'_> {
     pub fn any_district(&mut self) -> i64 {
         self.rng.int_between(1, self.rules.districts)
+    }
+
+    /// The district in which something is entered.
+    pub fn district_of(&mut self, what: Even) -> i64 {
+        let district = self.any_district();
+        self.tally.draw_evenly(what, district);
+        district
+    }
+
+    pub fn even(&mut self, what: Even, least: i64, most: i64) -> i64 {
+        let value = self.rng.int_between(least, most);
+        self.tally.draw_evenly(what, value);
+        value
     }
 
     /// `None` where there is one warehouse only.
@@ -150,7 +163,7 @@ impl Terminal {
             constants: Constants::OF_RUN,
             home: (number % warehouses) as i64 + 1,
             district: (number / warehouses % DISTRICTS) as i64 + 1,
-            deck: Deck::new(seed, client, load.pace),
+            deck: Deck::new(seed, client, load.pace, load.rules.cards),
             work: Work::StockLevel(StockLevel::default()),
             kind: Kind::StockLevel,
             fields: Fields(std::array::from_fn(|_| Datum::Null)),
@@ -170,16 +183,21 @@ impl NativeClient for Terminal {
     fn begin(&mut self, index: u64) {
         self.kind = self.deck.card(index);
         self.tally.clear();
+        let mut rng = Rng::of_transaction(self.seed, self.client, index);
+        let (home, district) = match self.load.home {
+            Home::Fixed => (self.home, self.district),
+            Home::Any => (rng.int_between(1, self.load.size.warehouses as i64), rng.int_between(1, DISTRICTS as i64)),
+        };
         let mut input = Input {
-            rng: Rng::of_transaction(self.seed, self.client, index),
+            rng,
             rules: &self.load.rules,
             constants: self.constants,
             size: self.load.size,
-            home: self.home,
-            district: self.district,
+            home,
+            district,
             tally: &mut self.tally,
         };
-        self.fields.set(Field::Warehouse, self.home);
+        self.fields.set(Field::Warehouse, home);
         forget_customer(&mut self.fields);
         let entered = match self.kind {
             Kind::NewOrder => Work::NewOrder(NewOrder::enter(&mut input, &mut self.fields)),
@@ -201,6 +219,8 @@ impl NativeClient for Terminal {
     fn next(&mut self) -> Asking {
         loop {
             match (self.work.steps().next(&mut self.fields), self.load.pipelines) {
+                (Asking::Statement(number, ..), _)
+                    if self.load.rules.left_out.is_some_and(|ask| ask as usize == number) => {}
                 (Asking::Statement(number, rows, _), Pipelines::Never) => {
                     return Asking::Statement(number, rows, Flow::Wait);
                 }
@@ -229,8 +249,8 @@ impl NativeClient for Terminal {
         self.kind as usize
     }
 
-    fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
-        self.tally.add_to(self.load.size, end, into);
+    fn tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>) {
+        self.tally.add_to(self.load.size, end, sent, into);
     }
 }
 

@@ -37,7 +37,7 @@ pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
 pub use dataset::pgbench as pgbench_tables;
 pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
 pub use mix::{MixError, Source, compile_mix, weighted};
-pub use native::{Asking, Moment, Native, NativeClient, NativeRun};
+pub use native::{Asking, Checking, Moment, Native, NativeClient, NativeRun, Sent};
 pub use options::{Debug, ScriptOptions, Shell, Unset};
 pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split};
 pub use script::{ScriptError, compile, compile_with};

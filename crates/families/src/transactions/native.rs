@@ -28,6 +28,11 @@ pub trait Native: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Facts of the load that its keys leave open, by name.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// `client` counts over all workers and hosts.
     fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient>;
 
@@ -49,8 +54,22 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// As [`Native::check`].
     fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
 
+    /// Roughly how long the checks take, which `etalon plan` says.
+    fn checking(&self) -> Checking {
+        Checking::default()
+    }
+
     /// What is measured beside what every load measures, and what is to be said of it.
     fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>);
+}
+
+/// Seconds that checks take, outside the measured part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Checking {
+    /// After every run.
+    pub each_run_s: f64,
+    /// Before a case's first run, and again after its last.
+    pub whole_s: f64,
 }
 
 /// When tables are looked at.
@@ -102,8 +121,18 @@ pub trait NativeClient: Send {
     /// Index into [`Native::kinds`] of the current transaction.
     fn kind(&self) -> usize;
 
-    /// Adds what is counted of the transaction that has just ended.
-    fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>);
+    /// Adds what is counted of the transaction that has just ended, in which `sent` was sent.
+    fn tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>);
+}
+
+/// A statement that was sent in a transaction, as the program around the client saw it: it does not come from what the client
+/// says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The number of the statement, by the order in which they were given.
+    pub statement: usize,
+    /// Rows that came back, of statements that keep them.
+    pub rows: u64,
 }
 
 /// A client of a native load, with what a server counts of it.
@@ -114,19 +143,22 @@ pub struct NativeRun {
     /// Whether rows are wanted.
     wants_rows: bool,
     work: Asked,
+    /// Of the transaction under way.
+    sent: Vec<Sent>,
 }
 
 impl fmt::Debug for NativeRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NativeRun { client: _, explicit, wants_rows, work } = self;
+        let NativeRun { client: _, explicit, wants_rows, work, sent } = self;
         let mut run = f.debug_struct("NativeRun");
-        run.field("explicit", explicit).field("wants_rows", wants_rows).field("work", work).finish_non_exhaustive()
+        run.field("explicit", explicit).field("wants_rows", wants_rows).field("work", work).field("sent", sent);
+        run.finish_non_exhaustive()
     }
 }
 
 impl NativeRun {
     pub(super) fn new(client: Box<dyn NativeClient>) -> NativeRun {
-        NativeRun { client, explicit: false, wants_rows: false, work: Asked::default() }
+        NativeRun { client, explicit: false, wants_rows: false, work: Asked::default(), sent: Vec::new() }
     }
 
     pub(super) fn wait_ns(&mut self, index: u64) -> u64 {
@@ -135,6 +167,7 @@ impl NativeRun {
 
     pub(super) fn begin(&mut self, index: u64) {
         (self.explicit, self.wants_rows, self.work) = (false, false, Asked::default());
+        self.sent.clear();
         self.client.begin(index);
     }
 
@@ -147,6 +180,7 @@ impl NativeRun {
         let statement = &statements[number];
         (op.statement, op.rows, op.flow) = (number, rows, flow);
         self.wants_rows = rows.are_kept();
+        self.sent.push(Sent { statement: number, rows: 0 });
         let after = statement.after[usize::from(self.explicit)];
         self.explicit = after.explicit;
         self.work += after.asked;
@@ -159,6 +193,9 @@ impl NativeRun {
 
     pub(super) fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
         if std::mem::take(&mut self.wants_rows) {
+            if let Some(sent) = self.sent.last_mut() {
+                sent.rows = results.iter().map(|result| result.rows).sum();
+            }
             self.client.receive(results)?;
             self.work += self.client.told();
         }
@@ -179,7 +216,7 @@ impl NativeRun {
     }
 
     pub(super) fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
-        self.client.tally(end, into);
+        self.client.tally(end, &self.sent, into);
     }
 }
 
