@@ -338,7 +338,64 @@ const fn loaded(what: &'static str, spoil: fn(&mut Dataset), said: &'static str)
 const LARGER: OrderEntryWorkload =
     OrderEntryWorkload { name: "order-entry-larger", items: 1_000, customers: 1_500, ..OrderEntryWorkload::BUILT_IN };
 
-static FAULTS_OF_LOADS: [Fault; 8] = [
+static FAULTS_OF_LOADS: [Fault; 18] = [
+    loaded(
+        "states with digits",
+        |data| respell(data, "customer", |_, row| row[9] = Datum::Text("A1".into())),
+        "condition of customers",
+    ),
+    loaded(
+        "zip codes without their end",
+        |data| respell(data, "warehouse", |_, row| row[6] = Datum::Text("123456789".into())),
+        "condition of warehouses",
+    ),
+    loaded(
+        "customers who are told little of",
+        |data| respell(data, "customer", |index, row| row[20] = Datum::Text(format!("few{index}").into())),
+        "condition of customers",
+    ),
+    loaded(
+        "phone numbers of letters",
+        |data| respell(data, "customer", |_, row| row[11] = Datum::Text("ABCDEFGHIJKLMNOP".into())),
+        "condition of customers",
+    ),
+    loaded("items of one price", |data| respell(data, "item", |_, row| row[3] = Datum::Int(50)), "condition of draws"),
+    loaded(
+        "one carrier",
+        |data| {
+            respell(data, "orders", |_, row| {
+                if row[5] != Datum::Null {
+                    row[5] = Datum::Int(5);
+                }
+            });
+        },
+        "condition of draws",
+    ),
+    loaded(
+        "customers in the order of their numbers",
+        |data| respell(data, "orders", |index, row| row[3] = Datum::Int((index % 120) as i64 + 1)),
+        "condition of permutations",
+    ),
+    loaded(
+        "lines of six pieces",
+        |data| respell(data, "order_line", |_, row| row[7] = Datum::Int(6)),
+        "condition of lines",
+    ),
+    loaded(
+        "payments of another day",
+        |data| respell(data, "history", |_, row| row[5] = Datum::Text("2025-01-01 00:00:00".into())),
+        "condition of history",
+    ),
+    loaded(
+        "one text for every stock",
+        |data| {
+            respell(data, "stock", |index, row| {
+                let original = if index % 10 == 0 { "ORIGINAL" } else { "ordinary" };
+                row[16] = Datum::Text(format!("abcdefghijklmnopqrst{original}").into());
+            })
+        },
+        "condition of texts",
+    ),
     loaded("a customer short", |data| table(data, "customer").rows -= 1, "condition of counts"),
     loaded("a payment short", |data| table(data, "history").rows -= 1, "condition 8"),
     loaded(

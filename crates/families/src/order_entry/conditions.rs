@@ -4,6 +4,7 @@ use load::error::{Failure, FailureKind};
 use load::run::ServerCounters;
 
 use super::draw::{Constants, NAMES, last_name};
+use super::loaded;
 use super::rules::Rules;
 use super::tables::{self, Size};
 
@@ -11,14 +12,14 @@ use super::tables::{self, Size};
 const SAME_CENT: &str = "0.004";
 
 /// What must hold of the tables, whatever ran.
-struct Condition {
+pub struct Condition {
     /// The clause's, or the name of one of étalon's own.
-    name: &'static str,
-    says: &'static str,
+    pub name: &'static str,
+    pub says: &'static str,
     /// From `FROM` on: the rows of which it does not hold.
-    broken: String,
+    pub broken: String,
     /// Of such a row: warehouse and district, 0 where it is of a whole warehouse, or of all.
-    place: (&'static str, &'static str),
+    pub place: (&'static str, &'static str),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -360,6 +361,7 @@ fn conditions(size: Size, extent: Extent) -> Vec<Condition> {
     if extent == Extent::Loaded {
         all.extend([eleventh(size), of_rows(size)]);
         all.extend(of_shares(size));
+        all.extend(loaded::conditions(size));
     }
     all
 }

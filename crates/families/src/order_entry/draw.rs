@@ -125,6 +125,12 @@ pub fn text(rng: &mut Rng, least: i64, most: i64) -> Datum {
     Datum::Text(letters(rng, length).into())
 }
 
+/// A state is two letters (clause 4.3.3.1).
+pub fn state(rng: &mut Rng) -> Datum {
+    let mut letter = || char::from(b'A' + rng.int_between(0, 25) as u8);
+    Datum::Text([letter(), letter()].iter().collect::<String>().into())
+}
+
 /// Of digits.
 pub fn digits(rng: &mut Rng, count: u32) -> String {
     (0..count).map(|_| char::from(b'0' + rng.int_between(0, 9) as u8)).collect()

@@ -14,6 +14,7 @@ mod deck;
 mod delivery;
 mod dialect;
 mod draw;
+mod loaded;
 mod new_order;
 mod order_status;
 mod payment;

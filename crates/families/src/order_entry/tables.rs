@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::draw::{Constants, NAMES, decimal, digits, item_data, last_name, letters, shuffled, text, zip};
+use super::draw::{Constants, NAMES, decimal, digits, item_data, last_name, letters, shuffled, state, text, zip};
 use super::rules::Rules;
 use crate::dataset::{Column, ColumnKind, Dataset, Index, Nulls, RowRule, Table};
 use load::datum::Datum;
@@ -20,7 +20,8 @@ pub const LINES: std::ops::RangeInclusive<i64> = 5..=15;
 /// The tables are the same for everybody, whatever a run's seed.
 const SEED: u64 = 0x6f72_6465_7273;
 /// When everything was entered.
-const ENTERED: Datum = Datum::Text(Cow::Borrowed("2026-01-01 00:00:00"));
+pub const ENTERED_TEXT: &str = "2026-01-01 00:00:00";
+const ENTERED: Datum = Datum::Text(Cow::Borrowed(ENTERED_TEXT));
 
 /// Bytes of a warehouse and of all items, with their indexes; as measured in PostgreSQL 15.
 const WAREHOUSE_BYTES: u64 = 105_000_000;
@@ -200,7 +201,7 @@ fn address(rng: &mut Rng, row: &mut Vec<Datum>) {
     for _ in 0..3 {
         row.push(text(rng, 10, 20));
     }
-    row.push(text(rng, 2, 2));
+    row.push(state(rng));
     row.push(zip(rng));
 }
 
