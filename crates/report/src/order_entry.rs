@@ -1,7 +1,7 @@
 //! Order entry: orders a minute, each transaction's response times against its limit, and what was checked.
 
 use model::facts::{ISOLATION, ISOLATION_ALLOWS};
-use model::{Absence, NoValue, Reading};
+use model::{Absence, NoValue, Reading, RunState};
 
 use crate::comparison::{ComparisonSet, Index};
 use crate::evidence::Evidence;
@@ -134,6 +134,55 @@ pub fn checkpoints(evidence: &Evidence) -> Option<String> {
     }
     let said: Vec<String> = said.iter().map(|(names, text)| format!("{} {text}", names.join(", "))).collect();
     (!said.is_empty()).then(|| format!("checkpoints while loaded, warm-up included: {}", said.join("; ")))
+}
+
+/// Shares of the transactions that committed, in percent, with the specification's bound (clause 5.2.3).
+const MIX: [(&str, &str); 5] = [
+    ("new-order", "at most 45"),
+    ("payment", "at least 43"),
+    ("order-status", "at least 4"),
+    ("delivery", "at least 4"),
+    ("stock-level", "at least 4"),
+];
+
+/// In how many runs of each system the tables kept every condition and claim, and the mix next to what is required. Systems with
+/// the same text share a sentence.
+pub fn checks(evidence: &Evidence) -> Vec<String> {
+    let mut texts: Vec<(Vec<&str>, String)> = Vec::new();
+    for name in systems(evidence) {
+        let Some(text) = checks_of(evidence, name) else { continue };
+        match texts.iter_mut().find(|(_, other)| *other == text) {
+            Some((names, _)) => names.push(name),
+            None => texts.push((vec![name], text)),
+        }
+    }
+    texts.into_iter().map(|(names, text)| format!("order entry on {}: {text}", names.join(", "))).collect()
+}
+
+fn checks_of(evidence: &Evidence, system: &str) -> Option<String> {
+    let is_its = |case: u32| evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system);
+    let rows: Vec<_> = evidence.measurements.iter().filter(|row| is_its(row.case)).collect();
+    let values = |metric: &str| -> Vec<f64> {
+        let of_metric = rows.iter().filter(|row| row.measurement.metric.id == metric);
+        of_metric.filter_map(|row| row.measurement.reading.value()).collect()
+    };
+    let (conditions, claims) = (values("conditions_held"), values("claims_held"));
+    let fewest = |counts: &[f64]| counts.iter().copied().reduce(f64::min);
+    let (fewest_conditions, fewest_claims) = (fewest(&conditions)?, fewest(&claims)?);
+    let runs = evidence.last_attempts().into_iter().filter(|run| is_its(run.planned.case));
+    let ended = runs.filter(|run| run.state == RunState::Measured || evidence.has_failed(run)).count();
+    let rates: Vec<f64> = MIX.iter().map(|(kind, _)| values(&format!("throughput_{kind}")).iter().sum()).collect();
+    let all: f64 = rates.iter().sum();
+    let mut text = format!(
+        "{fewest_conditions} conditions and {fewest_claims} claims held in {} of {ended} runs",
+        conditions.len().min(ended)
+    );
+    if all > 0.0 {
+        let shares =
+            MIX.iter().zip(rates).map(|((kind, bound), rate)| format!("{:.1} % {kind} ({bound})", 100.0 * rate / all));
+        text.push_str(&format!("; mix: {}", shares.collect::<Vec<_>>().join(", ")));
+    }
+    Some(text)
 }
 
 fn checkpoints_of(evidence: &Evidence, system: &str) -> Option<String> {

@@ -93,8 +93,9 @@ pub fn notes(
 /// What only some workloads ask for.
 fn of_workloads(evidence: &Evidence) -> impl Iterator<Item = (NoteKind, String)> {
     let isolation = order_entry::isolation(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
+    let checks = order_entry::checks(evidence).into_iter().map(|text| (NoteKind::Checks, text));
     let checkpoints = order_entry::checkpoints(evidence).map(|text| (NoteKind::Checkpoints, text));
-    isolation.chain(checkpoints).chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
+    checks.chain(isolation).chain(checkpoints).chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
 }
 
 /// What restricts it, by a system's licence or the workload's origin.

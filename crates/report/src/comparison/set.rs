@@ -257,6 +257,8 @@ pub enum NoteKind {
     UnequalDurability,
     /// How tables came back before each run.
     Reset,
+    /// What a workload's own checks found, and its mix.
+    Checks,
     /// What transactions may see of each other.
     Isolation,
     /// Of the servers while they were loaded.
@@ -293,6 +295,7 @@ impl NoteKind {
             NoteKind::SameServer => "same-server",
             NoteKind::UnequalDurability => "unequal-durability",
             NoteKind::Reset => "reset",
+            NoteKind::Checks => "checks",
             NoteKind::Isolation => "isolation",
             NoteKind::Checkpoints => "checkpoints",
             NoteKind::Missing => "missing",

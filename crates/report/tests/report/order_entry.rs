@@ -115,6 +115,7 @@ fn with_figures() -> Evidence {
             ("throughput", "tx/s", 460.0 * times),
             ("tried_again", "%", 0.0),
             ("conditions_held", "", 6.0),
+            ("claims_held", "", 17.0),
             ("rolled_back", "%", if is_wal { 1.0 } else { 1.2 }),
             ("lines_per_order", "", 10.03),
             ("remote_payments", "%", 15.2),
@@ -137,6 +138,31 @@ fn with_figures() -> Evidence {
         }
     }
     evidence
+}
+
+#[test]
+fn held_claims_and_the_mix_are_told_in_one_sentence() {
+    let mut evidence = with_figures();
+    let expected = "order entry on rollback-journal, wal: 6 conditions and 17 claims held in 2 of 2 runs; mix: 43.8 % new-order (at most \
+                    45), 21.9 % payment (at least 43), 14.6 % order-status (at least 4), 10.9 % delivery (at least 4), 8.8 % \
+                    stock-level (at least 4)";
+    assert!(notes(&evidence).iter().any(|note| note == expected), "{:?}", notes(&evidence));
+    let set = compare(&evidence, &Options::default()).unwrap();
+    let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line(render(&set, &TextOptions::default())).contains(expected));
+    let html = report::html::render(&evidence, &set, &std::collections::BTreeMap::new()).unwrap();
+    assert!(html.contains("6 conditions and 17 claims held in 2 of 2 runs"), "the page shows it");
+    // A run that broke a claim has no measurement, and is not left out.
+    let broken =
+        evidence.runs.iter().position(|run| evidence.cases[run.planned.case as usize].system == "wal").unwrap();
+    let id = evidence.runs[broken].id;
+    evidence.runs[broken].state = model::RunState::Failed;
+    evidence.measurements.retain(|row| row.run_id != id);
+    let all = notes(&evidence);
+    assert!(
+        all.iter().any(|note| note.starts_with("order entry on wal: 6 conditions and 17 claims held in 1 of 2 runs")),
+        "{all:?}"
+    );
 }
 
 /// As on a terminal, in Markdown and on a page.
