@@ -67,6 +67,8 @@ fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
 pub(super) struct Work {
     pub(super) disk_bytes: u64,
     loading: Duration,
+    /// Of what the tables hold, outside the measured parts.
+    checking: Duration,
     /// The cases that are a load of clients.
     pub(super) streams: Vec<Case>,
     /// How each system's tables come back before a run.
@@ -133,8 +135,11 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
             let able = able.and_then(|()| registry.refuse_warm(system, task, &plan.schedule));
             able.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
         }
-        if matches!(task.action, Action::Stream(_)) {
+        if let Action::Stream(stream) = &task.action {
             work.streams.push(case.clone());
+            let checking = stream.work.checking();
+            let runs = f64::from(plan.schedule.rounds);
+            work.checking += Duration::from_secs_f64(checking.each_run_s * runs + 2.0 * checking.whole_s);
         }
         let size_bytes = task.dataset.size_bytes;
         let reset = reset_of(&case.system, size_bytes, plan, registry)?;
@@ -187,7 +192,7 @@ fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Re
 /// # Errors
 /// A benchmark cannot be run as its keys say.
 pub fn expected_whole(plan: &Plan, registry: &Registry) -> Result<Duration, CliError> {
-    Ok(expected_time(plan) + work_of(plan, registry)?.loading)
+    work_of(plan, registry).map(|work| expected_time(plan) + work.loading + work.checking)
 }
 
 /// What keeps it from its verdicts and is known before.
@@ -299,7 +304,7 @@ fn as_text(
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
     tell_rounds(&mut text, plan, seed, width);
-    let whole = expected_time(plan) + work.loading;
+    let whole = expected_time(plan) + work.loading + work.checking;
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
@@ -307,6 +312,11 @@ fn as_text(
         time_text(plan, whole),
         work.disk_bytes / 1_000_000
     );
+    if work.checking >= Duration::from_secs(1) {
+        let checking =
+            format!("about {} of it are for checking the tables, outside the measured parts", clock(work.checking));
+        text.push_str(&wrapped(&checking, width, 4));
+    }
     tell_time(&mut text, plan, whole, width);
     if plan.schedule.rounds < stats::MIN_ROUNDS {
         let _ = writeln!(
@@ -415,7 +425,8 @@ fn as_json(
         "systems": systems,
         "cases": plan.cases(),
         "order": known_order(plan, seed),
-        "expected_s": (expected_time(plan) + work.loading).as_secs_f64(),
+        "expected_s": (expected_time(plan) + work.loading + work.checking).as_secs_f64(),
+        "checking_s": work.checking.as_secs_f64(),
         "disk_bytes": work.disk_bytes,
         "warnings": warnings.iter().map(Foreseen::as_json).collect::<Vec<_>>(),
         "expected_rounds": piloted.map(Piloted::as_json),
