@@ -52,7 +52,10 @@ mod os {
 
 #[cfg(target_os = "linux")]
 mod os {
-    use super::{Listener, SocketAddr, listening_at, listening_in};
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::{Path, PathBuf};
+
+    use super::{Listener, SocketAddr, UnixListener, listening_at, unix_listeners};
     use crate::system::text;
 
     /// They hand connections on to a server that is not among their children.
@@ -73,18 +76,19 @@ mod os {
     ];
 
     pub(super) fn owners(listener: &Listener, addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
-        let sockets: Vec<u64> = match listener {
-            Listener::Socket(path) => listening_in(&text::read("/proc/net/unix")?, path),
+        let holders = match listener {
+            Listener::Socket(path) => holders_of_file(path)?,
             Listener::Tcp { .. } => {
                 let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| text::read(table).unwrap_or_default());
-                tables.iter().flat_map(|table| listening_at(table, addresses)).collect()
+                let sockets: Vec<u64> = tables.iter().flat_map(|table| listening_at(table, addresses)).collect();
+                if sockets.is_empty() { None } else { Some(holders(&sockets)?) }
             }
         };
-        if sockets.is_empty() {
+        let Some(holders) = holders else {
             return Err("no process of this network namespace listens there".to_owned());
-        }
+        };
         // A service manager that made the socket holds it, too.
-        let pids: Vec<u32> = holders(&sockets)?.into_iter().filter(|&pid| pid != 1).collect();
+        let pids: Vec<u32> = holders.into_iter().filter(|&pid| pid != 1).collect();
         if pids.is_empty() {
             return Err("the process that listens there belongs to another user, or to another container".to_owned());
         }
@@ -93,6 +97,36 @@ mod os {
             Some(forwarder) => Err(format!("{} hands the connections on", &*forwarder)),
             None => Ok(pids),
         }
+    }
+
+    /// `None`: no process listens there. The kernel's table has each socket's path as its server has written it: by another
+    /// link, relative to a folder of the server's, or as it is in a container.
+    fn holders_of_file(path: &Path) -> Result<Option<Vec<u32>>, String> {
+        let Some(wanted) = identity(path) else { return Ok(None) };
+        let name = std::fs::canonicalize(path).ok();
+        let name = name.as_deref().unwrap_or(path).file_name();
+        let mut listeners = unix_listeners(&text::read("/proc/net/unix")?);
+        listeners.retain(|listener| listener.path.file_name() == name);
+        let (mut is_there, mut found) = (false, Vec::new());
+        for UnixListener { inode, path } in listeners {
+            let holders = holders(&[inode])?;
+            let is_same = |place: PathBuf| identity(&place) == Some(wanted);
+            let seen_by = |pid: &u32| {
+                let seen = if path.is_absolute() { "root" } else { "cwd" };
+                let relative = path.strip_prefix("/").unwrap_or(&path);
+                is_same(PathBuf::from(format!("/proc/{pid}/{seen}")).join(relative))
+            };
+            if holders.iter().any(seen_by) || (path.is_absolute() && is_same(path.clone())) {
+                is_there = true;
+                found.extend(holders);
+            }
+        }
+        Ok(is_there.then_some(found))
+    }
+
+    /// Device and inode of a file, whatever links lead to it.
+    fn identity(path: &Path) -> Option<(u64, u64)> {
+        std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
     }
 
     fn holders(sockets: &[u64]) -> Result<Vec<u32>, String> {
@@ -138,18 +172,33 @@ fn ip_of(hex: &str) -> Option<IpAddr> {
     }
 }
 
-/// Inodes in `/proc/net/unix` that listen in this file.
+/// A socket that accepts connections.
 #[cfg(any(target_os = "linux", test))]
-fn listening_in(table: &str, path: &std::path::Path) -> Vec<u64> {
+#[derive(Debug, PartialEq, Eq)]
+struct UnixListener {
+    /// Of the socket, not of its file.
+    inode: u64,
+    /// Relative to the server's folder unless it is absolute.
+    path: PathBuf,
+}
+
+/// Those with a file in `/proc/net/unix`: `Num RefCount Protocol Flags Type St Inode Path`, of which the path may have spaces.
+#[cfg(any(target_os = "linux", test))]
+fn unix_listeners(table: &str) -> Vec<UnixListener> {
     /// __SO_ACCEPTCON in the kernel's net.h.
     const ACCEPTS: &str = "00010000";
-    let inode = |line: &str| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let is_there =
-            fields.get(3) == Some(&ACCEPTS) && fields.get(7).is_some_and(|file| path == std::path::Path::new(file));
-        is_there.then(|| fields.get(6)?.parse().ok())?
+    let listener = |line: &str| {
+        let mut rest = line;
+        let mut fields = [""; 7];
+        for field in &mut fields {
+            rest = rest.trim_start_matches(' ');
+            (*field, rest) = rest.split_once(' ')?;
+        }
+        let is_file = !rest.is_empty() && !rest.starts_with('@');
+        let inode = fields[6].parse().ok()?;
+        (fields[3] == ACCEPTS && is_file).then(|| UnixListener { inode, path: rest.into() })
     };
-    table.lines().skip(1).filter_map(inode).collect()
+    table.lines().skip(1).filter_map(listener).collect()
 }
 
 #[cfg(test)]
@@ -173,13 +222,55 @@ mod tests {
     }
 
     #[test]
-    fn sockets_are_found_by_file() {
+    fn paths_of_sockets_are_read_whole() {
         let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
-                     0000: 00000002 00000000 00010000 0001 01 4711 /run/x/.s.PGSQL.5432\n\
-                     0000: 00000003 00000000 00000000 0001 03 4712 /run/x/.s.PGSQL.5432\n\
+                     0000: 00000002 00000000 00010000 0001 01  4711 /run/my  x/.s.PGSQL.5432 \n\
+                     0000: 00000003 00000000 00000000 0001 03  4712 /run/x/.s.PGSQL.5432\n\
+                     0000: 00000002 00000000 00010000 0001 01  4714 @hidden\n\
                      0000: 00000003 00000000 00000000 0001 03 4713\n";
-        assert_eq!(listening_in(table, std::path::Path::new("/run/x/.s.PGSQL.5432")), [4711]);
-        assert!(listening_in(table, std::path::Path::new("/run/y")).is_empty());
+        let path = "/run/my  x/.s.PGSQL.5432 ".into();
+        assert_eq!(unix_listeners(table), [UnixListener { inode: 4711, path }]);
+    }
+
+    /// A server knows its socket's folder by another path than étalon.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn socket_is_found_by_any_path_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("with  spaces "), folder.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let (path, named) = (real.join(".s.PGSQL.5432"), folder.path().join("mysql.sock"));
+        let _bound = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        std::os::unix::fs::symlink(&path, &named).unwrap();
+        let here = Whereabouts::Here(vec![std::process::id()]);
+        for way in [path, link.join(".s.PGSQL.5432"), named, folder.path().join("link/../link/.s.PGSQL.5432")] {
+            assert_eq!(find(&Listener::Socket(way.clone())), here, "{}", way.display());
+        }
+        let other = find(&Listener::Socket(real.join(".s.PGSQL.5433")));
+        assert!(matches!(other, Whereabouts::Unknown(reason) if reason.contains("no process")));
+    }
+
+    /// As `unix_socket_directories = '.'` does.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn socket_is_found_where_the_server_names_it_by_its_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = "import os, socket, sys, time; s = socket.socket(socket.AF_UNIX); s.bind('own.sock'); s.listen(); \
+                       open('ready', 'w').close(); sys.stdin.read()";
+        let mut server = std::process::Command::new("python3");
+        server.args(["-c", program]).current_dir(folder.path()).stdin(std::process::Stdio::piped());
+        let Ok(mut server) = server.spawn() else {
+            println!("skipped: python3 is not installed");
+            return;
+        };
+        while !folder.path().join("ready").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let found = find(&Listener::Socket(folder.path().join("own.sock")));
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert_eq!(found, Whereabouts::Here(vec![server.id()]));
     }
 
     #[cfg(target_os = "linux")]
