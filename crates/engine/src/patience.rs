@@ -1,18 +1,23 @@
 //! Questions to systems that may never answer.
 
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 /// Runs `question` in a thread and waits for its answer. On timeout the thread is abandoned, since driver calls cannot
 /// be interrupted.
 pub fn within<T: Send + 'static>(patience: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    ask(question).recv_timeout(patience).ok()
+}
+
+/// Runs `question` in a thread of its own.
+pub(crate) fn ask<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
     let (answer, answered) = channel();
     thread::spawn(move || {
-        // The patience may be over.
+        // No one may wait for it any more.
         let _ = answer.send(question());
     });
-    answered.recv_timeout(patience).ok()
+    answered
 }
 
 #[cfg(test)]

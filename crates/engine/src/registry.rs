@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use model::backup::BackupMethod;
 use model::plan::setting_fault;
 use model::{Caches, Catalog, KeyKind, KeySpec, Reset, Schedule, SystemPlan, WorkloadSpec};
 
+use crate::patience::ask;
 use families::dataset::Tables;
 use families::system::{Engine, OpenRequest, System};
 use families::workload::{Task, Workload};
@@ -172,6 +174,31 @@ impl Registry {
     pub fn needs(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.needs(&system)
+    }
+
+    /// Whether the system's URL can be read, without connecting; one that the environment does not hold yet is read by `run`.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
+        engine.read_url(&system)
+    }
+
+    /// Which of these systems' servers say within `patience` that nothing can be written to them, and why. All are asked at the same
+    /// time.
+    pub fn refuse_writes(&self, systems: &[&SystemPlan], patience: Duration) -> Vec<(String, Failure)> {
+        let until = Instant::now() + patience;
+        let ask = |system: &&SystemPlan| {
+            let (engine, system) = self.resolve(system).ok()?;
+            Some((system.name.clone(), ask(move || engine.refuses_writes(&system))))
+        };
+        let asked: Vec<_> = systems.iter().filter_map(ask).collect();
+        let refused = asked.into_iter().filter_map(|(name, answer)| {
+            let left = until.saturating_duration_since(Instant::now());
+            Some((name, answer.recv_timeout(left).ok()??))
+        });
+        refused.collect()
     }
 
     pub fn would_make(&self, system: &SystemPlan) -> Result<String, Failure> {

@@ -18,8 +18,8 @@ use families::step::{self, StepContext};
 use families::system::{LoadProgress, OpenRequest, Presence, System};
 use families::transactions::Moment;
 use families::work::LoadKind;
-use families::work::StreamTask;
 use families::work::SystemCounters;
+use families::work::{StreamTask, StreamWork};
 use families::workload::{Action, Task};
 use load::error::Failure;
 use load::generator::{LoadGenerator, LoadSpec, Local};
@@ -297,6 +297,11 @@ impl Site for Here {
 
     fn facts(&self, cases: &[(&Case, &Task)]) -> Result<Facts, Failure> {
         let system = &*self.system;
+        for (_, task) in cases {
+            if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
+                system.refuse_program(program)?;
+            }
+        }
         let mut facts = system.facts()?;
         system.try_connections(most_connections(cases))?;
         for kind in session_kinds(cases) {

@@ -19,6 +19,7 @@ use crate::pages::dialect::PagesDialect;
 use crate::permits::Permits;
 use crate::session::{Session, SessionKind};
 use crate::spatial::dialect::SpatialDialect;
+use crate::transactions::Program;
 use crate::work::{Load, LoadKind};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
@@ -124,6 +125,20 @@ pub trait Engine: Sync {
 
     /// For `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
+
+    /// Whether the system's URL can be read, without connecting.
+    ///
+    /// # Errors
+    /// It cannot, or what the environment adds to it.
+    fn read_url(&self, _system: &SystemPlan) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Why nothing can be written to a server that is there and answers, for `etalon plan`: it follows another. Connects, and may
+    /// take as long as a login does. `None`: it does not say so.
+    fn refuses_writes(&self, _system: &SystemPlan) -> Option<Failure> {
+        None
+    }
 
     /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
     fn needs(&self, _system: &SystemPlan) -> Option<String> {
@@ -272,6 +287,14 @@ pub trait System: Send + Sync {
     /// 0 if its clients hold no file open.
     fn files_per_client(&self) -> u64 {
         1
+    }
+
+    /// Refuses a program that cannot be run there, before anything is made for it.
+    ///
+    /// # Errors
+    /// [`FailureKind::Unsupported`], with what could be run.
+    fn refuse_program(&self, _program: &Program) -> Result<(), Failure> {
+        Ok(())
     }
 
     /// Runs a worker's part of a run on this thread, by [`load::worker::run`].

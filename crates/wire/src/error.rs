@@ -56,7 +56,7 @@ pub enum WireError {
 
     /// Channel binding was required and cannot be had.
     #[error("channel binding is required, but {0}")]
-    ChannelBinding(&'static str),
+    ChannelBinding(Unbound),
 
     /// The password would cross the network in the clear.
     #[error("the server asks for the password itself, which is only sent over TLS or a local socket")]
@@ -89,6 +89,20 @@ pub enum WireError {
     /// The function does not fit the state machine's state.
     #[error("misuse of a protocol state machine: {0}")]
     Misuse(&'static str),
+}
+
+/// Why a login cannot be bound to the TLS channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unbound {
+    /// There is no TLS to bind it to.
+    #[error("the connection is not encrypted")]
+    Unencrypted,
+    /// It asked for no SCRAM password.
+    #[error("the server let the client in without it")]
+    LetIn,
+    /// The server offers SCRAM without it, or its certificate has no hash that the standard knows.
+    #[error("one of the two sides cannot do it")]
+    Unable,
 }
 
 impl WireError {

@@ -30,7 +30,7 @@ mod sqlstate;
 pub mod tds;
 mod value;
 
-pub use error::WireError;
+pub use error::{Unbound, WireError};
 pub use limits::Limits;
 pub use secret::Secret;
 pub use security::Security;

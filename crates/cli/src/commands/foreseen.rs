@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use engine::{Registry, promised};
 use load::error::Failure;
@@ -13,6 +14,8 @@ use report::number::{Script, whole};
 use super::plan::Work;
 use crate::printer::Printer;
 
+/// For servers that `etalon plan` asks.
+const LOOK_PATIENCE: Duration = Duration::from_secs(3);
 /// Of a run, for its p99: ten lie beyond it.
 const OPERATIONS_OF_P99: f64 = 1_000.0;
 
@@ -68,6 +71,17 @@ pub(super) fn foreseen(plan: &Plan, registry: &Registry, work: &Work) -> Vec<For
 fn is_here(plan: &Plan, system: &SystemPlan) -> bool {
     let at_agent = plan.fleet.as_ref().is_some_and(|fleet| fleet.hosts.contains_key(&system.name));
     !at_agent && system.alias_of.is_none()
+}
+
+/// Servers that follow another, as far as they answer at once.
+pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<Foreseen> {
+    let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_here(plan, system)).collect();
+    let refused =
+        registry.refuse_writes(&here, LOOK_PATIENCE).into_iter().map(|(name, Failure { cause, hint, .. })| {
+            let hint = hint.map_or_else(String::new, |hint| format!(": {hint}"));
+            Foreseen::new("read-only", format!("`{name}`: {cause}{hint}"))
+        });
+    refused.collect()
 }
 
 /// By the plan's settings alone, where they decide.

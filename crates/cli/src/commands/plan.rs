@@ -14,7 +14,7 @@ use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
 
-use super::foreseen::{Foreseen, foreseen};
+use super::foreseen::{Foreseen, foreseen, read_only_servers};
 use super::pilot::{Piloted, piloted};
 use super::run::{fresh_seed, rounds};
 use crate::args::PlanArgs;
@@ -42,7 +42,10 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let plan = &loaded.plan;
     let seed = Some(plan.schedule.seed).filter(|seed| *seed != drawn);
     let work = work_of(plan, &registry)?;
-    let warnings = foreseen(plan, &registry, &work);
+    let mut warnings = foreseen(plan, &registry, &work);
+    if !makes_nothing(plan) {
+        warnings.extend(read_only_servers(plan, &registry));
+    }
     let piloted = args.pilot.as_deref().map(|pilot| piloted(pilot, args.detect.as_deref(), plan)).transpose()?;
     if printer.json {
         printer.out(&as_json((plan, seed), &work, &warnings, piloted.as_ref(), &registry).to_string());
@@ -119,6 +122,10 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work::default();
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
+    for system in &plan.systems {
+        let read = registry.read_url(system);
+        read.map_err(|failure| CliError::from(&failure).at(format!("system: {}", system.name)))?;
+    }
     let mut files = BTreeSet::new();
     // Systems are asked for the same one after the other; and what a task has made is shared only as long as one has it.
     let mut last: Option<(Case, Task)> = None;

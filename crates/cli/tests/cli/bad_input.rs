@@ -20,6 +20,25 @@ fn a_plan_that_does_not_exist() {
         .says(2, &["cannot read the plan `nothing.toml`", "hint:", "etalon list"]);
 }
 
+/// Whatever engine reads it.
+#[test]
+fn a_url_that_cannot_be_read_is_not_valid() {
+    for url in [
+        "postgres://me@db1:x/bench",
+        "postgres://me@db1/bench?sslmode=perhaps",
+        "mysql://me@db1:99999/",
+        "sqlserver://me@db1:x/bench",
+    ] {
+        let scene = Scene::new();
+        let told = format!(
+            "[systems.a]\nurl = \"{url}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"select-only\"\n"
+        );
+        let planned = scene.write("p.toml", &told).etalon(&["plan", "p.toml"]);
+        planned.says(2, &["cannot read the URL of", "system: a"]);
+        assert!(!planned.stdout.contains("valid"), "{url}: {}", planned.stdout);
+    }
+}
+
 #[test]
 fn a_file_that_is_not_toml() {
     let scene = Scene::new();

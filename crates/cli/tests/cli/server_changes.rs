@@ -320,18 +320,55 @@ impl Address {
     }
 }
 
+fn standby_of(primary: &Database) -> Database {
+    let port = primary.port.to_string();
+    postgres(|data| {
+        let mut command = as_server_user(&programs().join("pg_basebackup"));
+        command.args(["-h", "127.0.0.1", "-p", &port, "-U", ROLE, "-R", "-c", "fast", "-D"]).arg(data);
+        done(command);
+    })
+}
+
+/// The address leads to a server that answers, and that nothing can be written to yet.
+#[test]
+fn run_waits_until_the_standby_is_promoted() {
+    let mut primary = fresh_postgres();
+    let standby = standby_of(&primary);
+    let address = Address::new(primary.port);
+    let scene = Scene::new();
+    let url = |port: u16| format!("postgres://{ROLE}@127.0.0.1:{port}/a?sslmode=disable");
+    scene.write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{}\"\n[[benchmarks]]\nworkload = \"transactions\"\nscript = \"tpcb-like\"\nclients = 1\n\
+             scale = 1\n[schedule]\nrounds = 4\nwarmup = \"100ms\"\nduration = \"500ms\"\n",
+            url(address.port)
+        ),
+    );
+    let planned = scene.etalon(&["plan", &url(standby.port)]);
+    assert!(planned.stdout.contains("the server is a standby, and nothing can be written to it"), "{}", planned.stdout);
+    let planned = scene.etalon(&["plan", "p.toml"]);
+    assert!(planned.stdout.contains("valid") && !planned.stdout.contains("standby"), "{}", planned.stdout);
+    let child = scene.start(&["run", "p.toml", "-o", "s"]);
+    wait_until("the first round", || store_in(&scene).is_some_and(|store| !measured(&store).is_empty()));
+    primary.stop("-KILL");
+    address.move_to(standby.port);
+    thread::sleep(Duration::from_secs(4));
+    psql(standby.port, "postgres", "SELECT pg_promote()");
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(0), "{said}");
+    assert!(said.contains("waiting up to 30 s for system `a`"), "{said}");
+    let rounds: std::collections::BTreeSet<_> =
+        measured(&store_in(&scene).unwrap()).into_iter().map(|(round, _)| round).collect();
+    assert_eq!(rounds.len(), 4, "{said}");
+}
+
 #[test]
 fn a_failover_has_no_verdict() {
     let mut primary = fresh_postgres();
-    let primary_port = primary.port;
-    let standby = postgres(|data| {
-        let mut command = as_server_user(&programs().join("pg_basebackup"));
-        command
-            .args(["-h", "127.0.0.1", "-p", &primary_port.to_string(), "-U", ROLE, "-R", "-c", "fast", "-D"])
-            .arg(data);
-        done(command);
-    });
-    let address = Address::new(primary_port);
+    let standby = standby_of(&primary);
+    let address = Address::new(primary.port);
     let url = |port: u16, name: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{name}?sslmode=disable");
     let told = changed(&Scene::new(), &url(address.port, "a"), &url(address.port, "b"), || {
         primary.stop("-KILL");

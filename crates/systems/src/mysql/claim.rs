@@ -11,15 +11,16 @@ use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
 
-/// Settings of the control session: no time-outs, and a bounded wait for other sessions' locks. Unknown ones are
-/// skipped.
-const SETTINGS: [&str; 6] = [
+/// Settings of the control session: no time-outs, a bounded wait for other sessions' locks, and the grammar in which étalon's
+/// own statements are written, whatever that of the server is. Unknown ones are skipped.
+const SETTINGS: [&str; 7] = [
     "SET SESSION lock_wait_timeout = 30",
     "SET SESSION innodb_lock_wait_timeout = 30",
     "SET SESSION wait_timeout = 2147483",
     "SET SESSION max_statement_time = 0",
     "SET SESSION max_execution_time = 0",
     "SET SESSION net_write_timeout = 600",
+    "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
 ];
 /// Lock name of étalon's claim on its database.
 const LOCK: &str = "etalon";

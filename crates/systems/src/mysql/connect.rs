@@ -12,9 +12,11 @@ use crate::server::refusal::{self, Advice, CONNECT, Explain};
 use crate::server::system::Purpose;
 use crate::server::tls::TlsMode;
 use crate::server::url::{Address as _, PasswordSource};
-use crate::server::{TOO_MANY, VIGILANCE};
+use crate::server::{FEWER, TOO_MANY, VIGILANCE};
 use load::error::{Failure, FailureKind};
 
+/// Of one account, unlike 1203, which is of all.
+const USER_LIMIT_REACHED: u16 = 1226;
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
@@ -151,7 +153,8 @@ impl Explain for Endpoint {
                 FailureKind::Missing,
                 format!("`CREATE DATABASE {database}` makes it; étalon needs none, and works in one of its own"),
             ),
-            1040 | 1203 | 1226 => (FailureKind::Other, TOO_MANY.to_owned()),
+            1040 => (FailureKind::Other, TOO_MANY.to_owned()),
+            1203 | 1226 => (FailureKind::Other, limit_hint(error)),
             1129 => (FailureKind::Login, "`mysqladmin flush-hosts` on the server lets this host in again".to_owned()),
             3159 => (FailureKind::Login, "write `ssl-mode=required`".to_owned()),
             _ => (FailureKind::Other, "look into the server's error log".to_owned()),
@@ -177,5 +180,24 @@ impl Endpoint {
             "{refused}set MYSQL_PWD, or put `password=…` under `[client]` into ~/.my.cnf, which nobody else may read (chmod \
              0600){socket}"
         )
+    }
+}
+
+/// Of an account that has used up what it may: the error names the resource, whatever the language of the rest.
+///
+/// <https://dev.mysql.com/doc/refman/8.4/en/user-resources.html>
+fn limit_hint(error: &ErrorPacket) -> String {
+    const BY_ACCOUNT: [(&str, &str); 4] = [
+        ("'max_user_connections'", "MAX_USER_CONNECTIONS"),
+        ("'max_connections_per_hour'", "MAX_CONNECTIONS_PER_HOUR"),
+        ("'max_questions'", "MAX_QUERIES_PER_HOUR"),
+        ("'max_updates'", "MAX_UPDATES_PER_HOUR"),
+    ];
+    let of_account = BY_ACCOUNT.iter().find(|(resource, _)| error.message.contains(resource));
+    match of_account.filter(|_| error.code == USER_LIMIT_REACHED) {
+        Some((_, option)) => {
+            format!("`ALTER USER … WITH {option} 0` lifts the account's own limit; or {FEWER}")
+        }
+        None => format!("raise `max_user_connections` on the server, or for this account; or {FEWER}"),
     }
 }

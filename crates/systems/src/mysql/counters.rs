@@ -248,14 +248,7 @@ pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<
 /// Refuses a read-only server, and an account that may not make étalon's database.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
-    let refuse = |kind, cause: String, hint: String| {
-        Err(Failure::new(kind, format!("use {}", endpoint.address.shown()), cause).hint(hint))
-    };
-    let read_only = client.one("SELECT @@GLOBAL.read_only").map_err(asked)?;
-    if read_only != "0" && !has_privilege(client, &["SUPER", "READ_ONLY ADMIN", "CONNECTION_ADMIN"])? {
-        let cause = "the server is read-only: it is a replica, or was made so".to_owned();
-        return refuse(FailureKind::Unsupported, cause, "name the primary server in the URL".to_owned());
-    }
+    refuse_read_only(client, endpoint)?;
     if there || has_privilege(client, &["CREATE"])? || has_role(client) {
         return Ok(());
     }
@@ -270,7 +263,19 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool
     let cause = format!(
         "the account {account} may not make the database `{SCHEMA}`, the only one that étalon works in, whatever the URL names"
     );
-    refuse(FailureKind::Permission, cause, format!("`GRANT ALL ON {SCHEMA}.* TO {account}`"))
+    Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown()), cause)
+        .hint(format!("`GRANT ALL ON {SCHEMA}.* TO {account}`")))
+}
+
+pub(super) fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let read_only = client.one("SELECT @@GLOBAL.read_only");
+    let read_only = read_only.map_err(|error| failure("ask what the server lets étalon do", &error))?;
+    if read_only == "0" || has_privilege(client, &["SUPER", "READ_ONLY ADMIN", "CONNECTION_ADMIN"])? {
+        return Ok(());
+    }
+    let cause = "the server is read-only: it is a replica, or was made so";
+    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown()), cause)
+        .hint("name the primary server in the URL"))
 }
 
 /// `information_schema` does not list roles' privileges as the login's.

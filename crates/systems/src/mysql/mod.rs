@@ -37,6 +37,7 @@ use crate::server;
 use crate::server::copies::NoCopies;
 use crate::server::counted::CountsQuery;
 use crate::server::parts;
+use crate::server::refusal::failure;
 use crate::server::system::{self, Purpose, Server, ServerSystem};
 use claim::Claim;
 use connect::Endpoint;
@@ -123,6 +124,14 @@ impl Engine for Product {
         system::would_drop::<MySqlServer>(system)
     }
 
+    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::read_url::<MySqlServer>(system)
+    }
+
+    fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
+        system::refuses_writes::<MySqlServer>(system)
+    }
+
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let product = Product::of_word(&server.engine);
         let programs = Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref())?;
@@ -152,6 +161,8 @@ type MySqlSystem = ServerSystem<MySqlServer>;
 
 pub(crate) struct MySqlServer {
     product: Product,
+    /// The longest packet that the server takes: it ends a connection that sends more.
+    packet_bytes: u64,
     checkpoint: Checkpoint,
 }
 
@@ -171,12 +182,17 @@ impl Server for MySqlServer {
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
         let settings = &request.system.settings;
         request.permits.settings(settings, confine::SETTINGS)?;
-        let endpoint = Endpoint::new(address)?;
-        let mut client = endpoint.connect(Purpose::Control)?;
+        let (endpoint, mut client) = Self::connect(address)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = Session::with_settings(&mut client, settings)?;
         client.close();
         Ok((endpoint, session))
+    }
+
+    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+        let endpoint = Endpoint::new(address)?;
+        let client = endpoint.connect(Purpose::Control)?;
+        Ok((endpoint, client))
     }
 
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
@@ -185,24 +201,28 @@ impl Server for MySqlServer {
             counters::refuse_unfit(client, endpoint, owner != TableOwner::Nobody)?;
         }
         let product = Product::of(client.protocol.session.flavor);
-        Ok(MySqlServer { product, checkpoint: counters::checkpoint(client)? })
+        let packet_bytes = client.one("SELECT @@SESSION.max_allowed_packet");
+        let packet_bytes = packet_bytes.map_err(|error| failure("ask for the server's limits", &error))?;
+        let packet_bytes = packet_bytes.parse().unwrap_or(u64::MAX);
+        Ok(MySqlServer { product, packet_bytes, checkpoint: counters::checkpoint(client)? })
+    }
+
+    fn refuse_program(system: &MySqlSystem, program: &Program) -> Result<(), Failure> {
+        server::dialogue::refuse_pipeline("MySQL", program)?;
+        if program.protocol() == Protocol::Extended {
+            let cause = "MySQL's protocol takes parameters only with statements that were prepared before";
+            return Err(Failure::new(FailureKind::Unsupported, "use `protocol = \"extended\"`", cause)
+                .hint("choose `prepared` or `simple`"));
+        }
+        system.server.refuse_long(&system.texts(program))
     }
 
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
-        server::dialogue::refuse_pipeline("MySQL", program)?;
         let question = counters::of_session(system.server.product);
         let mut statements = Vec::new();
-        match program.protocol() {
-            Protocol::Prepared => {
-                statements = system.texts(program);
-                statements.push(question.sql.to_owned());
-            }
-            Protocol::Simple => {}
-            Protocol::Extended => {
-                let cause = "MySQL's protocol takes parameters only with statements that were prepared before";
-                return Err(Failure::new(FailureKind::Unsupported, "use `protocol = \"extended\"`", cause)
-                    .hint("choose `prepared` or `simple`"));
-            }
+        if program.protocol() == Protocol::Prepared {
+            statements = system.texts(program);
+            statements.push(question.sql.to_owned());
         }
         Ok((statements, Some(question)))
     }
@@ -242,7 +262,47 @@ impl Server for MySqlServer {
     fn backups(system: &MySqlSystem) -> Box<dyn Backups + '_> {
         Box::new(backup::MySqlBackups { system })
     }
+
+    fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+        counters::refuse_read_only(client, endpoint)
+    }
+
+    /// Adds that the server has become a replica, or takes only short packets.
+    fn explain(system: &MySqlSystem, failure: Failure) -> Failure {
+        if READ_ONLY.iter().any(|code| failure.cause.contains(&format!("[{code}, SQLSTATE "))) {
+            let replica = system.control.ask(|client| counters::refuse_read_only(client, &system.endpoint)).err();
+            return match replica.filter(|failure| failure.kind == FailureKind::Unsupported) {
+                // Its promotion may be under way.
+                Some(Failure { hint, .. }) => Failure { kind: FailureKind::Unreachable, hint, ..failure },
+                None => failure,
+            };
+        }
+        let packet_bytes = system.server.packet_bytes;
+        if failure.kind != FailureKind::ConnectionLost || packet_bytes >= tables::INSERT_BYTES as u64 {
+            return failure;
+        }
+        failure.hint(format!(
+            "the server ends a connection that sends a packet of more than {packet_bytes} bytes: {RAISE}"
+        ))
+    }
 }
+
+impl MySqlServer {
+    /// Before the server ends the connections that send them.
+    fn refuse_long(&self, statements: &[String]) -> Result<(), Failure> {
+        let longest = statements.iter().map(String::len).max().unwrap_or_default() as u64;
+        // The command's own byte comes first.
+        if longest < self.packet_bytes {
+            return Ok(());
+        }
+        let cause = format!("the server takes packets of up to {} bytes (`max_allowed_packet`)", self.packet_bytes);
+        Err(Failure::new(FailureKind::Unsupported, format!("send a statement of {longest} bytes"), cause).hint(RAISE))
+    }
+}
+
+/// ER_OPTION_PREVENTS_STATEMENT, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, ER_READ_ONLY_MODE
+const READ_ONLY: [u16; 3] = [1290, 1792, 1836];
+const RAISE: &str = "raise `max_allowed_packet` on the server: `SET GLOBAL max_allowed_packet = 67108864`";
 
 #[cfg(test)]
 mod tests;

@@ -38,6 +38,12 @@ impl Session {
     /// A setting that the server does not know, that no session may change, or that does not take the value.
     pub(super) fn with_settings(client: &mut Client, settings: &BTreeMap<String, Value>) -> Result<Session, Failure> {
         let mut session = Session::default();
+        // A script says where a transaction begins, and what does not say so is one by itself: as clients have it that do not
+        // ask. `init_connect` may have turned it off, too.
+        let autocommit = client.one("SELECT @@SESSION.autocommit");
+        if autocommit.map_err(|error| failure("ask for the session's settings", &error))? == "0" {
+            session.settings.push("SET SESSION autocommit = 1".to_owned());
+        }
         if settings.is_empty() {
             return Ok(session);
         }

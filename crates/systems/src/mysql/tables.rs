@@ -15,7 +15,7 @@ use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 
 /// Of a multi-row insert, within the server's limit.
-const INSERT_BYTES: usize = 1 << 20;
+pub(super) const INSERT_BYTES: usize = 1 << 20;
 const DUPLICATE_KEY_NAME: u16 = 1061;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
 
@@ -149,8 +149,9 @@ fn drop_tables(client: &mut Client) -> Result<(), AskError> {
 
 /// As a file where allowed: twice as fast as statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
+    let packet_bytes: usize = client.one("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
     if client.one("SELECT @@GLOBAL.local_infile")? == "1" {
-        match send_file(client, table, rows) {
+        match send_file(client, table, rows, packet_bytes) {
             Ok(taken) if taken == rows.tally().rows => return Ok(()),
             Ok(taken) => {
                 let sent = rows.tally().rows;
@@ -160,7 +161,6 @@ fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result
             Err(error) => return Err(error.into()),
         }
     }
-    let packet_bytes: usize = client.one("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
     Ok(insert(client, table, rows, packet_bytes)?)
 }
 
@@ -173,10 +173,10 @@ fn loaded_columns(table: &Table) -> String {
     format!(" ({})", names.join(", "))
 }
 
-fn send_file(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<u64, AskError> {
+fn send_file(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes: usize) -> Result<u64, AskError> {
     let columns = loaded_columns(table);
     let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4{columns}", table.name);
-    Ok(client.send_file(&sql, &mut pieces(rows))?.affected)
+    Ok(client.send_file(&sql, packet_bytes, &mut pieces(rows))?.affected)
 }
 
 /// Multi-row statements in autocommit.

@@ -4,24 +4,28 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::reactor::Socket;
-use wire::Secret;
 use wire::postgres::{Config, Encryption, ErrorFields, ScramCache};
+use wire::{Secret, Unbound};
 
 use super::pooler::Pooler;
 use super::tls::{self, Attempt, Negotiation};
 use super::url::{Address, SessionAttributes};
 use crate::postgres::lane::{Client, log_in};
-use crate::server::TOO_MANY;
 use crate::server::dialogue::{ServerError as _, Tls};
 use crate::server::refusal::{self, Advice, CONNECT, Explain};
 use crate::server::url::Address as _;
+use crate::server::{FEWER, TOO_MANY};
 use load::error::{Failure, FailureKind};
 
-/// For a server that is starting.
-const STARTING_PATIENCE: Duration = Duration::from_secs(20);
-const STARTING_POLL: Duration = Duration::from_millis(100);
+/// For a server that is starting, or is being promoted.
+pub(super) const STARTING_PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const STARTING_POLL: Duration = Duration::from_millis(100);
 /// "The database system is starting up", or shutting down.
 const STARTING: &str = "57P03";
+const UTF8: &str = "UTF8";
+/// The name of an encoding that is none. <https://www.postgresql.org/docs/current/multibyte.html>
+const SQL_ASCII: &str = "SQL_ASCII";
+const NAME_PRIMARY: &str = "name the primary server in the URL";
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
@@ -34,6 +38,8 @@ pub(crate) struct Endpoint {
     tls: Option<Tls>,
     /// Derived keys.
     scram: ScramCache,
+    /// What texts are sent and read in.
+    encoding: &'static str,
     /// Extra startup parameter.
     pub(super) startup: Option<(&'static str, &'static str)>,
     /// In front of the server, if there is one.
@@ -44,7 +50,17 @@ impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let tls = address.tls.client()?;
         let tls = tls.map(|config| Tls::new(config, address.host.clone(), &address.shown())).transpose()?;
-        Ok(Endpoint { address, tls, scram: ScramCache::default(), startup: None, pooler: None })
+        Ok(Endpoint { address, tls, scram: ScramCache::default(), encoding: UTF8, startup: None, pooler: None })
+    }
+
+    /// Has a database whose texts are bytes of any encoding answer with these bytes: where the client asks for UTF-8, the server
+    /// checks them, and a statement fails for what it reads.
+    pub(super) fn take_bytes_as_they_are(&mut self, client: &mut Client) -> Result<(), Failure> {
+        let encoding = client.one("SHOW server_encoding");
+        if encoding.map_err(|error| refusal::failure("ask for the database's encoding", &error))? == SQL_ASCII {
+            self.encoding = SQL_ASCII;
+        }
+        Ok(())
     }
 
     /// Whether other clients get a session after étalon's transaction, with what is left in it.
@@ -100,8 +116,14 @@ impl Endpoint {
         let Some(wanted) = self.address.session_attributes else { return Ok(client) };
         let read_only = client.one("SHOW transaction_read_only").map_err(|error| Refusal::of(error, patience))?;
         match (wanted, read_only.as_str()) {
-            (SessionAttributes::ReadWrite, "on") => Err(Refusal::Other("the session is read-only".to_owned())),
-            (SessionAttributes::ReadOnly, "off") => Err(Refusal::Other("the session is not read-only".to_owned())),
+            (SessionAttributes::ReadWrite, "on") => {
+                let cause = "the session is read-only, and the URL asks for `target_session_attrs=read-write`";
+                Err(Refusal::Unfit(cause, NAME_PRIMARY))
+            }
+            (SessionAttributes::ReadOnly, "off") => {
+                let cause = "the session is not read-only, and the URL asks for `target_session_attrs=read-only`";
+                Err(Refusal::Unfit(cause, "name a standby in the URL, or leave `target_session_attrs` out"))
+            }
             _ => Ok(client),
         }
     }
@@ -129,6 +151,7 @@ impl Endpoint {
             Attempt::Tls => Encryption::Require,
         };
         login.channel_binding = address.binding;
+        login.encoding = self.encoding;
         login.parameters.push(("application_name".to_owned(), address.application_name.clone()));
         login.parameters.extend(self.startup.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let all: Vec<&str> = [address.options.as_str(), options].into_iter().filter(|one| !one.is_empty()).collect();
@@ -181,6 +204,23 @@ impl Explain for Endpoint {
         }
     }
 
+    fn advise_unbound(&self, why: Unbound) -> &'static str {
+        match why {
+            Unbound::Unencrypted => {
+                "TLS is what it binds to: write `sslmode=require` (the server needs `ssl = on` and a certificate), or leave \
+                 `channel_binding=require` out"
+            }
+            Unbound::LetIn => {
+                "only a SCRAM password can be bound: have pg_hba.conf ask for `scram-sha-256` in this login, or leave \
+                 `channel_binding=require` out"
+            }
+            Unbound::Unable => {
+                "PostgreSQL offers it from release 11 on, where it has been built with OpenSSL: write \
+                 `channel_binding=prefer`"
+            }
+        }
+    }
+
     fn explain_password(&self, _refusal: &Refusal) -> (&'static str, &'static str, String) {
         (CONNECT, "the server asks for a password, and none was given", self.password_hint())
     }
@@ -205,7 +245,14 @@ impl Explain for Endpoint {
                 (FailureKind::Permission, format!("`ALTER ROLE {user} REPLICATION`: it takes that to copy a server"))
             }
             "42501" => (FailureKind::Permission, format!("`GRANT CONNECT ON DATABASE {database} TO {user}`")),
-            "53300" => (FailureKind::Other, TOO_MANY.to_owned()),
+            "08P01" | "53300" if error.routine.is_none() && said.contains("max_client_conn") => {
+                (FailureKind::Other, format!("raise `max_client_conn` of PgBouncer, or {FEWER}"))
+            }
+            "53300" => (FailureKind::Other, self.connections_hint(error)),
+            "08P01" if said.contains("unsupported startup parameter: replication") => {
+                let hint = "a pooler copies no server: name the server's own address in the URL";
+                (FailureKind::Unsupported, hint.to_owned())
+            }
             "08P01" if said.contains("unsupported startup parameter") => {
                 let hint = "a pooler takes no `options`: leave them out of the URL and the settings, or have PgBouncer ignore \
                             them (`ignore_startup_parameters`)";
@@ -219,6 +266,20 @@ impl Explain for Endpoint {
 }
 
 impl Endpoint {
+    /// Which of the limits on connections has been reached, by the function that reports it.
+    fn connections_hint(&self, error: &ErrorFields) -> String {
+        let Address { user, database, .. } = &self.address;
+        match error.routine.as_deref() {
+            Some("InitializeSessionUserId") => {
+                format!("{} lifts the role's own limit; or {FEWER}", lift_limit("ROLE", user))
+            }
+            Some("CheckMyDatabase") => {
+                format!("{} lifts the database's own limit; or {FEWER}", lift_limit("DATABASE", database))
+            }
+            _ => TOO_MANY.to_owned(),
+        }
+    }
+
     fn password_hint(&self) -> String {
         let Address { host, port, user, database, .. } = &self.address;
         let host = if self.address.is_socket() { "localhost" } else { host };
@@ -243,6 +304,17 @@ impl Endpoint {
             }
             None => format!("host  {database}  {user}  ADDRESS/32  scram-sha-256"),
         };
-        format!("put this line into the server's pg_hba.conf and reload it (`SELECT pg_reload_conf()`): {line}")
+        // Its lines are searched from the top. The words may be translated, and then nothing tells the two apart.
+        let why = if said.contains("rejects") {
+            "a line of the server's pg_hba.conf says `reject` for this login: "
+        } else {
+            ""
+        };
+        format!("{why}put this line above the others of pg_hba.conf and reload it (`SELECT pg_reload_conf()`): {line}")
     }
+}
+
+/// `what`: `ROLE`, or `DATABASE`.
+fn lift_limit(what: &str, name: &str) -> String {
+    format!("`ALTER {what} \"{}\" CONNECTION LIMIT -1`", name.replace('"', "\"\""))
 }

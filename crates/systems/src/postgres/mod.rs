@@ -24,6 +24,8 @@ mod url;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
 
 use model::catalog::Visibility;
 use model::plan::PrivateServer;
@@ -39,7 +41,7 @@ use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
 use crate::server::url::Address as _;
 use claim::Claim;
-use connect::Endpoint;
+use connect::{Endpoint, STARTING_PATIENCE, STARTING_POLL};
 use counters::Abilities;
 use databases::Databases;
 use families::backup::backups::Backups;
@@ -110,6 +112,14 @@ impl Engine for Postgres {
         system::would_drop::<PostgresServer>(system)
     }
 
+    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::read_url::<PostgresServer>(system)
+    }
+
+    fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
+        system::refuses_writes::<PostgresServer>(system)
+    }
+
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let programs = Programs::find(server.bin_dir.as_deref(), server.version.as_deref())?;
         Ok(programs.release().unwrap_or_default())
@@ -164,13 +174,19 @@ impl Server for PostgresServer {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::safe(settings))?;
         databases::refuse_own_name(&address, request)?;
-        let mut endpoint = Endpoint::new(address)?;
-        let mut client = endpoint.connect("")?;
+        let (mut endpoint, mut client) = Self::connect(address)?;
+        endpoint.take_bytes_as_they_are(&mut client)?;
         endpoint.pooler = pooler::find(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = Session::with_settings(&endpoint, &mut client, settings)?;
         client.close();
         Ok((endpoint, session))
+    }
+
+    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+        let endpoint = Endpoint::new(address)?;
+        let client = endpoint.connect("")?;
+        Ok((endpoint, client))
     }
 
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
@@ -182,11 +198,12 @@ impl Server for PostgresServer {
         Ok(PostgresServer { abilities: counters::abilities(client)?, is_pooled, prepared: Mutex::new(None) })
     }
 
-    fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
+    fn refuse_program(system: &PostgresSystem, program: &Program) -> Result<(), Failure> {
         let shared = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions());
-        if let Some(pooler) = shared {
-            refuse_session_state(pooler, program)?;
-        }
+        shared.map_or(Ok(()), |pooler| refuse_session_state(pooler, program))
+    }
+
+    fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
         let mut texts = system.texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
         let statements = match program.protocol() {
@@ -197,7 +214,7 @@ impl Server for PostgresServer {
             }
             Protocol::Simple => Statements::Simple,
         };
-        Ok((statements, shared.is_none().then_some(counters::OF_SESSION)))
+        Ok((statements, (!system.endpoint.shares_sessions()).then_some(counters::OF_SESSION)))
     }
 
     fn why_uncounted(system: &PostgresSystem) -> Option<String> {
@@ -283,9 +300,21 @@ impl Server for PostgresServer {
         Box::new(backup::PostgresBackups { system })
     }
 
-    /// Adds the server's connection limit, if a connection is left to ask.
+    fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+        refuse_standby(client, endpoint)
+    }
+
+    /// Adds the server's connection limit, if a connection is left to ask; or that the server has become a standby.
     fn explain(system: &PostgresSystem, failure: Failure) -> Failure {
-        if !failure.cause.contains("[SQLSTATE 53300]") {
+        if failure.cause.contains("[SQLSTATE 25006]") {
+            let standby = system.control.ask(|client| refuse_standby(client, &system.endpoint)).err();
+            return match standby.filter(|failure| failure.kind == FailureKind::Unsupported) {
+                // Its promotion may be under way.
+                Some(Failure { hint, .. }) => Failure { kind: FailureKind::Unreachable, hint, ..failure },
+                None => failure,
+            };
+        }
+        if failure.hint.as_deref() != Some(server::TOO_MANY) {
             return failure;
         }
         let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
@@ -342,7 +371,7 @@ fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure
 fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let asked = |error: AskError| failure("ask what the server lets étalon do", &error);
     let Address { user, database, .. } = &endpoint.address;
-    refuse_standby(client, endpoint)?;
+    outlast_promotion(client, endpoint)?;
     let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
     let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
     if client.one(may).map_err(asked)? != "t" && client.one(&there).map_err(asked)? != "t" {
@@ -351,6 +380,21 @@ fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure>
             .hint(format!("`GRANT CREATE ON DATABASE {database} TO {user}`")));
     }
     Ok(())
+}
+
+/// [`refuse_standby`], after a while where the server's promotion may be under way: it receives no WAL any more, and has not
+/// ended its recovery.
+fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+    let started = Instant::now();
+    loop {
+        let Err(failure) = refuse_standby(client, endpoint) else { return Ok(()) };
+        let receivers = client.one("SELECT count(*) FROM pg_catalog.pg_stat_wal_receiver");
+        let is_fed = receivers.map_or(true, |receivers| receivers != "0");
+        if is_fed || failure.kind != FailureKind::Unsupported || started.elapsed() > STARTING_PATIENCE {
+            return Err(failure);
+        }
+        thread::sleep(STARTING_POLL);
+    }
 }
 
 fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {

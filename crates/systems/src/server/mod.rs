@@ -39,6 +39,8 @@ use load::generator::{ThreadLimit, shares};
 /// What helps where a server takes no more connections.
 pub(crate) const TOO_MANY: &str = "raise `max_connections` on the server, ask for fewer clients, or let them share connections: \
                                    `pool.size`";
+/// The end of a hint, where one account may have no more connections.
+pub(crate) const FEWER: &str = "ask for fewer clients, or let them share connections: `pool.size`";
 
 /// Large enough that system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;

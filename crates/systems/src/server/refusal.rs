@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use wire::WireError;
+use wire::{Unbound, WireError};
 
 use crate::server::dialogue::{AskError, ServerError};
 use crate::server::url::Address;
@@ -23,6 +23,10 @@ pub(crate) enum Refusal<E> {
     /// The password would go to a server whose certificate is not verified.
     Unproven,
     Server(Box<E>),
+    /// The login could not be tied to an encrypted channel, as the URL demands.
+    Unbound(Unbound),
+    /// The session is not of the kind that the URL demands: cause and hint.
+    Unfit(&'static str, &'static str),
     /// A listener without answer.
     Silent(Duration),
     Other(String),
@@ -66,6 +70,11 @@ pub(crate) trait Explain {
         error.said()
     }
 
+    /// What to do where a login cannot be tied to an encrypted channel.
+    fn advise_unbound(&self, _why: Unbound) -> &'static str {
+        "leave out of the URL what demands it"
+    }
+
     /// What was tried, why no password was sent, and a hint.
     fn explain_password(&self, refusal: &Refusal<Self::Error>) -> (&'static str, &'static str, String);
 
@@ -104,6 +113,12 @@ pub(crate) trait Explain {
                 let (tried, cause, hint) = self.explain_password(refusal);
                 (tried, cause.to_owned(), FailureKind::Login, hint)
             }
+            Refusal::Unbound(why) => {
+                let cause = WireError::ChannelBinding(*why);
+                of(FailureKind::Unsupported, &cause, self.advise_unbound(*why).to_owned())
+            }
+            // A server that is promoted, or that comes back as a standby, may be what is asked for in a moment.
+            Refusal::Unfit(cause, hint) => of(FailureKind::Unreachable, cause, (*hint).to_owned()),
             Refusal::Other(cause) => {
                 of(FailureKind::Other, cause, format!("is it {products} that listens there? {check}"))
             }
@@ -161,6 +176,7 @@ impl<E: ServerError> Refusal<E> {
             AskError::Wire(WireError::PasswordMissing) => Refusal::NoPassword,
             AskError::Wire(WireError::InsecureTransport) => Refusal::Insecure,
             AskError::Wire(WireError::UnprovenServer) => Refusal::Unproven,
+            AskError::Wire(WireError::ChannelBinding(why)) => Refusal::Unbound(why),
             AskError::Wire(error) => {
                 E::of_login(error).map_or_else(|error| Refusal::Other(error.to_string()), Refusal::Server)
             }

@@ -120,6 +120,9 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// An existing server, with a plan's settings.
     fn enter(address: AddressOf<Self>, request: &OpenRequest<'_>) -> Result<(Self::Endpoint, Self::Session), Failure>;
 
+    /// Logs in once, without the plan's settings.
+    fn connect(address: AddressOf<Self>) -> Result<(Self::Endpoint, ClientOf<Self>), Failure>;
+
     /// Looks around, before anything is made. `makes`: étalon is to make its tables.
     fn look(
         client: &mut ClientOf<Self>,
@@ -127,6 +130,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         consent: Consent,
         makes: bool,
     ) -> Result<Self, Failure>;
+
+    /// Before anything is made for it.
+    fn refuse_program(_system: &ServerSystem<Self>, _program: &Program) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// The program's statements, and the query for the counts of each session if the server keeps them.
     fn statements(
@@ -187,6 +195,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Err(Self::FOREIGN.to_owned())
     }
 
+    /// Refuses a server that nothing can be written to as long as it follows another.
+    fn refuse_standby(_client: &mut ClientOf<Self>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Adds what the server tells of a failure.
     fn explain(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
         failure
@@ -237,6 +250,22 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     }
 }
 
+/// For an [`Engine`](families::system::Engine).
+pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
+    match system.server {
+        Some(_) => Ok(()),
+        None => AddressOf::<S>::parse(&system.url, &process_environment).map(|_| ()),
+    }
+}
+
+/// For an [`Engine`](families::system::Engine).
+pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> {
+    let (endpoint, mut client) = S::connect(address::<S>(system)?).ok()?;
+    let refused = S::refuse_standby(&mut client, &endpoint).err();
+    client.close();
+    refused.filter(|failure| failure.kind == FailureKind::Unsupported)
+}
+
 fn room<S: Server>(system: &SystemPlan) -> &'static str {
     if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
 }
@@ -258,6 +287,8 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(crate) permits: Permits,
     pub(crate) reactor: Choice,
     pub(crate) tables: Tables,
+    /// Étalon makes tables there.
+    makes: bool,
     /// As the plan asks.
     pub(super) reset: Option<Reset>,
     pub(super) whose: Whose,
@@ -309,6 +340,7 @@ impl<S: Server> ServerSystem<S> {
             permits,
             reactor,
             tables,
+            makes,
             reset,
             whose: reset::whose::<S>(request.system),
             loaded,
@@ -355,6 +387,7 @@ impl<S: Server> ServerSystem<S> {
         program: &Program,
         context: &mut WorkerContext<'_>,
     ) -> Result<(LaneOf<S>, Option<CountsQuery>), Failure> {
+        S::refuse_program(self, program)?;
         let (statements, question) = S::statements(self, program)?;
         let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
         let first = |_| {
@@ -434,6 +467,10 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         super::reactor_workers(clients, threads)
+    }
+
+    fn refuse_program(&self, program: &Program) -> Result<(), Failure> {
+        S::refuse_program(self, program)
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
@@ -523,10 +560,16 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn revive(&self) -> Result<(), Failure> {
-        match &self.copies {
-            Some(copies) => return copies.ask_for_life(),
-            None if self.private.is_none() => return self.counters().map(|_| ()),
-            None => {}
+        if self.private.is_none() {
+            match &self.copies {
+                Some(copies) => copies.ask_for_life()?,
+                None => self.counters().map(|_| ())?,
+            }
+            // One that was promoted answers before it can be written to.
+            return match self.makes {
+                true => self.ask(|client| S::refuse_standby(client, &self.endpoint)),
+                false => Ok(()),
+            };
         }
         let start = || {
             // A session may outlive its server for a moment, and would answer for it.

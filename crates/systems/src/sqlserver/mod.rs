@@ -107,6 +107,10 @@ impl Engine for SqlServer {
     fn would_drop(&self, system: &SystemPlan) -> String {
         system::would_drop::<SqlServer>(system)
     }
+
+    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::read_url::<SqlServer>(system)
+    }
 }
 
 type SqlServerSystem = ServerSystem<SqlServer>;
@@ -134,6 +138,12 @@ impl Server for SqlServer {
         Ok((endpoint, session))
     }
 
+    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+        let endpoint = Endpoint::new(address)?;
+        let client = Session::default().open(&endpoint, Purpose::Control)?;
+        Ok((endpoint, client))
+    }
+
     fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
@@ -142,12 +152,15 @@ impl Server for SqlServer {
         Ok(SqlServer)
     }
 
+    fn refuse_program(_system: &SqlServerSystem, program: &Program) -> Result<(), Failure> {
+        dialogue::refuse_pipeline("SQL Server", program)
+    }
+
     /// Sessions do not tell their counts.
     fn statements(
         system: &SqlServerSystem,
         program: &Program,
     ) -> Result<((Vec<Typed>, Mode), Option<CountsQuery>), Failure> {
-        dialogue::refuse_pipeline("SQL Server", program)?;
         let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
         let counts = program.statements().iter().map(|statement| statement.parameter_count());
         let statements = system.texts(program).into_iter().zip(counts).collect();

@@ -2,6 +2,7 @@
 
 use md5::{Digest as _, Md5};
 
+use crate::error::Unbound;
 use crate::reader::Reader;
 use crate::{Result, Secret, Security, WireError};
 
@@ -61,7 +62,7 @@ impl Authenticator {
             (0, Stage::ScramStarted(_) | Stage::ScramProved(_)) => {
                 return Err(WireError::Authentication("the server ended SCRAM without proving itself".into()));
             }
-            (0, _) => return self.accepted(),
+            (0, _) => return self.accepted(security),
             (3, Stage::Fresh) => {
                 frontend::password(password(config)?, out)?;
                 self.method = Authentication::Cleartext;
@@ -91,9 +92,9 @@ impl Authenticator {
         Ok(Verdict::Pending)
     }
 
-    fn accepted(&self) -> Result<Verdict> {
+    fn accepted(&self, security: Security) -> Result<Verdict> {
         if self.binding_mode == ChannelBinding::Require && self.method != Authentication::ScramPlus {
-            return Err(WireError::ChannelBinding("the server let the client in without it"));
+            return Err(unbound(security, Unbound::LetIn));
         }
         Ok(Verdict::Accepted(self.method))
     }
@@ -122,7 +123,7 @@ impl Authenticator {
         }
         let can_bind = self.end_point.is_some() && self.binding_mode != ChannelBinding::Disable;
         if self.binding_mode == ChannelBinding::Require && !(plus && can_bind) {
-            return Err(WireError::ChannelBinding("one of the two sides cannot do it"));
+            return Err(unbound(security, Unbound::Unable));
         }
         let (mechanism, binding, method) = match &self.end_point {
             Some(hash) if plus && can_bind => {
@@ -145,6 +146,11 @@ impl Authenticator {
 
 fn secret(config: &Config) -> Result<&Secret> {
     config.password.as_ref().ok_or(WireError::PasswordMissing)
+}
+
+/// `otherwise` holds where there is TLS.
+fn unbound(security: Security, otherwise: Unbound) -> WireError {
+    WireError::ChannelBinding(if security == Security::Plain { Unbound::Unencrypted } else { otherwise })
 }
 
 fn password(config: &Config) -> Result<&[u8]> {

@@ -40,6 +40,8 @@ pub struct Config {
     /// Further run-time parameters such as `application_name` or `options`.
     pub parameters: Vec<(String, String)>,
     pub encryption: Encryption,
+    /// `client_encoding`.
+    pub encoding: &'static str,
     /// Whether SCRAM must be tied to the TLS channel.
     pub channel_binding: ChannelBinding,
     pub limits: Limits,
@@ -55,6 +57,7 @@ impl Config {
             password: None,
             parameters: Vec::new(),
             encryption: Encryption::default(),
+            encoding: "UTF8",
             channel_binding: ChannelBinding::default(),
             limits: Limits::default(),
             scram: ScramCache::default(),

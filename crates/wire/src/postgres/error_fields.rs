@@ -18,6 +18,8 @@ pub struct ErrorFields {
     pub detail: Option<String>,
     /// What to do about it (`H`).
     pub hint: Option<String>,
+    /// The function of the server's source that reported it (`R`): never translated, unlike the message.
+    pub routine: Option<String>,
     is_fatal: bool,
 }
 
@@ -30,6 +32,7 @@ impl ErrorFields {
             message: String::new(),
             detail: None,
             hint: None,
+            routine: None,
             is_fatal: false,
         };
         let mut reader = Reader::new(body);
@@ -49,6 +52,7 @@ impl ErrorFields {
                 b'M' => fields.message = string(),
                 b'D' => fields.detail = Some(string()),
                 b'H' => fields.hint = Some(string()),
+                b'R' => fields.routine = Some(string()),
                 _ => {}
             }
         }
@@ -74,8 +78,9 @@ mod tests {
 
     #[test]
     fn fields_are_read_and_others_passed_by() {
-        let fields = ErrorFields::parse(b"SFEHLER\0VERROR\0C23505\0Mm\0Dd\0Hh\0P7\0?new\0\0").unwrap();
+        let fields = ErrorFields::parse(b"SFEHLER\0VERROR\0C23505\0Mm\0Dd\0Hh\0P7\0RInitPostgres\0?new\0\0").unwrap();
         assert_eq!((fields.detail.as_deref(), fields.hint.as_deref()), (Some("d"), Some("h")));
+        assert_eq!(fields.routine.as_deref(), Some("InitPostgres"));
         assert_eq!(fields.to_string(), "FEHLER 23505: m");
         for fatal in [&b"SFATAL\0\0"[..], b"SSCHWER\0VFATAL\0\0", b"VPANIC\0\0"] {
             assert!(ErrorFields::parse(fatal).unwrap().ends_connection());

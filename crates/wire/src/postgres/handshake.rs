@@ -101,7 +101,7 @@ impl Handshake {
         let config = &self.config;
         let database = config.database.as_deref().map(|name| ("database", name));
         let further = config.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let fixed = [("user", config.user.as_str()), ("client_encoding", "UTF8")];
+        let fixed = [("user", config.user.as_str()), ("client_encoding", config.encoding)];
         frontend::startup(fixed.into_iter().chain(database).chain(further), out)?;
         self.state = State::Authenticating;
         Ok(())

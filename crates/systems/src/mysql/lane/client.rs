@@ -138,8 +138,8 @@ impl Client {
         }
     }
 
-    /// Runs `LOAD DATA LOCAL` and sends the pieces. The login must allow it.
-    pub(crate) fn send_file(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<Reply, AskError> {
+    /// Runs `LOAD DATA LOCAL` and sends the pieces, in packets that the server takes. The login must allow it.
+    pub(crate) fn send_file(&mut self, sql: &str, packet_bytes: usize, pieces: Pieces<'_>) -> Result<Reply, AskError> {
         command::query(sql, &mut self.out)?;
         self.protocol.scanner.expect(Command::Query);
         let Some(mut sequence) = self.hear(|_| Ok(()))? else {
@@ -149,7 +149,9 @@ impl Client {
         loop {
             piece.clear();
             let more = pieces(&mut piece);
-            sequence = command::local_file_piece(sequence, piece.as_bytes(), &mut self.out)?;
+            for part in piece.as_bytes().chunks(packet_bytes.max(1)) {
+                sequence = command::local_file_piece(sequence, part, &mut self.out)?;
+            }
             if !more {
                 break;
             }

@@ -74,6 +74,7 @@ impl ServerError for ErrorPacket {
     fn hint(&self) -> Option<&'static str> {
         match self.code {
             1290 | 1792 | 1836 => Some("the server is read-only; étalon needs one that it can write to"),
+            1153 | 1162 => Some(crate::mysql::RAISE),
             1820 => Some("the account's password has expired: set a new one with `ALTER USER`"),
             1295 => Some("the server prepares no such statement; let the script's statements travel as text"),
             1461 => Some(
@@ -88,13 +89,15 @@ impl ServerError for ErrorPacket {
 
 /// Portable words that MySQL spells differently. <https://www.postgresql.org/docs/current/sql-end.html>
 pub(crate) fn own_words(sql: &str) -> &str {
-    const WORDS: [(&str, &str); 8] = [
+    const WORDS: [(&str, &str); 9] = [
         ("end", "COMMIT"),
         ("end transaction", "COMMIT"),
         ("end work", "COMMIT"),
         ("commit transaction", "COMMIT"),
         ("abort", "ROLLBACK"),
         ("rollback transaction", "ROLLBACK"),
+        // Where `sql_mode` is ORACLE it begins a block of statements.
+        ("begin", "START TRANSACTION"),
         ("begin transaction", "START TRANSACTION"),
         ("begin work", "START TRANSACTION"),
     ];

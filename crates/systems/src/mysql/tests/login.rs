@@ -5,12 +5,74 @@ use model::DurabilityTier;
 use super::*;
 use crate::server::testing::Refusals;
 use crate::server::testing::lane::{Probe, native};
-use families::transactions::pgbench_tables;
+use families::transactions::{Transactions, pgbench_tables};
+use families::work::{StreamTask, StreamWork};
+use families::workload::{Action, Grants, Task, Workload as _};
 use load::lane::ErrorClass;
 
 const PASSWORD: &str = "hunter2-is-no-secret";
 
-of_both_products!(a_server_of_others);
+of_both_products!(a_server_of_others, settings_that_others_chose_do_not_break_runs);
+
+/// Of the server, which étalon's sessions do not inherit unless it is to be measured.
+fn settings_that_others_chose_do_not_break_runs() {
+    let server = start(Connect::Tcp, &[]);
+    let oracle = if product() == Product::MariaDb { "'ORACLE'" } else { "'ANSI'" };
+    for (name, value) in [
+        ("autocommit", "0"),
+        ("init_connect", "'SET autocommit = 0'"),
+        ("sql_mode", oracle),
+        ("sql_mode", "'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'"),
+        ("max_allowed_packet", "1024"),
+    ] {
+        server.control.close();
+        let before = server.text(&format!("SELECT @@GLOBAL.{name}"));
+        server.run(&format!("SET GLOBAL {name} = {value}"));
+        server.run("CREATE USER IF NOT EXISTS plain@'127.0.0.1' IDENTIFIED BY 'p'");
+        server.run("GRANT ALL ON etalon.* TO plain@'127.0.0.1'");
+        let system = open(&server.url("plain", "p", ""), &[], Consent::OwnOnly).unwrap();
+        for (script, protocol) in [("tpcb-like", "prepared"), ("tpcb-like", "simple"), ("select-only", "prepared")] {
+            let record = run(&*system, &task(&[("script", script), ("protocol", protocol)]));
+            let record = record.unwrap_or_else(|failure| panic!("{name} = {value}, {script}, {protocol}: {failure:?}"));
+            let errors = record.measurements.iter().find(|one| one.metric.id == "errors").unwrap();
+            assert_eq!(errors.reading, model::Reading::Value(0.0), "{name} = {value}, {script}, {protocol}");
+        }
+        if name == "max_allowed_packet" {
+            statements_beyond_the_packet_are_refused(&*system);
+        }
+        system.drop_all().unwrap();
+        let before = if before.parse::<u64>().is_ok() { before } else { format!("'{before}'") };
+        server.run(&format!("SET GLOBAL {name} = {before}"));
+    }
+    server.drop_all().unwrap();
+}
+
+fn statements_beyond_the_packet_are_refused(system: &dyn System) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("long.sql");
+    std::fs::write(&file, format!("SELECT '{}';", "x".repeat(2_000))).unwrap();
+    let long = task(&[("script", file.to_str().unwrap()), ("tables", "none")]);
+    let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &long.action else { panic!() };
+    let failure = system.refuse_program(program).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Unsupported);
+    assert!(failure.cause.contains("1024 bytes") && failure.hint.unwrap().contains("SET GLOBAL max_allowed_packet"));
+}
+
+fn task(pairs: &[(&str, &str)]) -> Task {
+    let text = |(key, value): &(&str, &str)| ((*key).to_owned(), model::Value::Text((*value).to_owned()));
+    let mut point: model::Point = pairs.iter().map(text).collect();
+    for (key, number) in [("clients", 2), ("scale", 1)] {
+        point.insert(key.to_owned(), model::Value::Int(number));
+    }
+    Transactions.task(&point, &Grants::default()).unwrap()
+}
+
+fn run(system: &dyn System, task: &Task) -> Result<model::RunRecord, Failure> {
+    let Action::Stream(stream) = &task.action else { panic!() };
+    system.prepare(&task.dataset)?;
+    system.settle()?;
+    crate::suite::run_once(system, stream, model::Length::Transactions(20))
+}
 
 fn a_server_of_others() {
     let settings = [("max_connections", "20"), ("plugin_load_add", "auth_ed25519")];
@@ -123,6 +185,19 @@ fn rights_that_are_missing(server: &MySqlSystem, refused: Refused<'_>) {
     assert!(system.facts().unwrap().get("checkpoint_before_run").unwrap().contains("FOR EXPORT"));
     system.drop_all().unwrap();
     assert_eq!(server.text("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = 'etalon'"), "0");
+    // A server that is not promoted yet is not back.
+    system.prepare(&pgbench_tables(1)).unwrap();
+    server.run("SET GLOBAL read_only = ON");
+    let failure = system.prepare(&pgbench_tables(1)).unwrap_err();
+    assert!(failure.may_pass() && failure.cause.contains("[1290,"), "{failure:?}");
+    assert!(system.revive().unwrap_err().cause.contains("read-only"));
+    let plan =
+        SystemPlan { engine: "mysql".to_owned(), url: server.url("shopper", PASSWORD, ""), ..SystemPlan::default() };
+    assert!(system::refuses_writes::<MySqlServer>(&plan).is_some());
+    server.run("SET GLOBAL read_only = OFF");
+    assert_eq!(system::refuses_writes::<MySqlServer>(&plan), None);
+    system.revive().unwrap();
+    system.drop_all().unwrap();
     server.run("SET GLOBAL read_only = ON");
     let failure = refused(refusal(&server.url("shopper", PASSWORD, ""), &[]), FailureKind::Unsupported);
     assert!(failure.cause.contains("read-only"), "{failure}");
@@ -182,6 +257,7 @@ fn more_connections_than_there_are(server: &MySqlSystem, refused: Refused<'_>) {
     let held = [0, 1].map(|_| endpoint.connect(Purpose::Load).unwrap());
     let failure = refused(endpoint.connect(Purpose::Load).err().unwrap(), FailureKind::Other);
     assert!(failure.cause.contains("1226") || failure.cause.contains("1203"), "{failure}");
+    assert!(failure.hint.unwrap().contains("WITH MAX_USER_CONNECTIONS 0"));
     let error = endpoint.try_connect(Purpose::Load).err().unwrap().op_error(&endpoint);
     assert_eq!(error.class, ErrorClass::TooManyConnections);
     held.into_iter().for_each(Client::close);

@@ -1,6 +1,7 @@
 //! A lane's connection: requests are encoded once per statement and patched in place; answers are scanned by message
 //! headers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::WireError;
@@ -57,6 +58,13 @@ pub struct Connection {
     opening_results: usize,
     /// Memory for an opening and a text.
     words: String,
+}
+
+/// A script's variables hold text in UTF-8, and what is no UTF-8 would come back to the server as other bytes.
+fn not_utf8() -> OpError {
+    let message = "an answer that the script keeps in variables is not UTF-8: have the statement return it as \
+                   `encode(convert_to(…, 'SQL_ASCII'), 'hex')`";
+    OpError { class: ErrorClass::Statement, message: message.to_owned() }
 }
 
 fn unasked() -> OpError {
@@ -194,8 +202,10 @@ impl Connection {
                 }
                 Ok(Some(Event::Row(row))) => {
                     self.counted.returned += 1;
-                    if let Some(result) = self.kept.last() {
-                        keep_row(result, row, self.rows);
+                    if let Some(result) = self.kept.last()
+                        && !keep_row(result, row, self.rows)
+                    {
+                        self.failure.get_or_insert_with(not_utf8);
                     }
                 }
                 Ok(Some(Event::Done(_))) if self.opening_results > 0 => self.opening_results -= 1,
@@ -332,10 +342,17 @@ impl Conversation for Connection {
     }
 }
 
-fn keep_row(result: &mut KeptRow, row: Row<'_>, rows: Rows) {
+/// `false`: not all of it is text in UTF-8, and what was kept would be another value.
+fn keep_row(result: &mut KeptRow, row: Row<'_>, rows: Rows) -> bool {
     rows.begin_row(result);
+    let mut is_utf8 = true;
     result.values.extend(row.iter().map(|value| match value {
         None => Datum::Null,
-        Some(text) => Datum::Text(String::from_utf8_lossy(text).into_owned().into()),
+        Some(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            is_utf8 &= matches!(text, Cow::Borrowed(_));
+            Datum::Text(text.into_owned().into())
+        }
     }));
+    is_utf8
 }

@@ -25,10 +25,12 @@ fn a_server_of_others() {
     statements_that_are_wrong_fail_at_once(&server);
     the_password_file_is_used_and_its_rights_matter(&server);
     doors_that_are_closed(&server, &refused);
+    limits_on_connections_have_their_own_hints(&server, &refused);
+    binding_without_tls_has_its_own_hint(&server, &refused);
     rights_that_are_missing(&server, &refused);
     schemas_of_others(&server, &refused);
     settings_of_a_session(&server, &refused);
-    said.are_without(14, &[PASSWORD, "wrong-one", server.endpoint.address.password.as_deref().unwrap()]);
+    said.are_without(20, &[PASSWORD, "wrong-one", server.endpoint.address.password.as_deref().unwrap()]);
     server.drop_all().unwrap();
 }
 
@@ -105,11 +107,59 @@ fn doors_that_are_closed(server: &PostgresSystem, refused: Refused<'_>) {
     let failure = refused(failure, FailureKind::Login);
     let hint = failure.hint.unwrap();
     assert!(hint.contains("host  shop  shopper  127.0.0.1/32  scram-sha-256"), "{hint}");
+    assert!(!hint.contains("reject"), "{hint}");
     refused(refusal(&server.url("nobody_known", PASSWORD, "postgres"), &[]), FailureKind::Login);
+    let reject = "host shop shopper 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    fs::write(&file, reject).unwrap();
+    server.run("SELECT pg_reload_conf()");
+    let failure = loop {
+        let failure = refusal(&server.url("shopper", PASSWORD, "shop"), &[]);
+        if failure.cause.contains("rejects") {
+            break failure;
+        }
+        assert!(patience.elapsed().as_secs() < 10, "{failure}");
+    };
+    let hint = refused(failure, FailureKind::Login).hint.unwrap();
+    assert!(hint.starts_with("a line of the server's pg_hba.conf says `reject`"), "{hint}");
+    // What it says helps.
+    let line = hint.rsplit_once("): ").unwrap().1;
+    fs::write(&file, format!("{line}\n{reject}")).unwrap();
+    server.run("SELECT pg_reload_conf()");
+    while open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).is_err() {
+        assert!(patience.elapsed().as_secs() < 20);
+    }
     fs::write(&file, before).unwrap();
     server.run("SELECT pg_reload_conf()");
     while open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).is_err() {
         assert!(patience.elapsed().as_secs() < 20);
+    }
+}
+
+fn limits_on_connections_have_their_own_hints(server: &PostgresSystem, refused: Refused<'_>) {
+    let failure = refused(refusal(&server.url("closed", PASSWORD, "shop"), &[]), FailureKind::Other);
+    let hint = failure.hint.unwrap();
+    assert!(hint.starts_with("`ALTER ROLE \"closed\" CONNECTION LIMIT -1`"), "{hint}");
+    server.run("ALTER DATABASE shop CONNECTION LIMIT 0");
+    let failure = refused(refusal(&server.url("shopper", PASSWORD, "shop"), &[]), FailureKind::Other);
+    let hint = failure.hint.unwrap();
+    assert!(hint.starts_with("`ALTER DATABASE \"shop\" CONNECTION LIMIT -1`"), "{hint}");
+    server.run("ALTER DATABASE shop CONNECTION LIMIT -1");
+    // Clients of a run fail with the hint of their own limit, too.
+    server.run("ALTER ROLE shopper CONNECTION LIMIT 2");
+    let system = open(&server.url("shopper", PASSWORD, "shop"), &[], Consent::OwnOnly).unwrap();
+    let failure = modes::run(&*system, &modes::task(&[]), model::Length::Transactions(5)).unwrap_err();
+    let failure = refused(failure, FailureKind::Other);
+    assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("ALTER ROLE \"shopper\"")), "{failure:?}");
+    system.drop_all().unwrap();
+    server.run("ALTER ROLE shopper CONNECTION LIMIT -1");
+}
+
+fn binding_without_tls_has_its_own_hint(server: &PostgresSystem, refused: Refused<'_>) {
+    for mode in ["disable", "prefer"] {
+        let url = format!("{}?channel_binding=require&sslmode={mode}", server.url("shopper", PASSWORD, "shop"));
+        let failure = refused(refusal(&url, &[]), FailureKind::Unsupported);
+        assert!(failure.cause.contains("the connection is not encrypted"), "{failure}");
+        assert!(failure.hint.unwrap().contains("`sslmode=require`"));
     }
 }
 

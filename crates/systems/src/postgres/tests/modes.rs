@@ -54,6 +54,39 @@ fn scripts_run_in_every_way() {
     server.drop_all().unwrap();
 }
 
+/// A database that holds bytes of any encoding, as old ones do.
+#[test]
+fn bytes_that_are_no_utf_8_are_read_by_scripts() {
+    let server = start(Connect::Socket, &[]);
+    server.run("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
+    let bytes = server.endpoint.on("bytes");
+    let mut client = bytes.connect("-c client_encoding=SQL_ASCII").unwrap();
+    client.execute("CREATE TABLE latin AS SELECT convert_from('\\xe9'::bytea, 'SQL_ASCII') AS t").unwrap();
+    client.close();
+    let Address { host, port, user, .. } = &server.endpoint.address;
+    let url = format!("postgres://{user}@/bytes?host={host}&port={port}");
+    let system = open(&url, &[], Consent::OwnOnly).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("latin.sql");
+    for (script, protocol, fails) in [
+        ("SELECT t, 'é' FROM latin;", "prepared", false),
+        ("SELECT t, 'é' FROM latin;", "simple", false),
+        ("SELECT length(t) AS n FROM latin \\gset\nSELECT 1 / (2 - :n);", "simple", false),
+        ("SELECT t FROM latin \\gset\nSELECT 1 FROM latin WHERE t = :t;", "prepared", true),
+    ] {
+        std::fs::write(&file, script).unwrap();
+        let task = task(&[("script", file.to_str().unwrap()), ("tables", "none"), ("protocol", protocol)]);
+        match run(&*system, &task, Length::Transactions(10)) {
+            Ok(record) => assert!(!fails && count(&record, "errors") == 0.0, "{script}, {protocol}"),
+            Err(failure) => assert!(fails && failure.cause.contains("not UTF-8"), "{script}, {protocol}: {failure}"),
+        }
+    }
+    // Étalon's own tables, too.
+    run(&*system, &task(&[("script", "tpcb-like")]), Length::Transactions(10)).unwrap();
+    system.drop_all().unwrap();
+    server.drop_all().unwrap();
+}
+
 /// The run itself compares the client's counts with the server's tables.
 fn every_protocol_and_pipeline_counts_right(server: &PostgresSystem) {
     for (script, protocol, pipeline) in [
