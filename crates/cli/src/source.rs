@@ -27,6 +27,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "mysql-super-smack", text: include_str!("../../../plans/mysql-super-smack.toml") },
     BuiltIn { name: "postgresql-select-update", text: include_str!("../../../plans/postgresql-select-update.toml") },
     BuiltIn { name: "postgres-paths", text: include_str!("../../../plans/postgres-paths.toml") },
+    BuiltIn { name: "postgres-pooler", text: include_str!("../../../plans/postgres-pooler.toml") },
     BuiltIn { name: "postgres-settings", text: include_str!("../../../plans/postgres-settings.toml") },
     BuiltIn { name: "capacity", text: include_str!("../../../plans/capacity.toml") },
     BuiltIn { name: "capacity-postgres", text: include_str!("../../../plans/capacity-postgres.toml") },

@@ -95,6 +95,14 @@ pub fn no_idle_keys(_: &Point) -> &'static [&'static str] {
     &[]
 }
 
+/// A program that hands connections on to a server, as in `server = { engine = "…", pooler = "…" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolerSpec {
+    pub name: &'static str,
+    /// How it lends the server's sessions to clients; the first one is what it does unless asked.
+    pub modes: &'static [&'static str],
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct EngineSpec {
     /// The name, as in `etalon list`.
@@ -112,6 +120,8 @@ pub struct EngineSpec {
     pub workload: &'static str,
     /// Its ways to take a backup, its first choice first.
     pub backups: &'static [BackupMethod],
+    /// The poolers that étalon can start in front of its private servers.
+    pub poolers: &'static [PoolerSpec],
     /// Whether it is shown to users; the simulator is not.
     pub visibility: Visibility,
     /// What a reader of its figures must know.

@@ -9,7 +9,7 @@ use engine::promised::{MOST_RUNS, RUNS, usual_loads};
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
-use model::{Case, Length, Order, Plan, PlannedRun, Reset, SystemPlan};
+use model::{Case, Length, Order, Plan, PlannedRun, PrivateServer, Reset, SystemPlan};
 use report::number::count;
 use report::text::wrapped;
 use serde_json::json;
@@ -348,7 +348,7 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
         let place = match (&system.server, &system.volume) {
-            (Some(server), _) => format!("private {} server", server.engine),
+            (Some(server), _) => private_server(server),
             (None, Some(volume)) => {
                 let kib = volume.cluster_bytes >> 10;
                 format!("volume {} in {}, clusters of {kib} KiB", volume.fs, volume.image)
@@ -368,6 +368,13 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             let note = wrapped(&format!("note: {caution}"), width.saturating_sub(4), 4);
             note.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
+    }
+}
+
+fn private_server(server: &PrivateServer) -> String {
+    match &server.pooler {
+        None => format!("private {} server", server.engine),
+        Some(pooler) => format!("private {} server behind {} ({})", server.engine, pooler.name, pooler.mode),
     }
 }
 

@@ -81,7 +81,11 @@ fn tables_of_others_are_worked_on_and_left_alone() {
 #[test]
 fn built_in_plans_run() {
     let short = ["--set", "schedule.warmup=50ms", "--set", "schedule.duration=200ms", "--quiet"];
-    for (plan, rounds, rows) in [("postgres-settings", "2", "bigger"), ("postgres-paths", "1", "protocol=simple")] {
+    for (plan, rounds, rows) in [
+        ("postgres-settings", "2", "bigger"),
+        ("postgres-paths", "1", "protocol=simple"),
+        ("postgres-pooler", "1", "pooled"),
+    ] {
         let scene = Scene::new();
         let rounds = format!("schedule.rounds={rounds}");
         let mut args = vec!["run", plan, "--set", &rounds];

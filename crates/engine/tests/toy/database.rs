@@ -30,6 +30,7 @@ impl Engine for Toy {
             own_url: None,
             workload: "transactions",
             backups: &[],
+            poolers: &[],
             visibility: Visibility::Public,
             cautions: &[],
         }

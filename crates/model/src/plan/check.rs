@@ -8,7 +8,8 @@ use super::section::name_is_fit;
 use super::tree::{Located, Origin};
 use super::volume::VOLUME_URL;
 use super::{
-    Benchmark, FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivateServer, SystemPlan, fleet, renamed, sweep, tree,
+    Benchmark, FEWEST_TO_JUDGE, MAX_CASES, MAX_RUNS, Plan, PrivatePooler, PrivateServer, SystemPlan, fleet, renamed,
+    sweep, tree,
 };
 use super::{ComparisonRules, DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
 use crate::catalog::{Catalog, EngineSpec, Visibility};
@@ -313,14 +314,15 @@ fn private_server(
     catalog: &Catalog,
     problems: &mut Problems<'_>,
 ) -> Option<PrivateServer> {
-    let Located { value: name, at } = file.engine?;
+    let Located { value: name, at } = file.engine.clone()?;
     let place = format!("`server` of system `{}`", quote(system));
     let names: Vec<&str> = public(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
-    if catalog.engine_of_server(&name).is_some() {
+    if let Some(engine) = catalog.engine_of_server(&name) {
+        let pooler = private_pooler(&file, &place, engine, &at, problems);
         let connect = file.connect.unwrap_or_default();
         let ServerFile { version, bin_dir, folder, optional, .. } = file;
         let optional = optional.unwrap_or_default();
-        return Some(PrivateServer { engine: name, version, bin_dir, folder, connect, optional });
+        return Some(PrivateServer { engine: name, version, bin_dir, folder, connect, pooler, optional });
     }
     match catalog.engine(&name) {
         Some(_) => {
@@ -338,6 +340,43 @@ fn private_server(
             None
         }
     }
+}
+
+fn private_pooler(
+    file: &ServerFile,
+    place: &str,
+    engine: &EngineSpec,
+    at: &Origin,
+    problems: &mut Problems<'_>,
+) -> Option<PrivatePooler> {
+    let names: Vec<&str> = engine.poolers.iter().map(|pooler| pooler.name).collect();
+    let Some(name) = &file.pooler else {
+        if file.pool_mode.is_some() || file.pool_size.is_some() {
+            let hint = (!names.is_empty())
+                .then(|| format!("write `pooler = \"…\"`, too: étalon can start {}", list_names(&names)));
+            problems.add(at, format!("{place} has the keys of a pooler, and no `pooler`"), hint);
+        }
+        return None;
+    };
+    let Some(pooler) = engine.poolers.iter().find(|pooler| pooler.name == name.value) else {
+        let hint = match names.is_empty() {
+            true => format!("étalon starts none in front of a server of `{}`", engine.name),
+            false => format!("étalon can start {}", list_names(&names)),
+        };
+        problems.add(&name.at, format!("{place} names an unknown pooler, `{}`", quote(&name.value)), Some(hint));
+        return None;
+    };
+    let mode = match &file.pool_mode {
+        None => pooler.modes.first().copied().unwrap_or_default(),
+        Some(Located { value, .. }) if pooler.modes.contains(&value.as_str()) => value,
+        Some(Located { value, at }) => {
+            let message =
+                format!("`pool_mode` of {place} is \"{}\", which étalon cannot measure through", quote(value));
+            problems.add(at, message, Some(format!("it is {}", list_choices(pooler.modes))));
+            return None;
+        }
+    };
+    Some(PrivatePooler { name: name.value.clone(), mode: mode.to_owned(), size: file.pool_size })
 }
 
 fn public(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {

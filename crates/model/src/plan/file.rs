@@ -31,7 +31,10 @@ pub(super) const TOP_KEYS: [&str; 12] = [
     "fleet",
 ];
 pub(super) const SYSTEM_KEYS: [&str; 7] = ["url", "server", "volume", "settings", "host", "price", "reset"];
-pub(super) const SERVER_KEYS: [&str; 6] = ["engine", "version", "bin_dir", "folder", "connect", "optional"];
+pub(super) const SERVER_KEYS: [&str; 9] =
+    ["engine", "version", "bin_dir", "folder", "connect", "pooler", "pool_mode", "pool_size", "optional"];
+/// The most sessions that a private pooler may have.
+pub(super) const MOST_POOLED: u32 = 10_000;
 pub(super) const BENCHMARK_KEYS: [&str; 5] = ["name", "workload", "stands_for", CLIENTS_ON, COUPLES];
 pub(super) const SCHEDULE_KEYS: [&str; 10] =
     ["rounds", "stop", "max_time", "warmup", "duration", "transactions", "order", "seed", "on_error", "caches"];
@@ -73,6 +76,9 @@ pub(super) struct ServerFile {
     pub(super) bin_dir: Option<String>,
     pub(super) folder: Option<String>,
     pub(super) connect: Option<Connect>,
+    pub(super) pooler: Option<Located<String>>,
+    pub(super) pool_mode: Option<Located<String>>,
+    pub(super) pool_size: Option<u32>,
     pub(super) optional: Option<bool>,
 }
 
@@ -261,6 +267,9 @@ fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Opt
         bin_dir: section.text("bin_dir", problems).map(|text| text.value),
         folder: section.text("folder", problems).map(|text| text.value),
         connect: section.choice("connect", &CONNECTS, problems),
+        pooler: section.text("pooler", problems),
+        pool_mode: section.text("pool_mode", problems),
+        pool_size: section.whole("pool_size", 1, MOST_POOLED.into(), problems).and_then(|size| size.try_into().ok()),
         optional: section.flag("optional", problems),
     })
 }

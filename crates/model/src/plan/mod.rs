@@ -114,9 +114,24 @@ pub struct PrivateServer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     pub connect: Connect,
+    /// What étalon starts in front of the server, for all clients to go through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooler: Option<PrivatePooler>,
     /// The system is left out where the server's programs are not installed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+}
+
+/// A pooler that étalon starts and ends together with its server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrivatePooler {
+    /// A name of [`EngineSpec::poolers`](crate::EngineSpec::poolers).
+    pub name: String,
+    /// How it lends sessions: one of [`PoolerSpec::modes`](crate::catalog::PoolerSpec::modes).
+    pub mode: String,
+    /// How many sessions of the server it has at most; when absent, as is usual in this mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::file::{CACHES, CONNECTS, ON_ERRORS, ORDERS, STOPS};
+use super::file::{CACHES, CONNECTS, MOST_POOLED, ON_ERRORS, ORDERS, STOPS};
 use super::fleet::{AGENT_PATTERN, ALL, CLIENTS_ON, COUPLES, DEFAULT_PATIENCE};
 use super::volume::{FILESYSTEMS, SIZE_PATTERN};
 use super::{DEFAULT_DURATION, DEFAULT_LEVEL, DEFAULT_MARGIN, DEFAULT_ROUNDS, DEFAULT_WARMUP};
@@ -109,6 +109,9 @@ fn system(catalog: &Catalog) -> Json {
     let startable: Vec<&EngineSpec> = public().filter(|e| !e.private_servers.is_empty()).collect();
     let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
     let about: Vec<String> = startable.iter().map(|engine| format!("{}: {}", engine.name, engine.about)).collect();
+    let specs = || startable.iter().flat_map(|engine| engine.poolers);
+    let poolers: Vec<&str> = specs().map(|pooler| pooler.name).collect();
+    let modes: Vec<&str> = specs().flat_map(|pooler| pooler.modes.iter().copied()).collect();
     json!({
         "description": "A system: a database that runs already, a server or a volume that étalon makes and removes, a folder.",
         "type": "object",
@@ -141,6 +144,20 @@ fn system(catalog: &Catalog) -> Json {
                         "type": "string",
                     },
                     "connect": words("The path from client to server.", &CONNECTS, "socket"),
+                    "pooler": {
+                        "description": "A pooler that étalon starts in front of the server; all clients go through it.",
+                        "type": "string", "enum": poolers,
+                    },
+                    "pool_mode": {
+                        "description": "How the pooler lends the server's sessions to clients: each for a transaction, or for as long as \
+                                        a client stays.",
+                        "type": "string", "enum": modes,
+                    },
+                    "pool_size": {
+                        "description": "How many sessions the pooler has at most. When absent: 20, and in mode `session` ten fewer than \
+                                        `max_connections`.",
+                        "type": "integer", "minimum": 1, "maximum": MOST_POOLED,
+                    },
                     "optional": {
                         "description": "Whether the system is left out where the server's programs are not installed.",
                         "type": "boolean",

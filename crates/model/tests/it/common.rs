@@ -1,6 +1,6 @@
 //! A catalog such as the engine room's, and a plan that is right.
 
-use model::catalog::Visibility;
+use model::catalog::{PoolerSpec, Visibility};
 use model::keys::shapes::*;
 use model::{Catalog, EngineSpec, KeySpec, Literal, Plan, PlanErrors, Value, WorkloadSpec};
 
@@ -29,6 +29,8 @@ static BACKUP: [KeySpec; 8] = [
     choice_or_file(&["own", "fair"]).called("file", "A file."),
 ];
 
+static POOLERS: [PoolerSpec; 1] = [PoolerSpec { name: "pool", modes: &["transaction", "session"] }];
+
 pub fn catalog() -> Catalog {
     let engine = |name, schemes, private_servers, visibility| EngineSpec {
         name,
@@ -38,6 +40,7 @@ pub fn catalog() -> Catalog {
         own_url: (name == "sqlite").then_some("sqlite:own.db"),
         workload: "transactions",
         backups: &[],
+        poolers: if name == "postgres" { &POOLERS } else { &[] },
         visibility,
         cautions: &[],
     };

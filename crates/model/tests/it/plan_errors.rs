@@ -333,6 +333,31 @@ fn a_url_that_leads_nowhere() {
 }
 
 #[test]
+fn pooler_that_cannot_be_started_is_named() {
+    let said = each(
+        system,
+        &[
+            "server = { engine = \"postgres\", pooler = \"pgpool\" }",
+            "server = { engine = \"mysql\", pooler = \"pool\" }",
+            "server = { engine = \"postgres\", pooler = \"pool\", pool_mode = \"statement\" }",
+            "server = { engine = \"postgres\", pool_mode = \"session\" }",
+            "server = { engine = \"postgres\", pooler = \"pool\", pool_size = 0 }",
+        ],
+    );
+    for words in [
+        "`server` of system `a` names an unknown pooler, `pgpool`",
+        "étalon can start `pool`",
+        "étalon starts none in front of a server of `mysql`",
+        "`pool_mode` of `server` of system `a` is \"statement\", which étalon cannot measure through",
+        "it is `transaction` or `session`",
+        "`server` of system `a` has the keys of a pooler, and no `pooler`",
+        "`pool_size`",
+    ] {
+        assert!(said.contains(words), "`{words}` is missing: {said}");
+    }
+}
+
+#[test]
 fn a_server_that_cannot_be_started() {
     assert_snapshot!(each(system, &[
         "server = { engine = \"sqlite\" }",

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::plan::{ComparisonRules, Connect, PrivateServer};
+use model::plan::{ComparisonRules, Connect, PrivatePooler, PrivateServer};
 use model::{
     Absence, Benchmark, Direction, Facts, Length, LoadPoint, Mark, MarkKind, Measurement, Metric, Nature, OnError,
     Order, Plan, Reading, Role, RunRecord, RunState, Schedule, Series, SeriesKind, SystemPlan, Value,
@@ -34,13 +34,24 @@ fn value() -> impl Strategy<Value = Value> {
 
 fn system() -> impl Strategy<Value = SystemPlan> {
     let connect = select(vec![Connect::Socket, Connect::Tcp]);
-    let server = (text(), option::of(text()), option::of(text()), option::of(text()), connect, any::<bool>());
-    let server = server.prop_map(|(engine, version, bin_dir, folder, connect, optional)| PrivateServer {
+    let pooler = (text(), text(), option::of(any::<u32>()));
+    let pooler = pooler.prop_map(|(name, mode, size)| PrivatePooler { name, mode, size });
+    let server = (
+        text(),
+        option::of(text()),
+        option::of(text()),
+        option::of(text()),
+        connect,
+        option::of(pooler),
+        any::<bool>(),
+    );
+    let server = server.prop_map(|(engine, version, bin_dir, folder, connect, pooler, optional)| PrivateServer {
         engine,
         version,
         bin_dir,
         folder,
         connect,
+        pooler,
         optional,
     });
     (text(), text(), text(), btree_map(text(), value(), 0..4), option::of(server), option::of(text())).prop_map(

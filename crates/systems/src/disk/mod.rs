@@ -44,6 +44,7 @@ impl Engine for Disk {
             own_url: Some("disk:."),
             workload: "disk",
             backups: &[],
+            poolers: &[],
             visibility: Visibility::Public,
             cautions: &[],
         }

@@ -88,6 +88,7 @@ impl Engine for Product {
             own_url: None,
             workload: "transactions",
             backups,
+            poolers: &[],
             visibility: Visibility::Public,
             cautions: &[],
         }

@@ -7,6 +7,7 @@ use host::process::{Held, Limit};
 use wire::postgres::base_backup::{Message, Options};
 
 use super::PostgresSystem;
+use super::connect::Endpoint;
 use super::private::Private;
 use super::programs::Programs;
 use crate::postgres::lane::CopyError;
@@ -102,6 +103,12 @@ impl PostgresBackups<'_> {
         Ok(())
     }
 
+    /// A private server's pooler is no way for a copy of its files.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        let past_pooler = self.system.private().and_then(|private| private.recipe.past_pooler.clone());
+        past_pooler.unwrap_or_else(|| self.system.endpoint.clone())
+    }
+
     fn program(&self) -> Result<PathBuf, Failure> {
         let folders = self.system.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
         find_program(&folders)
@@ -119,7 +126,7 @@ impl PostgresBackups<'_> {
     /// `BASE_BACKUP`.
     fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = "take a base backup";
-        let mut endpoint = self.system.endpoint.clone();
+        let mut endpoint = self.endpoint();
         endpoint.startup = Some(("replication", "true"));
         let (written, source_bytes) = meter.part("stream", || {
             let mut client = endpoint.connect("").map_err(|failure| self.system.explain(failure))?;
@@ -174,7 +181,7 @@ impl PostgresBackups<'_> {
     /// By the program.
     fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let program = self.program()?;
-        let address = &self.system.endpoint.address;
+        let address = &self.endpoint().address;
         let compression = request.compression;
         let own = request.own_compression();
         let wanted = match request.compressor {

@@ -1,4 +1,5 @@
 mod backup;
+mod bouncer;
 mod claim;
 mod confine;
 mod connect;
@@ -79,6 +80,7 @@ impl Engine for Postgres {
             own_url: None,
             workload: "transactions",
             backups: backup::METHODS,
+            poolers: bouncer::POOLERS,
             visibility: Visibility::Public,
             cautions: &[],
         }
@@ -126,7 +128,8 @@ impl Engine for Postgres {
     }
 
     fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
-        Programs::find(server.bin_dir.as_deref(), server.version.as_deref()).err()
+        let lacks_server = Programs::find(server.bin_dir.as_deref(), server.version.as_deref()).err();
+        lacks_server.or_else(|| server.pooler.as_ref().and_then(|_| bouncer::find_program().err()))
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {

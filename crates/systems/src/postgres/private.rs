@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use host::process::{ServerSpec, StopSignal, User};
-use model::plan::{Connect, PrivateServer};
+use model::plan::{Connect, PrivatePooler, PrivateServer};
 use model::{Facts, Value};
 
+use super::bouncer::{self, Bouncer, Front};
 use super::confine;
 use super::connect::Endpoint;
+use super::pooler;
 use super::programs::Programs;
 use super::read_back;
 use super::session;
@@ -77,8 +79,11 @@ pub(crate) struct PostgresRecipe {
     programs: Programs,
     settings: BTreeMap<String, Value>,
     login: &'static str,
-    /// The superuser's, where clients use another role.
+    /// The superuser's, where clients use another role or go through a pooler.
     pub(super) owner: Option<Endpoint>,
+    bouncer: Option<Bouncer>,
+    /// The clients' role by the server's own way in, where they go through a pooler.
+    pub(super) past_pooler: Option<Endpoint>,
 }
 
 pub(super) type Private = private::Private<PostgresRecipe>;
@@ -95,10 +100,15 @@ impl Recipe for PostgresRecipe {
         }
         let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe(settings))?;
         let programs = Programs::find(bin_dir.as_deref(), server.version.as_deref())?;
+        if server.pooler.is_some() {
+            bouncer::find_program()?;
+        }
+        // A pooler goes by the socket, whichever way its clients come.
+        let connect = if server.pooler.is_some() { Connect::Socket } else { server.connect };
         let superuser = if permits.are_bounded() { confine::OWNER } else { ROLE };
         let user = server_user()?;
-        let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
-        let password = match server.connect {
+        let folders = make_folders(scratch_base.as_deref(), connect, user.as_ref())?;
+        let password = match connect {
             // The socket's folder is private.
             Connect::Socket => None,
             // Everybody on this machine reaches the port, and the role is a superuser.
@@ -111,11 +121,18 @@ impl Recipe for PostgresRecipe {
             None => private.start_on_socket_as(superuser, DATABASE)?,
             Some(password) => private.start_on_port(superuser, password, listen.as_deref())?,
         };
+        let password = password.filter(|_| superuser != ROLE).map(|_| random_password());
+        if superuser != ROLE {
+            confine::make_role(&endpoint, ROLE, password.as_deref())?;
+        }
+        if let Some(pooler) = &server.pooler {
+            let clients = private.put_in_front(pooler, server.connect, listen.as_deref(), &endpoint)?;
+            private.recipe.owner = Some(endpoint);
+            return Ok((private, clients));
+        }
         if superuser == ROLE {
             return Ok((private, endpoint));
         }
-        let password = password.map(|_| random_password());
-        confine::make_role(&endpoint, ROLE, password.as_deref())?;
         let Address { host, port, .. } = &endpoint.address;
         let clients = Endpoint::new(Address::plain(host, *port, ROLE, DATABASE, password.as_deref()))?;
         private.recipe.owner = Some(endpoint);
@@ -127,11 +144,19 @@ impl Recipe for PostgresRecipe {
     }
 
     fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
-        endpoint.connect("").map(Client::close)
+        self.owner.as_ref().unwrap_or(endpoint).connect("").map(Client::close)
+    }
+
+    fn attend(&mut self) -> Result<(), Failure> {
+        self.bouncer.as_mut().map_or(Ok(()), Bouncer::attend)
+    }
+
+    fn dismiss(&mut self) -> Result<(), Failure> {
+        self.bouncer.as_mut().map_or(Ok(()), Bouncer::stop)
     }
 
     fn strays(&self, endpoint: &Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
-        let mut client = endpoint.connect("")?;
+        let mut client = self.owner.as_ref().unwrap_or(endpoint).connect("")?;
         let strays = read_back::strays(&mut client, data, arguments);
         client.close();
         strays
@@ -165,6 +190,16 @@ impl Recipe for PostgresRecipe {
         let superuser = self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user);
         facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, superuser).join(" ")));
         facts.passing("server.programs", self.programs.folder.display().to_string());
+        if let Some(bouncer) = &self.bouncer {
+            bouncer.add_facts(facts);
+        }
+    }
+}
+
+#[cfg(test)]
+impl PostgresRecipe {
+    pub(super) fn pooler_pid(&self) -> Option<u32> {
+        self.bouncer.as_ref().and_then(Bouncer::pid)
     }
 }
 
@@ -194,8 +229,43 @@ impl Private {
         user: Option<User>,
     ) -> Private {
         let program = programs.postgres();
-        let recipe = PostgresRecipe { programs, settings: settings.clone(), login, owner: None };
+        let recipe = PostgresRecipe {
+            programs,
+            settings: settings.clone(),
+            login,
+            owner: None,
+            bouncer: None,
+            past_pooler: None,
+        };
         Private::new(recipe, program, folders, user)
+    }
+
+    /// Returns what its clients connect to.
+    fn put_in_front(
+        &mut self,
+        pooler: &PrivatePooler,
+        connect: Connect,
+        listen: Option<&str>,
+        server: &Endpoint,
+    ) -> Result<Endpoint, Failure> {
+        let bouncer = Bouncer::start(&Front {
+            pooler,
+            folders: self.running.folders()?,
+            user: self.user(),
+            connect,
+            host: listen.unwrap_or(LOOPBACK),
+            server: &server.address,
+            role: ROLE,
+            connections: self.recipe.settings.get("max_connections"),
+        })?;
+        let mut endpoint = bouncer.endpoint().clone();
+        self.recipe.bouncer = Some(bouncer);
+        let Address { host, port, database, .. } = &server.address;
+        self.recipe.past_pooler = Some(Endpoint::new(Address::plain(host, *port, ROLE, database, None))?);
+        let mut client = endpoint.connect("")?;
+        endpoint.pooler = pooler::find(&mut client, &endpoint)?;
+        client.close();
+        Ok(endpoint)
     }
 
     pub(super) fn bin_dir(&self) -> PathBuf {

@@ -413,6 +413,22 @@ pub(crate) trait Recipe: Sized + Send + 'static {
     /// It does not answer.
     fn strays(&self, endpoint: &Self::Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure>;
 
+    /// Has what stands in front of the server run, now that the server does.
+    ///
+    /// # Errors
+    /// It does not start.
+    fn attend(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Ends what [`Recipe::attend`] started, before the folders go.
+    ///
+    /// # Errors
+    /// It cannot be ended.
+    fn dismiss(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Of a start that failed.
     fn explain_log(&self, log: &str) -> Failure;
 
@@ -473,7 +489,8 @@ impl<R: Recipe> Private<R> {
         let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
         let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
         self.running.start(&spec, recipe.habits().patience, connect, explain)?;
-        self.refuse_strays(endpoint, &spec.args)
+        self.refuse_strays(endpoint, &spec.args)?;
+        self.recipe.attend()
     }
 
     /// Ends a server that was started with more than it was given: nothing may be measured on it, or run by it.
@@ -490,7 +507,7 @@ impl<R: Recipe> Private<R> {
 
     /// On the same data, if it has ended.
     pub(crate) fn revive(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
-        if self.running.runs()? { Ok(()) } else { self.spawn_and_wait(endpoint, &[]) }
+        if self.running.runs()? { self.recipe.attend() } else { self.spawn_and_wait(endpoint, &[]) }
     }
 
     /// On the same data with the same settings.
@@ -590,6 +607,7 @@ impl<R: Recipe> Private<R> {
     }
 
     pub(crate) fn remove(&mut self) -> Result<(), Failure> {
+        self.recipe.dismiss()?;
         self.running.remove(self.recipe.habits().end)
     }
 }

@@ -30,6 +30,7 @@ impl Engine for Sim {
             own_url: None,
             workload: "transactions",
             backups: &[],
+            poolers: &[],
             visibility: Visibility::Hidden,
             cautions: &[],
         }

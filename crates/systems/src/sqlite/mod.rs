@@ -83,6 +83,7 @@ impl Engine for Sqlite {
             own_url: Some(own_url),
             workload: "transactions",
             backups: backup::METHODS,
+            poolers: &[],
             visibility: Visibility::Public,
             cautions: &[],
         }

@@ -63,6 +63,7 @@ impl Engine for SqlServer {
             own_url: None,
             workload: "transactions",
             backups: backup::METHODS,
+            poolers: &[],
             visibility: Visibility::Public,
             cautions: &[
                 Caution::Publication(

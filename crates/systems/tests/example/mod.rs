@@ -44,6 +44,7 @@ impl Engine for Example {
             own_url: None,
             workload: "transactions",
             backups: &[],
+            poolers: &[],
             visibility: Visibility::Hidden,
             cautions: &[],
         }

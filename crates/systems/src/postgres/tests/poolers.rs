@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 
 use host::process::{ServerProcess, ServerSpec};
 use host::scratch::Scratch;
+use model::plan::PrivatePooler;
 use model::{Length, MarkKind, RunRecord};
 
 use super::*;
 use crate::postgres::tests::modes::{run, task};
-use crate::server::private::{give, server_user};
+use crate::server::private::{Recipe as _, give, server_user};
+use families::work::{StreamTask, StreamWork};
+use families::workload::{Action, Task};
 
 /// It takes a while, and names its table without a schema.
 const APPLICATION: &str = "SELECT count(*) FROM orders, pg_sleep(0.02)";
@@ -224,6 +227,16 @@ fn a_pool_that_cannot_serve_is_refused_in_one_sentence() {
     let Some(bouncer) = Bouncer::start(&server, "statement", "") else { return };
     let failure = refusal(&bouncer.url(&server), &[]);
     assert!(failure.cause.contains("single statements") && failure.hint.is_some(), "{failure}");
+    let bouncer = Bouncer::start(&server, "session", "max_client_conn = 2").unwrap();
+    let (endpoint, mut held) = (bouncer.endpoint(&server), Vec::new());
+    let failure = loop {
+        match endpoint.connect("") {
+            Ok(client) => held.push(client),
+            Err(failure) => break failure,
+        }
+    };
+    assert!(held.len() < 3 && failure.hint.is_some_and(|hint| hint.contains("`max_client_conn`")), "{}", held.len());
+    held.into_iter().for_each(Client::close);
     let bouncer = Bouncer::start(&server, "session", "default_pool_size = 1").unwrap();
     let failure = refusal(&bouncer.url(&server), &[]);
     assert!(failure.cause.contains("two clients no sessions") && failure.hint.is_some(), "{failure}");
@@ -258,4 +271,94 @@ impl Client {
     fn execute_and_ask_alone(&mut self, sql: &str) -> String {
         self.rows_alone(sql).unwrap().remove(0).remove(0).unwrap()
     }
+}
+
+fn private_plan(mode: &str, connect: Connect) -> SystemPlan {
+    let bin_dir = std::env::var("ETALON_TEST_POSTGRES_BIN").ok();
+    let pooler = Some(PrivatePooler { name: "pgbouncer".to_owned(), mode: mode.to_owned(), size: None });
+    let server = PrivateServer { engine: "postgres".to_owned(), bin_dir, connect, pooler, ..PrivateServer::default() };
+    SystemPlan {
+        name: "pooled".to_owned(),
+        engine: "postgres".to_owned(),
+        server: Some(server),
+        ..SystemPlan::default()
+    }
+}
+
+fn open_private(mode: &str, connect: Connect) -> Option<PostgresSystem> {
+    if program().is_none() {
+        println!("skipped: pgbouncer is not installed");
+        return None;
+    }
+    let plan = private_plan(mode, connect);
+    let request = OpenRequest::new(&plan, Consent::OwnOnly);
+    let (private, endpoint) = PostgresRecipe::start(plan.server.as_ref().unwrap(), &request).unwrap();
+    Some(ServerSystem::new(endpoint, Session::default(), Some(private), &request).unwrap())
+}
+
+fn refused_program(system: &PostgresSystem, task: &Task) -> Option<Failure> {
+    let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action else { panic!() };
+    system.refuse_program(program).err()
+}
+
+#[test]
+fn private_pooler_lives_and_ends_with_its_server() {
+    for (mode, connect, lends) in [
+        ("transaction", Connect::Socket, "lends a session for each transaction"),
+        ("session", Connect::Tcp, "lends a session to each client"),
+    ] {
+        let Some(system) = open_private(mode, connect) else { return };
+        let facts = system.facts().unwrap();
+        let path = facts.get("path.pooler").unwrap();
+        assert!(path.starts_with("PgBouncer 1.") && path.ends_with(lends), "{path}");
+        let size = if mode == "session" { 90 } else { 20 };
+        let told = format!("pgbouncer: pool_mode = {mode}, default_pool_size = {size}");
+        assert_eq!(facts.get("server.pooler"), Some(&*told));
+        assert!(facts.get("server.pooler.version").unwrap().starts_with("1."));
+        // Before the first run, where it cannot be done.
+        let refused = refused_program(&system, &task(&[("protocol", "prepared")]));
+        assert_eq!(refused.is_none(), mode == "session" || path.contains("1.24"), "{refused:?}");
+        if let Some(refused) = refused {
+            assert!(refused.hint.unwrap().starts_with("write `protocol = \"simple\"`"));
+        }
+        assert_eq!(refused_program(&system, &task(&[("protocol", "simple")])), None);
+        let mut copy = backup::PostgresBackups { system: &system }.endpoint();
+        copy.startup = Some(("replication", "true"));
+        copy.connect("").unwrap().close();
+        for round in 0..2 {
+            let record =
+                run(&system, &task(&[("script", "tpcb-like"), ("protocol", "simple")]), Length::Transactions(50));
+            record.unwrap_or_else(|failure| panic!("{mode}, round {round}: {failure}"));
+            system.begin_round().unwrap();
+        }
+        let pooler = system.private().unwrap().recipe.pooler_pid().unwrap();
+        // One that ends is started again, as a server is.
+        assert!(signal("-KILL", pooler));
+        system.revive().unwrap();
+        let again = system.private().unwrap().recipe.pooler_pid().unwrap();
+        assert_ne!(pooler, again);
+        run(&system, &task(&[("protocol", "simple")]), Length::Transactions(50)).unwrap();
+        system.drop_all().unwrap();
+        assert!(!signal("-0", again), "it runs on");
+    }
+}
+
+fn signal(signal: &str, pid: u32) -> bool {
+    let mut kill = std::process::Command::new("kill");
+    kill.args([signal, &pid.to_string()]).stderr(std::process::Stdio::null()).status().unwrap().success()
+}
+
+/// Against the server's own way in, which no client has.
+#[test]
+fn private_pooler_has_fewer_sessions_than_clients() {
+    let Some(system) = open_private("transaction", Connect::Socket) else { return };
+    let many = task(&[("clients", "40"), ("protocol", "simple")]);
+    run(&system, &many, Length::Transactions(20)).unwrap();
+    let owner = system.private().unwrap().recipe.owner.clone().unwrap();
+    let mut client = owner.connect("").unwrap();
+    let sessions = client.one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").unwrap();
+    client.close();
+    let sessions: u32 = sessions.parse().unwrap();
+    assert!((2..=21).contains(&sessions), "{sessions}");
+    system.drop_all().unwrap();
 }
