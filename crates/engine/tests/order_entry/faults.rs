@@ -87,7 +87,7 @@ static FAULTS_OF_CLAIMS: [Fault; 22] = [
                 texts,
                 ":line, :i, :supply, NULL, :quantity, :amount",
                 ":line, :i % 100 + 1, :supply, NULL, :quantity, \
-                 :quantity * (SELECT i_price FROM item WHERE i_id = :i % 100 + 1) + 0 * :amount",
+                 :quantity * (SELECT i_price FROM item WHERE i_id = :i % 100 + 1) + 0.0 * :amount",
             );
         },
         "items of lines",
@@ -641,21 +641,24 @@ fn missed_of(faults: &'static [Fault]) -> Vec<String> {
     missed_on(&sqlite(&folder), faults)
 }
 
+/// Those of the faults that are missed; `ETALON_FAULT=folded` plants those only whose name has this word.
 fn missed_on(system: &str, faults: &'static [Fault]) -> Vec<String> {
-    let missed = faults.iter().filter_map(|Fault { what, workload, said }| {
-        let reason_within =
-            |duration| ran(workload, system, "warehouses = 2\nclients = 1\nconditions = \"all\"", duration).1;
-        let is_found = |reason: &Option<String>| reason.as_ref().is_some_and(|reason| reason.contains(said));
-        // Shares of rare draws take a few thousand orders to be told apart, which a busy machine does not make in the short run.
-        let durations = ["2s", "12s", "40s"];
-        let mut reason = None;
-        for duration in durations {
-            reason = reason_within(duration);
-            if is_found(&reason) {
-                break;
+    let chosen = std::env::var("ETALON_FAULT").unwrap_or_default();
+    let missed =
+        faults.iter().filter(|fault| fault.what.contains(&chosen)).filter_map(|Fault { what, workload, said }| {
+            let reason_within =
+                |duration| ran(workload, system, "warehouses = 2\nclients = 1\nconditions = \"all\"", duration).1;
+            let is_found = |reason: &Option<String>| reason.as_ref().is_some_and(|reason| reason.contains(said));
+            // Shares of rare draws take a few thousand orders to be told apart, which a busy machine does not make in the short run.
+            let durations = ["2s", "12s", "40s"];
+            let mut reason = None;
+            for duration in durations {
+                reason = reason_within(duration);
+                if is_found(&reason) {
+                    break;
+                }
             }
-        }
-        (!is_found(&reason)).then(|| format!("{what}: {reason:?}"))
-    });
+            (!is_found(&reason)).then(|| format!("{what}: {reason:?}"))
+        });
     missed.collect()
 }
