@@ -319,6 +319,7 @@ fn allowed(source: &PlanSource) -> impl Iterator<Item = Result<(String, String),
     let keys = [
         (allowing.allow_unequal_durability, "allow_unequal_durability"),
         (allowing.allow_sequential_order, "allow_sequential_order"),
+        (allowing.allow_different_rows, "allow_different_rows"),
     ];
     keys.into_iter().filter(|(is_allowed, _)| *is_allowed).map(|(_, key)| Ok((key.to_owned(), "true".to_owned())))
 }

@@ -231,6 +231,15 @@ impl RowCounts {
         }
     }
 
+    /// Adds up what two parts of a load counted, if any did.
+    #[must_use]
+    pub fn sum(a: Option<RowCounts>, b: Option<RowCounts>) -> Option<RowCounts> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.plus(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
     #[must_use]
     pub fn since(self, before: RowCounts) -> RowCounts {
         RowCounts {
@@ -344,8 +353,8 @@ pub trait Lane {
         None
     }
 
-    /// Counts the rows of every answer so far. `None`: the lane has no rows.
-    fn rows(&self) -> Option<RowCounts> {
+    /// Counts the rows of every answer to this connection so far, also before it was made anew. `None`: the lane has no rows.
+    fn rows(&self, _connection: usize) -> Option<RowCounts> {
         None
     }
 

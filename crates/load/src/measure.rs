@@ -10,7 +10,7 @@ use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, Ru
 
 use crate::counters::{Counters, Placement};
 use crate::durations::Durations;
-use crate::lane::ErrorClass;
+use crate::lane::{ErrorClass, RowCounts};
 use crate::series::Latencies;
 use crate::traffic::NetworkTraffic;
 use crate::worker::{LoadCounts, Pace};
@@ -160,11 +160,15 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
 
 /// Rows per try of a transaction, warm-up included.
 fn rows(counts: &LoadCounts, into: &mut Vec<Measurement>) {
-    let Some(rows) = counts.rows else { return };
-    for (id, count) in [(ROWS_RETURNED, rows.returned), (ROWS_CHANGED, rows.changed)] {
-        let per_try = count as f64 / counts.tries().max(1) as f64;
-        into.push(Measurement::value(id, "/tx", Direction::Neither, Role::Diagnostic, per_try));
-    }
+    into.extend(counts.rows.into_iter().flat_map(|rows| rows_per_try(rows, counts.tries(), "")));
+}
+
+/// Rows returned and changed, of all transactions or of a kind, whose `suffix` the names end in.
+fn rows_per_try(rows: RowCounts, tries: u64, suffix: &str) -> [Measurement; 2] {
+    [(ROWS_RETURNED, rows.returned), (ROWS_CHANGED, rows.changed)].map(|(name, count)| {
+        let per_try = count as f64 / tries.max(1) as f64;
+        Measurement::value(&format!("{name}{suffix}"), "/tx", Direction::Neither, Role::Diagnostic, per_try)
+    })
 }
 
 /// Of the server while it was loaded, warm-up included: the counter's name, and the metric's.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::completed::Completed;
 use crate::durations::Durations;
+use crate::lane::RowCounts;
 
 #[derive(Debug)]
 pub struct RecordedInterval {
@@ -48,6 +49,10 @@ pub struct KindCounts {
     pub broken_off: u64,
     /// Never begun ones count as failed: each kind may have lost them.
     pub response: Durations,
+    /// Number of tries that ended, warm-up included.
+    pub tries: u64,
+    /// Rows of these tries. `None`: the lane has no rows.
+    pub rows: Option<RowCounts>,
 }
 
 impl KindCounts {
@@ -59,7 +64,14 @@ impl KindCounts {
             failed: 0,
             broken_off: 0,
             response: Durations::with_room(),
+            tries: 0,
+            rows: None,
         }
+    }
+
+    pub fn count_rows(&mut self, tries: u64, rows: RowCounts) {
+        self.tries = self.tries.saturating_add(tries);
+        self.rows = Some(self.rows.unwrap_or_default().plus(rows));
     }
 
     /// Successes that ended together.
@@ -74,6 +86,8 @@ impl KindCounts {
         self.failed = self.failed.saturating_add(other.failed);
         self.broken_off = self.broken_off.saturating_add(other.broken_off);
         self.response.add(&other.response);
+        self.tries = self.tries.saturating_add(other.tries);
+        self.rows = RowCounts::sum(self.rows, other.rows);
     }
 }
 

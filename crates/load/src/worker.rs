@@ -83,6 +83,8 @@ struct Slot<S: Stream> {
     running: u32,
     /// Of the current try, during recovery.
     failure: Option<OpError>,
+    /// Its connection's rows before the current try, where kinds are told apart.
+    rows_before: RowCounts,
     stage: Stage,
 }
 
@@ -284,6 +286,8 @@ struct Worker<'a, L, S: Stream, C> {
     entries_at_start: Option<u64>,
     /// Rows of étalon's own questions before the load.
     rows_before: RowCounts,
+    /// Number of the lane's connections.
+    connections: usize,
     measuring: Measuring,
 }
 
@@ -339,7 +343,8 @@ where
             counts.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
         }
         Worker {
-            rows_before: lane.rows().unwrap_or_default(),
+            rows_before: all_rows(&lane, open).unwrap_or_default(),
+            connections: open,
             lane,
             stream,
             clock,
@@ -404,7 +409,7 @@ where
         let never_begun = self.counts.skipped + self.counts.not_begun;
         self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
         self.counts.lag = std::mem::take(&mut self.lag);
-        self.counts.rows = self.lane.rows().map(|rows| rows.since(self.rows_before));
+        self.counts.rows = all_rows(&self.lane, self.connections).map(|rows| rows.since(self.rows_before));
         self.counts.transfer = self.lane.transfer();
         self.counts.helper_threads = self.lane.helper_threads();
         self.counts.sessions = Some(self.session_counts());
@@ -461,9 +466,17 @@ impl<S: Stream> Slot<S> {
             ops: 0,
             running: 0,
             failure: None,
+            rows_before: RowCounts::default(),
             stage: Stage::Between,
         }
     }
+}
+
+/// Adds up the rows of all connections.
+fn all_rows<L: Lane>(lane: &L, connections: usize) -> Option<RowCounts> {
+    (0..connections)
+        .map(|connection| lane.rows(connection))
+        .try_fold(RowCounts::default(), |sum, rows| Some(sum.plus(rows?)))
 }
 
 fn thread_cpu_ns() -> Option<u64> {

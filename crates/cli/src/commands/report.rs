@@ -173,6 +173,7 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
         by: some(&args.by),
         allow_unequal_durability: args.allowing.allow_unequal_durability,
         allow_sequential_order: args.allowing.allow_sequential_order,
+        allow_different_rows: args.allowing.allow_different_rows,
         ..Options::default()
     };
     if let Some(name) = &args.estimator {

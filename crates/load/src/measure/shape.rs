@@ -84,6 +84,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     let id = format!("throughput_{name}");
     into.push(Measurement::value(&id, "tx/s", Direction::Higher, Role::Secondary, rate));
     into.push(failed_share(kind, counts));
+    into.extend(kind.rows.into_iter().flat_map(|rows| super::rows_per_try(rows, kind.tries, &format!("_{name}"))));
     let us = |ns: Option<f64>| match ns {
         Some(ns) => Reading::Value(ns / 1e3),
         None => Reading::unavailable("no transaction of this kind succeeded"),

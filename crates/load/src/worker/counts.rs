@@ -248,10 +248,7 @@ impl LoadCounts {
         self.tallies.iter_mut().zip(&other.tallies).for_each(|(sum, count)| add(sum, *count));
         self.asked += other.asked;
         self.asked_in_vain += other.asked_in_vain;
-        self.rows = match (self.rows, other.rows) {
-            (Some(mine), Some(theirs)) => Some(mine.plus(theirs)),
-            (mine, theirs) => mine.or(theirs),
-        };
+        self.rows = RowCounts::sum(self.rows, other.rows);
         self.sessions = match (self.sessions.take(), other.sessions) {
             (Some(Ok(mine)), Some(Ok(theirs))) => Some(Ok(mine.plus(theirs))),
             (Some(Err(reason)), _) | (_, Some(Err(reason))) => Some(Err(reason)),

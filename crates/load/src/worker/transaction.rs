@@ -119,6 +119,8 @@ where
         slot.sent_ns = self.now_ns;
         slot.tries = 1;
         slot.ops = 0;
+        self.note_rows_before(client);
+        let slot = &mut self.slots[client];
         self.stream.begin(&mut slot.state, slot.index);
         slot.index += 1;
         if self.now_ns >= self.rules.measured_ns {
@@ -261,6 +263,7 @@ where
             Instants::Worker => (self.slots[client].sent_ns, self.now_ns),
             Instants::Lane => self.lane.instants_ns(self.slots[client].connection),
         };
+        self.count_rows_of_kind(client);
         self.end_transaction(client);
         self.failures_in_a_row = 0;
         let batch = self.stream.batch();
@@ -343,6 +346,27 @@ where
         }
     }
 
+    /// Before a try.
+    fn note_rows_before(&mut self, client: usize) {
+        if self.rules.kinds == Kinds::ToldApart {
+            let slot = &mut self.slots[client];
+            slot.rows_before = self.lane.rows(slot.connection).unwrap_or_default();
+        }
+    }
+
+    /// After a try, successful or not: the rows of its answers are those of its kind.
+    fn count_rows_of_kind(&mut self, client: usize) {
+        if self.rules.kinds == Kinds::One {
+            return;
+        }
+        let slot = &self.slots[client];
+        let Some(rows) = self.lane.rows(slot.connection) else { return };
+        let kind = self.stream.kind(&slot.state);
+        if let Some(kind) = self.counts.kinds.get_mut(kind) {
+            kind.count_rows(self.stream.batch(), rows.since(slot.rows_before));
+        }
+    }
+
     fn end_transaction(&mut self, client: usize) {
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
@@ -372,11 +396,14 @@ where
 
     /// After recovery, successful or not: retries or ends the transaction.
     fn end_try(&mut self, client: usize, error: OpError, recovered: OpOutcome) {
+        self.count_rows_of_kind(client);
         let is_tried_again = recovered == OpOutcome::Ok && self.may_retry(client, error.class);
         if is_tried_again && self.may_go_on(client) {
             let slot = &mut self.slots[client];
             slot.tries += 1;
             slot.ops = 0;
+            self.note_rows_before(client);
+            let slot = &mut self.slots[client];
             // With the same number, so that it repeats its values.
             self.stream.begin(&mut slot.state, slot.index - 1);
             slot.stage = Stage::Within;

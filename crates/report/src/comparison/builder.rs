@@ -7,7 +7,7 @@ use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::options::{MetricFilter, Pairing};
 use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
-use super::row::{Comparison, NoVerdict, SideLetter};
+use super::row::{Comparison, DifferentRows, NoVerdict, SideLetter};
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder, is_shown};
 use super::survivors;
 use super::warning::Warning;
@@ -122,6 +122,12 @@ impl<'a> Builder<'a> {
         }
         let matched = matched_cases(self.evidence, &cases_a, &cases_b, &self.unused);
         let mut warnings = self.case_warnings(&cases_a, &cases_b);
+        let mut no_verdict = self.no_verdict(&cases_a, &cases_b);
+        let different_rows = self.different_rows(&cases_a, &cases_b);
+        match self.rules.different_rows {
+            AllowedBy::Nobody => no_verdict = no_verdict.or(different_rows.map(NoVerdict::DifferentRows)),
+            allowed => warnings.extend(different_rows.map(|found| Warning::DifferentRows { found, allowed })),
+        }
         if self.rules.pairing == Pairing::Paired {
             warnings.extend(far_apart(&self.index.lookup, &matched.pairs));
         }
@@ -133,7 +139,7 @@ impl<'a> Builder<'a> {
             warnings,
             cut_off_of_systems: survivors::cut_off_of_systems(self.evidence, &self.cut_off, [&cases_a, &cases_b]),
             label,
-            no_verdict: self.no_verdict(&cases_a, &cases_b),
+            no_verdict,
             is_shown: &|metric| matches!(fate, Fate::Shown(filter) if is_shown(filter, metric)),
         };
         let metrics = self.metrics(&group.cases);
@@ -185,17 +191,16 @@ impl<'a> Builder<'a> {
             .or_else(|| changed_system(&self.index.lookup, b, SideLetter::B))
             .or_else(|| voiding_mark(&self.index.lookup, &both))
             .or_else(|| self.unequal_durability(a, b))
-            .or_else(|| self.different_rows(a, b))
     }
 
-    /// Rows that differ between sides of one plan. Where the plans differ, that is what the row says.
-    fn different_rows(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
+    /// Finds rows that differ between sides of one plan. Where the plans differ, that is what the row says.
+    fn different_rows(&self, a: &[u32], b: &[u32]) -> Option<DifferentRows> {
         let benchmark = &self.evidence.case(*a.first()?)?.benchmark;
         let is_confounded = self.evidence.apart.as_ref().is_some_and(|apart| apart.confounded.contains_key(benchmark));
         if is_confounded {
             return None;
         }
-        work::different_rows(self.evidence, self.index, (a, b), &self.rules).map(NoVerdict::DifferentRows)
+        work::different_rows(self.evidence, self.index, (a, b), &self.rules)
     }
 
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {

@@ -37,7 +37,8 @@ pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use projection::KEY_SYSTEM;
 pub use remedy::{MOST_MORE, RemedyLine, remedies};
 pub use row::{
-    ApartFinding, ChangePoint, Comparison, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter,
+    ApartFinding, ChangePoint, Comparison, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint, Scale,
+    Side, SideLetter, Work,
 };
 pub use set::{
     AllowedBy, ComparisonSet, DroppedRun, Note, NoteKind, OneSided, Rules, Table, TimeOrder, Unmeasured, compare,

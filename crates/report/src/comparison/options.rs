@@ -75,6 +75,8 @@ pub struct Options {
     pub allow_unequal_durability: bool,
     /// Whether it allows them where one side ran after the other.
     pub allow_sequential_order: bool,
+    /// Whether it allows them where the transactions of the sides return or change different numbers of rows.
+    pub allow_different_rows: bool,
 }
 
 impl Default for Options {
@@ -93,6 +95,7 @@ impl Default for Options {
             by: None,
             allow_unequal_durability: false,
             allow_sequential_order: false,
+            allow_different_rows: false,
         }
     }
 }

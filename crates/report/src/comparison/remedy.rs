@@ -82,6 +82,7 @@ enum Remedy {
     },
     Resume,
     AllowUnequalDurability,
+    AllowDifferentRows,
     Interleave,
     /// All threads that this machine has, where the plan gives the load fewer.
     MoreThreads {
@@ -215,6 +216,7 @@ impl Context<'_> {
             NoVerdict::Unfinished(_) => Remedy::Resume,
             NoVerdict::TooFewRounds { missing } => self.enough_rounds(*missing),
             NoVerdict::UnequalDurability { .. } => Remedy::AllowUnequalDurability,
+            NoVerdict::DifferentRows(_) => Remedy::AllowDifferentRows,
             NoVerdict::SequentialOrder => Remedy::Interleave,
             NoVerdict::Voided { .. } => self.of_mark(row),
             NoVerdict::Lacking { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
@@ -231,7 +233,7 @@ impl Context<'_> {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
                 Remedy::FinerSteps(self.longer(row, FINER).filter(|_| is_of_work))
             }
-            NoVerdict::DifferentRows(_) | NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => {
+            NoVerdict::NoBetterSide | NoVerdict::Diagnostic | NoVerdict::Apart(_) => {
                 return None;
             }
         })
@@ -417,6 +419,7 @@ impl Context<'_> {
                 has => format!("etalon extend {store} --rounds {}", rounds.saturating_sub(has).max(1)),
             }),
             Remedy::AllowUnequalDurability => Some(format!("etalon compare {store} {}", again::ALLOW_UNEQUAL)),
+            Remedy::AllowDifferentRows => Some(format!("etalon compare {store} {}", again::ALLOW_DIFFERENT)),
             // What is judged after each round goes on.
             Remedy::MeasureAnew if self.rules.sequence.is_some() && !is_imported => {
                 Some(format!("etalon extend {store}"))
@@ -517,6 +520,9 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
         Remedy::Resume => "run the rest".to_owned(),
         Remedy::AllowUnequalDurability => {
             "the sides promise different things at commit: set both alike, or compare them as they are".to_owned()
+        }
+        Remedy::AllowDifferentRows => {
+            "give both sides the same rows and measure again, or compare them as they are".to_owned()
         }
         Remedy::Interleave => {
             "what changed on the machine in the meantime looks like a difference: let each round run \

@@ -162,7 +162,7 @@ impl ApartFinding {
     }
 }
 
-pub use super::work::DifferentRows;
+pub use super::work::{DifferentRows, Work};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoVerdict {
@@ -352,7 +352,7 @@ impl NoVerdict {
             NoVerdict::Unfinished(found) => found.how_far(),
             NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
-            NoVerdict::DifferentRows(_) => "different rows".to_owned(),
+            NoVerdict::DifferentRows(_) => "different work".to_owned(),
             NoVerdict::SequentialOrder => "sequential order".to_owned(),
             NoVerdict::Apart(_) => "measured apart".to_owned(),
             NoVerdict::SystemChanged { side, .. } => format!("{} changed", side.as_str()),

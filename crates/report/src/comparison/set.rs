@@ -52,6 +52,7 @@ pub struct Rules {
     pub unfinished: Option<Unfinished>,
     pub unequal_durability: AllowedBy,
     pub sequential_order: AllowedBy,
+    pub different_rows: AllowedBy,
 }
 
 /// Who allows verdicts that are refused otherwise.
@@ -104,6 +105,7 @@ impl Rules {
             unfinished,
             unequal_durability: AllowedBy::of(allowed.allow_unequal_durability, options.allow_unequal_durability),
             sequential_order,
+            different_rows: AllowedBy::of(allowed.allow_different_rows, options.allow_different_rows),
         }
     }
 
@@ -134,6 +136,7 @@ impl Rules {
             min_rounds: self.min_rounds,
             allow_unequal_durability: self.unequal_durability == AllowedBy::CommandLine,
             allow_sequential_order: self.sequential_order == AllowedBy::CommandLine,
+            allow_different_rows: self.different_rows == AllowedBy::CommandLine,
             ..to
         }
     }

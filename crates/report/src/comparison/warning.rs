@@ -4,7 +4,8 @@ use model::MarkKind;
 use stats::Steadiness;
 
 use super::disturbance::Means;
-use super::row::SideLetter;
+use super::row::{DifferentRows, SideLetter};
+use super::set::AllowedBy;
 use crate::number::{RowUnit, Script, count, p_value, percent};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +79,8 @@ pub enum Warning {
     PooledKeys { keys: Vec<String> },
     /// The sides differ in these keys, too.
     ConfoundedKeys { keys: Vec<String> },
+    /// The transactions of the sides did different work, and there may be a verdict all the same.
+    DifferentRows { found: DifferentRows, allowed: AllowedBy },
     /// An A/A comparison.
     SameServer {
         /// Smallest difference found with 80 % power, as a share.
@@ -103,6 +106,7 @@ impl Warning {
             Warning::Skewed(_) => "skewed",
             Warning::PooledKeys { .. } => "pooled-keys",
             Warning::ConfoundedKeys { .. } => "confounded-keys",
+            Warning::DifferentRows { .. } => "different-rows",
             Warning::SameServer { .. } => "same-server",
         }
     }
@@ -195,6 +199,9 @@ impl Warning {
                 format!("the runs of a side vary in {} and were pooled", keys.join(", "))
             }
             Warning::ConfoundedKeys { keys } => format!("A and B differ in {} too", keys.join(", ")),
+            Warning::DifferentRows { found, allowed } => {
+                format!("{}: compared all the same, because {}", found.text(), allowed.words())
+            }
             Warning::SameServer { detectable } => {
                 let found = detectable.map(|share| {
                     format!("; {} is the smallest difference that so many rounds find", percent(share, Script::Plain))

@@ -1,9 +1,12 @@
-//! Whether the transactions of both sides did the same work, by the rows that they returned and changed.
+//! Tells by the rows that transactions returned and changed whether both sides did the same work.
+
+use std::collections::BTreeSet;
 
 use model::metric::{ROWS_CHANGED, ROWS_RETURNED};
 use stats::{RunValue, Sample};
 
-use super::judging::{Index, estimate};
+use super::judging::Index;
+use super::options::Pairing;
 use super::row::RunPoint;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -13,61 +16,99 @@ use crate::number::{Script, significant};
 const TOLERANCE: f64 = 0.05;
 /// Rows per transaction below this are none.
 const NONE: f64 = 0.001;
-/// Workloads whose rows follow from the plan alone. Others check their own work, and count rows as each engine's procedures do.
-const CHECKED: [&str; 2] = ["transactions", "super-smack"];
+/// Workloads whose rows follow from the plan alone: of a backup those are of its load. Others check their own work, and count rows
+/// as each engine's procedures do.
+const CHECKED: [&str; 3] = ["backup", "super-smack", "transactions"];
 
 /// Rows per transaction that differ between the sides, means of their runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DifferentRows {
-    pub what: RowsAre,
+    pub what: Work,
+    /// The script of a mix whose rows differ, where those of all transactions together do not.
+    pub script: Option<String>,
     pub a: f64,
     pub b: f64,
 }
 
-/// What an engine did with rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowsAre {
-    Returned,
-    Changed,
+/// What is counted of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Work {
+    RowsReturned,
+    RowsChanged,
+}
+
+/// A metric that counts work. Those of all transactions come before those of scripts.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Count {
+    script: Option<String>,
+    what: Work,
+    metric: String,
 }
 
 impl DifferentRows {
     /// Without a full stop.
     pub fn text(&self) -> String {
-        let what = if self.what == RowsAre::Returned { "returned" } else { "changed" };
-        format!("different work: a transaction of A {what} {} rows, one of B {}", rows_text(self.a), rows_text(self.b))
+        let what = match self.what {
+            Work::RowsReturned => "returned",
+            Work::RowsChanged => "changed",
+        };
+        let of_script = self.script.as_ref().map_or_else(String::new, |script| format!("`{script}` "));
+        let a = if is_one(self.a) { "1 row".to_owned() } else { format!("{} rows", number_text(self.a, "no")) };
+        format!("different work: a transaction {of_script}of A {what} {a}, one of B {}", number_text(self.b, "none"))
     }
 }
 
-fn rows_text(rows: f64) -> String {
-    if rows < NONE { "no".to_owned() } else { significant(rows, 3, Script::Plain) }
+fn is_one(rows: f64) -> bool {
+    (rows - 1.0).abs() < NONE
 }
 
-/// Finds rows per transaction that differ by more than the tolerance beyond chance, or that one side alone has.
+fn number_text(rows: f64, none: &str) -> String {
+    if rows < NONE { none.to_owned() } else { significant(rows, 3, Script::Plain) }
+}
+
+/// Finds work that differs by more than the tolerance beyond chance: of all transactions, then of each script of a mix. All tests
+/// of a pair of sides together are wrong about equal sides as often as the level allows one verdict to be.
 pub fn different_rows(
     evidence: &Evidence,
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
     rules: &Rules,
 ) -> Option<DifferentRows> {
-    let mut workloads =
-        a.iter().chain(b).filter_map(|case| evidence.case(*case)).map(|case| workload(evidence, &case.benchmark));
-    if evidence.header.plan.comparison.allow_different_rows
-        || !workloads.all(|name| name.is_some_and(|name| CHECKED.contains(&name)))
-    {
+    let benchmarks: BTreeSet<&str> =
+        a.iter().chain(b).filter_map(|case| Some(evidence.case(*case)?.benchmark.as_str())).collect();
+    let is_checked = |name: &&str| workload(evidence, name).is_some_and(|name| CHECKED.contains(&name));
+    if !benchmarks.iter().all(is_checked) {
         return None;
     }
-    [(RowsAre::Returned, ROWS_RETURNED), (RowsAre::Changed, ROWS_CHANGED)].into_iter().find_map(|(what, metric)| {
-        let (of_a, of_b) = (index.points(a, metric), index.points(b, metric));
-        let found = DifferentRows { what, a: mean(&of_a)?, b: mean(&of_b)? };
-        let (least, most) = (found.a.min(found.b), found.a.max(found.b));
-        if least < NONE {
-            return (most >= NONE.max(10.0 * least)).then_some(found);
-        }
-        let (ratio, _) = estimate(&sample(&of_a), &sample(&of_b), rules, None);
-        let (low, high) = stats::margin_bounds(TOLERANCE);
-        ratio.is_some_and(|ratio| ratio.hi < low || ratio.lo > high).then_some(found)
+    let counts = counts_of(index, &benchmarks);
+    let alpha = (1.0 - rules.level) / counts.len().max(1) as f64;
+    counts.into_iter().find_map(|Count { script, what, metric }| {
+        let (of_a, of_b) = (index.points(a, &metric), index.points(b, &metric));
+        let found = DifferentRows { what, script, a: mean(&of_a)?, b: mean(&of_b)? };
+        let is_any = found.a.max(found.b) >= NONE;
+        (is_any && difference_p(&sample(&of_a), &sample(&of_b), rules) <= alpha).then_some(found)
     })
+}
+
+/// Finds the metrics of the benchmarks that count work.
+fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> {
+    let ids = benchmarks.iter().filter_map(|name| index.metrics.get(*name)).flatten().map(|metric| metric.id.as_str());
+    let count = |id: &str| {
+        let all = [(Work::RowsReturned, ROWS_RETURNED), (Work::RowsChanged, ROWS_CHANGED)];
+        let (what, rest) = all.into_iter().find_map(|(what, name)| Some((what, id.strip_prefix(name)?)))?;
+        let script = if rest.is_empty() { None } else { Some(rest.strip_prefix('_')?.to_owned()) };
+        Some(Count { script, what, metric: id.to_owned() })
+    };
+    ids.filter_map(count).collect()
+}
+
+/// Gives the p of "neither side did more than the other beyond the tolerance".
+fn difference_p(a: &Sample, b: &Sample, rules: &Rules) -> f64 {
+    let p = |more: &Sample, less: &Sample| match rules.pairing {
+        Pairing::Paired => stats::excess_p(&stats::paired(more, less), 1.0 + TOLERANCE, rules.sequence.as_ref()),
+        Pairing::Unpaired => stats::unpaired_excess_p(more, less, 1.0 + TOLERANCE),
+    };
+    2.0 * p(a, b).min(p(b, a))
 }
 
 fn workload<'a>(evidence: &'a Evidence, benchmark: &str) -> Option<&'a str> {

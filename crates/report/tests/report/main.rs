@@ -26,6 +26,7 @@ mod pages;
 mod pilot;
 mod published;
 mod remedies;
+mod rows;
 mod survivors;
 mod text;
 mod unfinished;

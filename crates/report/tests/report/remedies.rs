@@ -1,7 +1,7 @@
 //! What would help a row: for each reason its fix, as something that can be typed.
 
 use model::{Absence, DurabilityTier, Mark, MarkKind, NoValue, Quantity, Role};
-use report::comparison::{NoVerdict, Outcome, RemedyLine, SideLetter, Warning, remedies};
+use report::comparison::{DifferentRows, NoVerdict, Outcome, RemedyLine, SideLetter, Warning, Work, remedies};
 use report::evidence::Unfinished;
 use report::text::{TextOptions, render};
 use report::{Comparison, ComparisonSet, Options, compare};
@@ -44,7 +44,10 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             "the sides promise different things at commit",
             "etalon compare 'etalon results/q.etalon' --allow-unequal-durability",
         ),
-        NoVerdict::DifferentRows(_) => return None,
+        NoVerdict::DifferentRows(_) => (
+            "give both sides the same rows and measure again",
+            "etalon compare 'etalon results/q.etalon' --allow-different-rows",
+        ),
         NoVerdict::SequentialOrder => {
             ("what changed on the machine", "etalon run quickstart --set schedule.order=interleaved")
         }
@@ -80,6 +83,7 @@ fn each_reason_has_its_fix() {
         NoVerdict::Unfinished(Unfinished { ended: 6, of: 10, unit: "round" }),
         NoVerdict::TooFewRounds { missing: 3 },
         NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: None },
+        NoVerdict::DifferentRows(DifferentRows { what: Work::RowsReturned, script: None, a: 0.0, b: 1.0 }),
         NoVerdict::SequentialOrder,
         NoVerdict::Voided { what: "client saturated".to_owned(), runs: 3 },
         NoVerdict::Failures { side, share: 0.2, tail: 0.01 },

@@ -103,8 +103,8 @@ macro_rules! delegate_to_lane {
             self.lane.session_number(client)
         }
 
-        fn rows(&self) -> Option<RowCounts> {
-            self.lane.rows()
+        fn rows(&self, connection: usize) -> Option<RowCounts> {
+            self.lane.rows(connection)
         }
 
         fn kernel_entries(&self) -> Option<u64> {

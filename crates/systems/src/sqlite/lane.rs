@@ -22,14 +22,8 @@ pub struct SqliteLane<'c> {
     /// Per client, of its last operation.
     kept: Vec<Vec<KeptRow>>,
     ran: Result<SessionCounts, &'static str>,
-    returned: u64,
-    /// Of all connections, before the load.
-    changed_before: u64,
-}
-
-/// SQLite's own counts of rows inserted, updated and deleted.
-fn changes(connections: &[Connection]) -> u64 {
-    connections.iter().map(Connection::total_changes).fold(0, u64::saturating_add)
+    /// By connection.
+    returned: Vec<u64>,
 }
 
 /// `EXPLAIN` gives rows without execution.
@@ -75,9 +69,8 @@ impl<'c> SqliteLane<'c> {
             }
         }
         let kept = vec![Vec::new(); connections.len()];
-        let changed_before = changes(connections);
-        let (per_client, ran, returned) = (sql.len(), Ok(NONE), 0);
-        Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned, changed_before })
+        let (per_client, ran, returned) = (sql.len(), Ok(NONE), vec![0; connections.len()]);
+        Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned })
     }
 
     fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
@@ -85,14 +78,14 @@ impl<'c> SqliteLane<'c> {
         match self.protocol {
             Protocol::Prepared => {
                 let message = &mut self.messages[client * self.per_client + op.statement];
-                execute_message(message, op, kept, &mut self.returned)
+                execute_message(message, op, kept, &mut self.returned[client])
             }
             Protocol::Extended => {
-                let counted = (&mut self.ran, &mut self.returned);
+                let counted = (&mut self.ran, &mut self.returned[client]);
                 execute_text(&self.connections[client], &self.texts[op.statement], op, kept, counted)
             }
             Protocol::Simple => {
-                let counted = (&mut self.ran, &mut self.returned);
+                let counted = (&mut self.ran, &mut self.returned[client]);
                 execute_text(&self.connections[client], &op.text, op, kept, counted)
             }
         }
@@ -257,9 +250,10 @@ impl Lane for SqliteLane<'_> {
         Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify(&error)), |()| OpOutcome::Ok))
     }
 
-    fn rows(&self) -> Option<RowCounts> {
-        let changed = changes(self.connections).saturating_sub(self.changed_before);
-        Some(RowCounts { returned: self.returned, changed })
+    /// By SQLite's own count of rows inserted, updated and deleted, which began when the connection was opened.
+    fn rows(&self, connection: usize) -> Option<RowCounts> {
+        let changed = self.connections.get(connection)?.total_changes();
+        Some(RowCounts { returned: self.returned[connection], changed })
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {

@@ -14,6 +14,7 @@ const QUICK: &str = "--quick";
 const ROUNDS: &str = "--rounds";
 const ROUNDS_KEY: &str = "schedule.rounds";
 pub(super) const ALLOW_UNEQUAL: &str = "--allow-unequal-durability";
+pub(super) const ALLOW_DIFFERENT: &str = "--allow-different-rows";
 pub(super) const ALLOW_SEQUENTIAL: &str = "--allow-sequential-order";
 /// Verbs that begin an experiment.
 const VERBS: [&str; 2] = ["run", "sqlio"];
@@ -31,6 +32,7 @@ impl Again {
         let mut allowed = Vec::new();
         allowed.extend((rules.unequal_durability == AllowedBy::CommandLine).then_some(ALLOW_UNEQUAL));
         allowed.extend((rules.sequential_order == AllowedBy::CommandLine).then_some(ALLOW_SEQUENTIAL));
+        allowed.extend((rules.different_rows == AllowedBy::CommandLine).then_some(ALLOW_DIFFERENT));
         for remedy in remedies {
             match remedy {
                 // What is judged after each round goes on.
@@ -55,6 +57,7 @@ impl Again {
                 }
                 Remedy::WholePlan => is_whole = true,
                 Remedy::AllowUnequalDurability => allowed.push(ALLOW_UNEQUAL),
+                Remedy::AllowDifferentRows => allowed.push(ALLOW_DIFFERENT),
                 _ => {}
             }
         }

@@ -28,7 +28,8 @@ pub struct NativeLane<C> {
     text: Vec<u8>,
     plain: Vec<u8>,
     sealed: Vec<u8>,
-    rows: RowCounts,
+    /// Each client's, over all its connections.
+    rows: Vec<RowCounts>,
 }
 
 struct One<C> {
@@ -86,7 +87,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
             clients: Vec::with_capacity(count),
             by_token: vec![0; count + SPARE_SOCKETS],
             connector: Connector::new(opener),
-            rows: RowCounts::default(),
+            rows: vec![RowCounts::default(); count],
             events: Vec::with_capacity(count),
             text: Vec::new(),
             plain: Vec::new(),
@@ -161,7 +162,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         if !self.text.is_empty() {
             send(&mut self.reactor, &mut self.sealed, token, one.tls.as_mut(), &self.text);
         }
-        self.rows = self.rows.plus(heard.rows);
+        self.rows[client] = self.rows[client].plus(heard.rows);
         into.extend(heard.answer.map(|outcome| Completion { client, outcome }));
         if let Some(error) = heard.end {
             self.lose(client, error, into);
@@ -291,8 +292,8 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         self.clients.get(client)?.connection.session_number()
     }
 
-    fn rows(&self) -> Option<RowCounts> {
-        Some(self.rows)
+    fn rows(&self, connection: usize) -> Option<RowCounts> {
+        self.rows.get(connection).copied()
     }
 
     fn kernel_entries(&self) -> Option<u64> {
