@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use engine::Registry;
-use engine::promised::{MOST_RUNS, RUNS, usual_loads};
+use engine::promised::{self, MOST_RUNS, RUNS, usual_loads};
 use families::dataset::{Dataset, Tables};
 use families::transactions::Shell;
 use families::workload::{Action, Grants, Task};
@@ -190,7 +190,7 @@ fn reset_words(reset: Reset) -> &'static str {
 
 fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
     let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, grants));
-    let task = task.and_then(|task| engine::promised::check(&task, case, &plan.schedule).map(|()| task));
+    let task = task.and_then(|task| promised::check(&task, case, &plan.schedule).map(|()| task));
     task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
 }
 
@@ -232,6 +232,18 @@ pub fn time_text(plan: &Plan, whole: Duration) -> String {
     }
 }
 
+/// `at low rates a short run lasts up to 20s, and all of them about 31:40`; `whole` is the time without that. `None` where no run
+/// seeks a capacity, or each has a number of transactions.
+pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
+    let Length::Duration(length) = plan.schedule.length else { return None };
+    // The first of a search asks as fast as it is answered, and is never lengthened.
+    let at_rates: u32 = plan.cases().iter().map(|case| usual_loads(case) - 1).sum();
+    let longest = whole + length * (promised::LONGEST - 1) * at_rates * plan.schedule.rounds;
+    let each = model::duration::format(length * promised::LONGEST);
+    (at_rates > 0)
+        .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock(longest)))
+}
+
 /// When `max_time` ends it that takes `whole` otherwise: with the round that has begun, and not before the fewest rounds.
 fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
     let until = plan.schedule.until_sure?;
@@ -243,9 +255,10 @@ fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
 /// What the time is counted with, and what ends it.
 fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
     if seeks(plan) {
+        let lengthened = lengthened_text(plan, whole).map_or_else(String::new, |text| format!("; {text}"));
         let said = format!(
             "a run that seeks a capacity is counted with {RUNS} short runs, as most take; where the first was held back, one \
-             takes up to {MOST_RUNS}"
+             takes up to {MOST_RUNS}{lengthened}"
         );
         text.push_str(&wrapped(&said, width, 4));
     }

@@ -16,7 +16,7 @@ use model::{Plan, Stop};
 use report::number::count;
 use store::{Header, Kept, Store, StoreError};
 
-use super::plan::{runs_text, time_text};
+use super::plan::{lengthened_text, runs_text, time_text};
 use super::report::conclude;
 use crate::args::{Loading, Reactor, ResultFormat, RunArgs};
 use crate::error::{CliError, exit_of};
@@ -304,6 +304,9 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, printer: Printer) {
         runs_text(plan),
         time_text(plan, expected),
     ));
+    if let Some(text) = lengthened_text(plan, expected) {
+        printer.note(&text);
+    }
     printer.note(&format!("store: {}", path.display()));
     for line in made_and_dropped(plan, registry) {
         printer.note(&line);

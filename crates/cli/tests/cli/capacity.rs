@@ -36,8 +36,10 @@ fn systems_are_compared_by_the_load_that_a_promise_allows_and_by_what_it_costs()
     let (fixed, range) = (words(&[]), words(&["--rounds", "6..12"]));
     assert!(fixed.contains("12 runs, about 3:40;") && fixed.contains(counted), "{fixed}");
     assert!(range.contains("24 runs at most, about 7:21 for all of them;") && range.contains(counted), "{range}");
+    let lengthened = "at low rates a short run lasts up to 20s, and all of them about 28:52";
+    assert!(fixed.contains(lengthened), "{fixed}");
     let ran = scene.etalon(&["run", "p.toml", "--json"]);
-    ran.says(0, &[]);
+    ran.says(0, &[lengthened]);
     let rows = rows(&ran.stdout);
     let row =
         |metric: &str| rows.iter().find(|row| row["metric"] == metric).unwrap_or_else(|| panic!("{metric}: {rows:?}"));
@@ -200,4 +202,38 @@ fn a_disk_has_a_capacity_in_ios() {
     assert!(tried.iter().any(|point| point["rate"].is_number()), "{tried:?}");
     let views = object["views"].to_string();
     assert!(views.contains("8 KB at its promise"), "what a disk does at most is not known: {views}");
+}
+
+/// The knee lies at 38.5 a second: even the longest short runs have fewer operations than it takes in one plan, and in the other those
+/// that are lengthened have as many.
+#[test]
+fn equal_capacities_of_few_operations_are_not_told_apart() {
+    let scene = Scene::new();
+    for (name, duration, is_voided) in [("few", "5s", true), ("enough", "20s", false)] {
+        let mut sure = Vec::new();
+        for seed in 1..=8 {
+            let text = format!(
+                "[systems.a]\nurl = \"sim:?service_us=10000&spread=1&servers=1\"\n\
+                 [systems.b]\nurl = \"sim:?service_us=10000&spread=1&servers=1\"\n\
+                 [[benchmarks]]\nname = \"points\"\nworkload = \"transactions\"\nscript = \"select-only\"\nclients = 32\n\
+                 arrivals = \"poisson\"\npromise = {{ response_p99 = \"75ms\" }}\n[schedule]\nseed = {seed}\nrounds = 6\n\
+                 warmup = \"1s\"\nduration = \"{duration}\"\n"
+            );
+            scene.write("p.toml", &text);
+            let ran = scene.etalon(&["run", "p.toml", "--json", "-o", &format!("{name}-{seed}")]);
+            ran.says(0, &[]);
+            let rows = rows(&ran.stdout);
+            let capacity = rows.iter().find(|row| row["metric"] == "capacity").unwrap();
+            let few = capacity["warnings"].to_string().contains("too-few-operations");
+            assert_eq!((few, capacity["verdict"].is_null()), (is_voided, is_voided), "{capacity}");
+            sure.extend(
+                capacity["verdict"]
+                    .as_str()
+                    .filter(|verdict| ["faster", "slower"].contains(verdict))
+                    .map(str::to_owned),
+            );
+        }
+        println!("{name} operations: {} of 8 experiments of equals end with a difference", sure.len());
+        assert!(sure.is_empty(), "{sure:?}");
+    }
 }
