@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::generator::{FleetGenerator, each};
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, on_this_machine, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, name_is_fit, on_this_machine, prefix};
 use crate::remote::{Remote, unexpected};
 use crate::texts::{Shelf, TextId};
 
@@ -322,7 +322,8 @@ pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
     let mut listed = Vec::new();
     let names: BTreeSet<String> =
         bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
-    for name in names {
+    // A name is part of a subject, and whoever serves on the bus chooses it.
+    for name in names.into_iter().filter(|name| name_is_fit(name)) {
         let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_PATIENCE) else { continue };
         let info: AgentInfo = serde_json::from_slice(&answer).unwrap_or_default();
         listed.push(Listed { info, clock: Clock::read(&bus, &name, INFO_PATIENCE).ok() });

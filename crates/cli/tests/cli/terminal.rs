@@ -1,12 +1,13 @@
 //! What étalon did not write commands no terminal, and results that stdout does not take are an error.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::process::Stdio;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
 use std::thread;
 
 use rusqlite::Connection;
+use serde_json::{Value, json};
 
 use crate::scene::{Scene, ran, sim_plan};
 
@@ -33,7 +34,7 @@ fn edited_store(scene: &Scene) -> String {
     scene.write("p.toml", &sim_plan("", "", SHORT)).etalon(&["run", "p.toml"]).says(0, &[]);
     let store = scene.store();
     let rows = Connection::open(&store).unwrap();
-    let json = serde_json::Value::from(HOSTILE).to_string();
+    let json = Value::from(HOSTILE).to_string();
     let escaped = json.trim_matches('"');
     let name: String = rows.query_row("SELECT name FROM experiment", [], |row| row.get(0)).unwrap();
     let plan: String = rows.query_row("SELECT plan_json FROM experiment", [], |row| row.get(0)).unwrap();
@@ -120,6 +121,95 @@ fn an_error_text_of_a_server_commands_no_terminal() {
         let said = assert_clean(&scene, &[verb, &url]);
         assert!(said.contains("\u{fffd}[2J"), "{verb}: {said}");
     }
+}
+
+/// A NATS server that knows one agent, which describes itself by hostile texts.
+fn hostile_bus() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || serve_bus(stream));
+        }
+    });
+    port
+}
+
+fn serve_bus(mut stream: TcpStream) -> Option<()> {
+    let info = json!({
+        "name": HOSTILE, "version": HOSTILE, "os": HOSTILE, "cores": 2, "machine": HOSTILE, "allow": [HOSTILE], "experiment": HOSTILE
+    });
+    let pings = [json!({ "metadata": { "agent": "here" } }), json!({ "metadata": { "agent": HOSTILE } })];
+    stream
+        .write_all(b"INFO {\"server_id\":\"x\",\"version\":\"2.10.0\",\"max_payload\":1048576,\"headers\":true}\r\n")
+        .ok()?;
+    let mut lines = BufReader::new(stream.try_clone().ok()?);
+    let mut subscribed: Vec<(String, String)> = Vec::new();
+    loop {
+        let mut line = String::new();
+        if lines.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["PING"] => stream.write_all(b"PONG\r\n").ok()?,
+            ["SUB", subject, .., id] => subscribed.push(((*subject).to_owned(), (*id).to_owned())),
+            ["PUB" | "HPUB", subject, reply, .., bytes] => {
+                lines.read_exact(&mut vec![0; bytes.parse::<usize>().ok()? + 2]).ok()?;
+                let is_it = |(to, _): &&(String, String)| *to == *reply || reply.starts_with(to.trim_end_matches('*'));
+                let Some((_, id)) = subscribed.iter().find(is_it) else { continue };
+                let answers: &[Value] =
+                    if subject.starts_with("$SRV.PING") { &pings } else { std::slice::from_ref(&info) };
+                for answer in answers {
+                    let answer = answer.to_string();
+                    stream.write_all(format!("MSG {reply} {id} {}\r\n{answer}\r\n", answer.len()).as_bytes()).ok()?;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn an_agent_commands_no_terminal() {
+    let scene = Scene::new();
+    let url = format!("nats://127.0.0.1:{}", hostile_bus());
+    for args in [&["agents", "--nats", &url][..], &["--json", "agents", "--nats", &url]] {
+        let said = assert_clean(&scene, args);
+        assert!(said.contains("[2J") && said.matches("52;c").count() >= 5, "{args:?}: {said}");
+        // Only the agent whose name can be part of a subject is asked.
+        assert!(!said.contains("no agent answers"), "{said}");
+    }
+}
+
+/// Ended with the test.
+struct Busy(Vec<Child>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A process is named by whoever starts it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_name_commands_no_terminal() {
+    let scene = Scene::new();
+    let program = scene.path().join("\u{1b}[2J\u{9b}31m\rx");
+    std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+    // Busy compilers next to it take their shares.
+    let start = |_| std::process::Command::new(&program).args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let _busy = Busy((0..8).map(start).collect());
+    let is_told = (0..10).any(|_| {
+        let said = assert_clean(&scene, &["doctor"]);
+        assert_clean(&scene, &["--json", "doctor"]);
+        said.contains("[2J")
+    });
+    assert!(is_told, "doctor names other processes");
 }
 
 #[test]
