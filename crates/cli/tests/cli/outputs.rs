@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use crate::scene::{Scene, sim_plan};
+use crate::scene::{Scene, ran, sim_plan};
 
 const TABLE: &str = "system,metric,repetition,value\na,p50,1,1\na,p50,2,2\nb,p50,1,1\nb,p50,2,3\n";
 const SHORT: &str = "rounds = 1\nwarmup = \"0s\"\nduration = \"100ms\"";
@@ -210,26 +210,69 @@ fn a_file_that_etalon_wrote_is_replaced_until_it_is_changed() {
     scene.etalon(&["export", "s.etalon", "--format", "svg", "-o", "-"]).says(2, &["cannot go to stdout"]);
 }
 
+/// Draws every SVG as the same picture, as the program that étalon looks for first.
+fn add_painter(scene: &Scene) -> std::ffi::OsString {
+    let folder = scene.path().join("programs");
+    fs::create_dir(&folder).unwrap();
+    let program = folder.join("rsvg-convert");
+    fs::write(
+        &program,
+        "#!/bin/sh\n[ \"$1\" = --version ] && exit\ncat > /dev/null\nprintf '\\211PNG\\r\\n\\032\\npicture'\n",
+    )
+    .unwrap();
+    assert!(run("chmod", &["755"], &program));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&path))).unwrap()
+}
+
 #[test]
 fn charts_replace_no_file_of_their_names() {
-    let scene = Scene::new();
-    scene.write("p.toml", &sim_plan("", "service_us=300", SHORT)).etalon(&["run", "p.toml"]).says(0, &[]);
-    let store = scene.store();
-    let export = |folder: &str| scene.etalon(&["export", store.to_str().unwrap(), "--format", "svg", "-o", folder]);
-    export("first").says(0, &[]);
-    export("first").says(0, &[]);
-    let names: Vec<_> = fs::read_dir(scene.path().join("first")).unwrap().map(|e| e.unwrap().file_name()).collect();
-    for kind in KINDS {
-        let folder = format!("{kind:?}");
-        fs::create_dir(scene.path().join(&folder)).unwrap();
-        let out = scene.path().join(&folder).join(&names[0]);
-        // A pipe without a reader would be waited for, as the user has named it.
-        if kind == Kind::Pipe || occupy(kind, &out, &store).is_none() {
-            continue;
+    for format in ["svg", "png"] {
+        let scene = Scene::new();
+        let programs = add_painter(&scene);
+        scene.write("p.toml", &sim_plan("", "service_us=300", SHORT)).etalon(&["run", "p.toml"]).says(0, &[]);
+        let store = scene.store();
+        let export = |folder: &str, force: &[&str]| {
+            let args = ["export", store.to_str().unwrap(), "--format", format, "-o", folder];
+            ran(scene.command(&[&args[..], force].concat()).env("PATH", &programs).output().unwrap())
+        };
+        export("first", &[]).says(0, &[]);
+        // A picture does not tell who drew it.
+        export("first", if format == "png" { &["--force"] } else { &[] }).says(0, &[]);
+        let drawn = fs::read_dir(scene.path().join("first")).unwrap().map(|entry| entry.unwrap().path());
+        let names: Vec<_> = drawn.filter(|path| path.extension().is_some_and(|own| own == format)).collect();
+        for kind in KINDS {
+            let folder = format!("{kind:?}");
+            fs::create_dir(scene.path().join(&folder)).unwrap();
+            let out = scene.path().join(&folder).join(names[0].file_name().unwrap());
+            // A pipe without a reader would be waited for, as the user has named it.
+            if kind == Kind::Pipe || occupy(kind, &out, &store).is_none() {
+                continue;
+            }
+            let before = picture(scene.path());
+            assert_eq!(export(&folder, &[]).code == 0, kind == Kind::Device, "{format} on {kind:?}");
+            assert_kept(&before, scene.path(), &folder);
         }
-        let before = picture(scene.path());
-        assert_eq!(export(&folder).code == 0, kind == Kind::Device, "{kind:?}");
-        assert_kept(&before, scene.path(), &folder);
+    }
+}
+
+/// SQLIO's command line names the file that is read and written.
+#[test]
+fn sqlio_changes_no_file_of_others() {
+    let (scene, store) = scene_with_store();
+    for kind in KINDS {
+        for operation in ["-kW", "-kR"] {
+            let name = format!("{kind:?}{operation}.dat");
+            // Nobody would ever open its other end.
+            if kind == Kind::Pipe || occupy(kind, &scene.path().join(&name), &store).is_none() {
+                continue;
+            }
+            let before = picture(scene.path());
+            let ran = scene.etalon(&["sqlio", "--output", "results", operation, "-s1", "-frandom", "-b8", &name]);
+            let what = format!("{operation} on {kind:?}");
+            assert!(ran.code != 0 || (operation == "-kR" && kind != Kind::Dangling), "{what}: {}", ran.stderr);
+            assert_kept(&before, scene.path(), &what);
+        }
     }
 }
 
@@ -271,8 +314,12 @@ fn results_go_to_no_place_that_is_no_folder() {
         }
         let before = picture(scene.path());
         let named = out.to_str().unwrap();
-        scene.etalon(&["run", "p.toml", "-o", named]).says(3, &["cannot make the folder", "hint:"]);
-        assert_kept(&before, scene.path(), &format!("run -o on {kind:?}"));
+        let verbs: [&[&str]; 2] =
+            [&["run", "p.toml", "-o", named], &["sqlio", "--output", named, "-kR", "-s1", "t.dat"]];
+        for verb in verbs {
+            scene.etalon(verb).says(3, &["cannot make the folder", "hint:"]);
+            assert_kept(&before, scene.path(), &format!("{verb:?} on {kind:?}"));
+        }
     }
 }
 
