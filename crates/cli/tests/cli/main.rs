@@ -43,6 +43,7 @@ mod releases;
 mod remedies;
 mod reset;
 mod results;
+mod rows;
 mod scene;
 #[path = "../../../engine/tests/shared/server.rs"]
 mod server;

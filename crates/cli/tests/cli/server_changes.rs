@@ -1,5 +1,6 @@
 //! A system that changes while an experiment runs has no verdict, whatever the runs measured.
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -39,9 +40,9 @@ fn done(mut command: Command) {
 type Start = Box<dyn Fn(&[&str]) -> Command>;
 
 /// A server of the test's, which is restarted with other arguments.
-struct Database {
+pub struct Database {
     folder: tempfile::TempDir,
-    port: u16,
+    pub port: u16,
     process: Child,
     /// Ends it at once, with all sessions.
     signal: &'static str,
@@ -79,7 +80,7 @@ fn folder_of(user: &str) -> tempfile::TempDir {
     folder
 }
 
-fn psql(port: u16, database: &str, sql: &str) {
+pub fn psql(port: u16, database: &str, sql: &str) {
     let mut command = Command::new("psql");
     command.args(["-X", "-q", "-h", "127.0.0.1", "-p", &port.to_string(), "-U", ROLE, "-d", database, "-c", sql]);
     done(command);
@@ -112,7 +113,7 @@ fn postgres(make: impl FnOnce(&Path)) -> Database {
     Database { folder, port, process, signal: "-INT", start: Box::new(start), is_ready: Box::new(is_ready) }
 }
 
-fn fresh_postgres() -> Database {
+pub fn fresh_postgres() -> Database {
     let server = postgres(|data| {
         let mut command = as_server_user(&programs().join("initdb"));
         let usual = ["--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username", ROLE, "-D"];
@@ -125,7 +126,7 @@ fn fresh_postgres() -> Database {
     server
 }
 
-fn mariadb() -> Database {
+pub fn mariadb() -> Database {
     let folder = folder_of("mysql");
     let data = folder.path().join("data");
     let user: &[&str] = if host::process::is_root() { &["--user=mysql"] } else { &[] };
@@ -159,7 +160,7 @@ fn which_mariadbd() -> PathBuf {
     folders.into_iter().map(|folder| folder.join("mariadbd")).find(|path| path.exists()).unwrap()
 }
 
-fn mariadb_sql(server: &Database, sql: &str) {
+pub fn mariadb_sql(server: &Database, sql: &str) {
     let socket = server.folder.path().join("socket");
     let mut command = Command::new("mariadb");
     command.args(["--no-defaults", "-u", "root", "--socket"]).arg(socket).args(["-e", sql]);
@@ -211,72 +212,166 @@ fn assert_told(told: &str, texts: &[&str]) {
     }
 }
 
+/// A change while an experiment runs, and what the comparison says of it.
+type Change<'a> = (&'a str, Box<dyn FnMut() + 'a>, &'a [&'a str]);
+
+/// Runs an experiment for each kind of change.
+fn each_change(a: &str, b: &str, changes: Vec<Change<'_>>) {
+    let count = changes.len();
+    for (kind, mut change, texts) in changes {
+        let told = changed(&Scene::new(), a, b, &mut change);
+        println!("{kind}: no verdict");
+        assert_told(&told, texts);
+    }
+    println!("{count} kinds of change, 0 verdicts");
+}
+
 #[test]
 fn a_postgresql_that_changes_has_no_verdict() {
-    let mut server = fresh_postgres();
-    let port = server.port;
-    let url = |database: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{database}?sslmode=disable");
-    let run = |change: &mut dyn FnMut()| changed(&Scene::new(), &url("a"), &url("b"), change);
-    // A reload, which both sides see.
-    let told = run(&mut || {
-        psql(port, "postgres", "ALTER SYSTEM SET synchronous_commit = off");
+    let server = RefCell::new(fresh_postgres());
+    let (port, other) = (server.borrow().port, fresh_postgres());
+    let url = |port: u16, database: &str| format!("postgres://{ROLE}@127.0.0.1:{port}/{database}?sslmode=disable");
+    let reload = |setting: &str| {
+        psql(port, "postgres", &format!("ALTER SYSTEM SET {setting}"));
         psql(port, "postgres", "SELECT pg_reload_conf()");
-    });
-    assert_told(&told, &["setting.synchronous_commit was `on` and is `off`", "changed between the rounds 2 and 3"]);
-    // A database's own setting.
-    let told = run(&mut || psql(port, "postgres", "ALTER DATABASE b SET work_mem = '64kB'"));
-    assert_told(&told, &["B changed", "setting.work_mem"]);
-    // Other settings at its start, and none.
-    let told = run(&mut || server.restart(&["fsync=off"]));
-    assert_told(&told, &["setting.fsync was `on` and is `off`"]);
-    let told = run(&mut || server.restart(&["fsync=off"]));
-    assert_told(&told, &["instance.started"]);
+    };
+    let restart = |settings: &[&str]| server.borrow_mut().restart(settings);
+    each_change(
+        &url(port, "a"),
+        &url(port, "b"),
+        vec![
+            (
+                "a reload, which both sides see",
+                Box::new(|| reload("synchronous_commit = off")),
+                &["setting.synchronous_commit was `on` and is `off`", "changed between the rounds 2 and 3"],
+            ),
+            (
+                "a database's own setting",
+                Box::new(|| psql(port, "postgres", "ALTER DATABASE b SET work_mem = '64kB'")),
+                &["B changed", "setting.work_mem"],
+            ),
+            ("durability at a restart", Box::new(|| restart(&["fsync=off"])), &["setting.fsync was `on` and is `off`"]),
+            ("a restart", Box::new(|| restart(&["fsync=off"])), &["instance.started"]),
+            (
+                "memory at a restart",
+                Box::new(|| restart(&["fsync=off", "shared_buffers=16MB"])),
+                &["setting.shared_buffers was `128MB` and is `16MB`"],
+            ),
+            (
+                "read only",
+                Box::new(|| reload("default_transaction_read_only = on")),
+                &["setting.default_transaction_read_only was `off` and is `on`"],
+            ),
+        ],
+    );
+    let address = Address::new(port);
+    each_change(
+        &url(address.port, "a"),
+        &url(address.port, "b"),
+        vec![("another server", Box::new(|| address.move_to(other.port)), &["instance.system_identifier"])],
+    );
 }
 
 #[test]
 fn a_mariadb_that_changes_has_no_verdict() {
-    let mut server = mariadb();
-    let port = server.port;
-    let url = |database: &str| format!("mariadb://t@127.0.0.1:{port}/{database}?ssl-mode=disabled");
-    let settings = [
-        ("innodb_flush_log_at_trx_commit = 0", "setting.innodb_flush_log_at_trx_commit was `1` and is `0`"),
-        ("innodb_io_capacity = 999", "setting.innodb_io_capacity"),
-    ];
-    for (setting, said) in settings {
-        let change = || mariadb_sql(&server, &format!("SET GLOBAL {setting}"));
-        let told = changed(&Scene::new(), &url("a"), &url("b"), change);
-        assert_told(&told, &[said]);
-    }
-    let told = changed(&Scene::new(), &url("a"), &url("b"), || server.restart(&["--innodb-doublewrite=0"]));
-    assert_told(&told, &["setting.innodb_doublewrite"]);
+    let server = RefCell::new(mariadb());
+    let (port, other) = (server.borrow().port, mariadb());
+    let url = |port: u16, database: &str| format!("mariadb://t@127.0.0.1:{port}/{database}?ssl-mode=disabled");
+    let set = |setting: &str| mariadb_sql(&server.borrow(), &format!("SET GLOBAL {setting}"));
+    each_change(
+        &url(port, "a"),
+        &url(port, "b"),
+        vec![
+            (
+                "durability",
+                Box::new(|| set("innodb_flush_log_at_trx_commit = 0")),
+                &["setting.innodb_flush_log_at_trx_commit was `1` and is `0`"],
+            ),
+            ("a setting of its I/O", Box::new(|| set("innodb_io_capacity = 999")), &["setting.innodb_io_capacity"]),
+            ("memory", Box::new(|| set("innodb_buffer_pool_size = 16777216")), &["setting.innodb_buffer_pool_size"]),
+            ("read only", Box::new(|| set("read_only = 1")), &["setting.read_only"]),
+            (
+                "durability at a restart",
+                Box::new(|| server.borrow_mut().restart(&["--innodb-doublewrite=0"])),
+                &["setting.innodb_doublewrite"],
+            ),
+            ("a restart", Box::new(|| server.borrow_mut().restart(&["--innodb-doublewrite=0"])), &["instance.started"]),
+        ],
+    );
+    let address = Address::new(port);
+    each_change(
+        &url(address.port, "a"),
+        &url(address.port, "b"),
+        vec![("another server", Box::new(|| address.move_to(other.port)), &["changed between the rounds 2 and 3"])],
+    );
+}
+
+/// Has another connection do what it may have to wait for.
+fn on_file(path: &Path, sql: &str) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    wait_until(sql, || file.execute_batch(sql).is_ok());
 }
 
 #[test]
-fn a_sqlite_file_that_is_replaced_has_no_verdict() {
-    let scene = Scene::new();
-    for name in ["a", "b", "other"] {
-        let file = rusqlite::Connection::open(scene.path().join(format!("{name}.db"))).unwrap();
-        file.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
-    }
-    let told = changed(&scene, "sqlite:a.db", "sqlite:b.db", || {
-        fs::rename(scene.path().join("other.db"), scene.path().join("b.db")).unwrap();
-    });
-    assert_told(&told, &["B changed between the rounds 2 and 3", "instance.file_created"]);
-    let scene = Scene::new();
-    for name in ["a", "b"] {
-        let file = rusqlite::Connection::open(scene.path().join(format!("{name}.db"))).unwrap();
-        file.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
-    }
-    let told = changed(&scene, "sqlite:a.db", "sqlite:b.db", || {
-        let file = rusqlite::Connection::open(scene.path().join("b.db")).unwrap();
-        file.busy_timeout(PATIENCE).unwrap();
-        while file.query_row("PRAGMA journal_mode = wal", [], |row| row.get::<_, String>(0)).unwrap_or_default()
-            != "wal"
-        {
-            thread::sleep(Duration::from_millis(20));
+fn a_sqlite_file_that_changes_has_no_verdict() {
+    let make = |path: &Path| on_file(path, "CREATE TABLE t (x); INSERT INTO t VALUES (1)");
+    let becomes = |path: &Path, pragma: &str, value: &str| {
+        let file = rusqlite::Connection::open(path).unwrap();
+        let is_set = || {
+            file.execute_batch(&format!("PRAGMA {pragma} = {value}; VACUUM")).is_ok()
+                && file
+                    .query_row(&format!("PRAGMA {pragma}"), [], |row| {
+                        Ok(row
+                            .get_ref(0)?
+                            .as_str()
+                            .map(str::to_owned)
+                            .unwrap_or_else(|_| row.get::<_, i64>(0).unwrap().to_string()))
+                    })
+                    .is_ok_and(|now| now == value)
+        };
+        wait_until(pragma, is_set);
+    };
+    let replace = |name: &'static str| {
+        move |folder: &Path| {
+            make(&folder.join("other.db"));
+            fs::rename(folder.join("other.db"), folder.join(name)).unwrap();
         }
-    });
-    assert_told(&told, &["B changed", "journal_mode"]);
+    };
+    type Change<'a> = Box<dyn Fn(&Path) + 'a>;
+    let changes: Vec<(&str, Change<'_>, &[&str])> = vec![
+        ("replaced", Box::new(replace("b.db")), &["B changed between the rounds 2 and 3", "instance.file_created"]),
+        ("the baseline replaced", Box::new(replace("a.db")), &["A changed", "instance.file_created"]),
+        (
+            "removed and made again",
+            Box::new(|folder| {
+                fs::remove_file(folder.join("b.db")).unwrap();
+                make(&folder.join("b.db"));
+            }),
+            &["B changed", "instance.file_created"],
+        ),
+        (
+            "its journal",
+            Box::new(|folder| becomes(&folder.join("b.db"), "journal_mode", "wal")),
+            &["B changed", "journal_mode"],
+        ),
+        (
+            "its pages",
+            Box::new(|folder| becomes(&folder.join("b.db"), "page_size", "512")),
+            &["B changed", "page_size"],
+        ),
+        (
+            "its vacuum",
+            Box::new(|folder| becomes(&folder.join("b.db"), "auto_vacuum", "1")),
+            &["B changed", "auto_vacuum"],
+        ),
+    ];
+    for (kind, change, texts) in changes {
+        let scene = Scene::new();
+        ["a.db", "b.db"].iter().for_each(|name| make(&scene.path().join(name)));
+        let told = changed(&scene, "sqlite:a.db", "sqlite:b.db", || change(scene.path()));
+        println!("{kind}: no verdict");
+        assert_told(&told, texts);
+    }
 }
 
 /// Forwards connections to the port that it is told, as an address that moves at a failover does.

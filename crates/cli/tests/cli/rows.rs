@@ -1,0 +1,103 @@
+//! A side whose transactions find fewer rows is quick, and has no verdict for it.
+
+use serde_json::Value;
+
+use crate::scene::Scene;
+use crate::server::ROLE;
+use crate::server_changes::{fresh_postgres, mariadb, mariadb_sql, psql};
+
+/// Rows of `t` in a. As many in b are a share of them.
+const ROWS: u32 = 100_000;
+
+/// Makes `t` with rows, and `u` with one row or none; `numbers` gives the numbers from 1 to N in the engine's words.
+fn tables(rows: u32, found: u32, numbers: impl Fn(u32) -> String) -> String {
+    format!(
+        "DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS u; CREATE TABLE t (x INT); CREATE TABLE u (x INT); \
+         INSERT INTO t {}; INSERT INTO u {}",
+        numbers(rows),
+        numbers(found)
+    )
+}
+
+/// Runs a script, or a mix, a number of times on both sides, and gives what `compare` says as JSON and as text.
+fn compared(a: &str, b: &str, (script, transactions): (&str, u32)) -> (Value, String) {
+    let scene = Scene::new();
+    scene.write("scan.sql", "SELECT x FROM t;\n").write("lookup.sql", "SELECT x FROM u;\n").write(
+        "p.toml",
+        &format!(
+            "[systems.a]\nurl = \"{a}\"\n[systems.b]\nurl = \"{b}\"\n[[benchmarks]]\nname = \"own\"\nworkload = \"transactions\"\n\
+             script = \"{script}\"\nclients = 1\ntables = \"none\"\n[schedule]\nrounds = 6\nwarmup = \"0s\"\ntransactions = {transactions}\n"
+        ),
+    );
+    let ran = scene.etalon(&["run", "p.toml", "--json"]);
+    ran.says(0, &[]);
+    let store = scene.store();
+    let (shown, gate) =
+        (scene.etalon(&["compare", store.to_str().unwrap()]), scene.etalon(&["gate", store.to_str().unwrap()]));
+    assert!(gate.code != 0 || !shown.stdout.contains("different work"), "a gate passed: {}", gate.stdout);
+    (serde_json::from_str(&ran.stdout).unwrap(), shown.stdout.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[track_caller]
+fn assert_refused((object, text): &(Value, String), said: &str) {
+    let rows = object["comparisons"].as_array().unwrap();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row["verdict"].is_null()), "{said}: {object}");
+    let answer = object["answer"].as_str().unwrap();
+    assert!(answer.contains(&format!("no verdict, {said}.")), "{said}: {answer}");
+    assert!(answer.starts_with("own: no verdict"), "{answer}");
+    assert!(text.contains("--allow-different-rows"), "what helps is not named: {text}");
+}
+
+/// Empties b, halves it, and takes one script of a mix its rows.
+fn fewer_rows_have_no_verdict(a: &str, b: &str, run: impl Fn(&str, &str), numbers: fn(u32) -> String) {
+    let of = |name: &str, rows: u32, found: u32| run(name, &tables(rows, found, numbers));
+    of("a", ROWS, 1);
+    of("b", 0, 1);
+    let said = "different work: a transaction of A returned 100 000 rows, one of B none";
+    assert_refused(&compared(a, b, ("scan.sql", 3)), said);
+    of("b", ROWS / 2, 1);
+    let said = "different work: a transaction of A returned 100 000 rows, one of B 50 000";
+    assert_refused(&compared(a, b, ("scan.sql", 3)), said);
+    of("a", 100, 1);
+    of("b", 100, 0);
+    let said = "different work: a transaction `lookup` of A returned 1 row, one of B none";
+    assert_refused(&compared(a, b, ("scan.sql@9,lookup.sql@1", 200)), said);
+    // As many rows on both sides are no reason.
+    of("b", 100, 1);
+    let (object, _) = compared(a, b, ("scan.sql@9,lookup.sql@1", 200));
+    let refused = object["comparisons"].to_string().contains("different work");
+    assert!(!refused, "{object}");
+}
+
+#[test]
+fn sqlite_that_finds_fewer_rows_has_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(format!("{name}.db"));
+    let url = |name: &str| format!("sqlite:{}", path(name).display());
+    let run = |name: &str, sql: &str| {
+        rusqlite::Connection::open(path(name)).unwrap().execute_batch(sql).unwrap();
+    };
+    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| {
+        format!(
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT {rows}) SELECT x FROM n WHERE x <= {rows}"
+        )
+    });
+}
+
+#[test]
+fn postgresql_that_finds_fewer_rows_has_no_verdict() {
+    let server = fresh_postgres();
+    let url = |name: &str| format!("postgres://{ROLE}@127.0.0.1:{}/{name}?sslmode=disable", server.port);
+    let run = |name: &str, sql: &str| psql(server.port, name, sql);
+    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| format!("SELECT generate_series(1, {rows})"));
+}
+
+#[test]
+fn mariadb_that_finds_fewer_rows_has_no_verdict() {
+    let server = mariadb();
+    let url = |name: &str| format!("mariadb://t@127.0.0.1:{}/{name}?ssl-mode=disabled", server.port);
+    let run = |name: &str, sql: &str| mariadb_sql(&server, &format!("USE {name}; {sql}"));
+    fewer_rows_have_no_verdict(&url("a"), &url("b"), run, |rows| {
+        format!("SELECT seq FROM seq_1_to_{ROWS} WHERE seq <= {rows}")
+    });
+}
