@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::scene::Scene;
+use crate::slow::is_slow;
 use crate::until_sure::rows;
 
 const PROMISE: &str = "promise = { response_p99 = \"20ms\" }";
@@ -209,7 +210,11 @@ fn a_disk_has_a_capacity_in_ios() {
 #[test]
 fn equal_capacities_of_few_operations_are_not_told_apart() {
     let scene = Scene::new();
-    for (name, duration, is_voided) in [("few", "5s", true), ("enough", "20s", false)] {
+    for (name, duration, is_voided) in [("few", "2s", true), ("enough", "20s", false)] {
+        if !is_voided && !is_slow() {
+            println!("skipped: eight capacities of 5,000 operations a short run take ETALON_SLOW=1");
+            continue;
+        }
         let mut sure = Vec::new();
         for seed in 1..=8 {
             let text = format!(
@@ -234,6 +239,7 @@ fn equal_capacities_of_few_operations_are_not_told_apart() {
             );
         }
         println!("{name} operations: {} of 8 experiments of equals end with a difference", sure.len());
-        assert!(sure.is_empty(), "{sure:?}");
+        // One in 20 is what the level allows.
+        assert!(sure.len() <= usize::from(!is_voided), "{sure:?}");
     }
 }
