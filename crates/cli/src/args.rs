@@ -289,7 +289,7 @@ pub struct Allowing {
     /// Give verdicts although one side ran after the other; the output says so
     #[arg(long)]
     pub allow_sequential_order: bool,
-    /// Give verdicts although the transactions of the systems return or change different numbers of rows; the output says so
+    /// Give verdicts although the systems did different work: rows of transactions, or spans of disks; the output says so
     #[arg(long)]
     pub allow_different_rows: bool,
 }

@@ -142,6 +142,8 @@ pub struct Transfer {
     /// Including warm-up.
     pub written_bytes: u64,
     pub syncs: u64,
+    /// Bytes that the operations can reach in all files.
+    pub span_bytes: u64,
     /// Of a sample, in the measured part.
     pub submission: Durations,
 }
@@ -157,7 +159,7 @@ pub enum Helpers {
 impl Transfer {
     pub fn new(form: String, shortfalls: Vec<String>, helpers: Helpers) -> Transfer {
         let submission = Durations::with_room();
-        Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, submission }
+        Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, span_bytes: 0, submission }
     }
 
     pub fn merge(&mut self, other: Transfer) {
@@ -169,6 +171,8 @@ impl Transfer {
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
         self.written_bytes = self.written_bytes.saturating_add(other.written_bytes);
         self.syncs = self.syncs.saturating_add(other.syncs);
+        // Threads share the files.
+        self.span_bytes = self.span_bytes.max(other.span_bytes);
         self.submission.add(&other.submission);
     }
 }

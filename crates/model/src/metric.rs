@@ -14,6 +14,8 @@ pub const CONCURRENCY: &str = "concurrency";
 pub const ROWS_RETURNED: &str = "rows_returned";
 /// Rows that the system inserted, updated or deleted, per try of a transaction.
 pub const ROWS_CHANGED: &str = "rows_changed";
+/// Bytes that the operations on blocks can reach.
+pub const SPAN: &str = "span";
 
 /// p of the drift that the run's rate shows, if the true rate stands still.
 pub const DRIFT_P: &str = "drift_p";

@@ -291,3 +291,29 @@ fn wrong_disk_plans_say_what_is_wrong() {
     run("disk:there", "disk:/dev/null", &[]).says(1, &["it is neither a file nor a block device"]);
     assert_eq!(names(scene.path()).len(), 2, "{:?}", names(scene.path()));
 }
+
+/// A small file is quicker than a large one.
+#[test]
+fn disks_whose_files_differ_in_size_have_no_verdict() {
+    let scene = Scene::new();
+    for (folder, kib) in [("small", 1_024), ("large", 8_192)] {
+        std::fs::create_dir(scene.path().join(folder)).unwrap();
+        std::fs::write(scene.path().join(folder).join("x.dat"), vec![b'x'; kib << 10]).unwrap();
+    }
+    let plan = |span: &str| {
+        format!(
+            "[systems.a]\nurl = \"disk:small\"\n[systems.b]\nurl = \"disk:large\"\n[[benchmarks]]\nworkload = \"disk\"\n\
+             targets = \"x.dat\"\n{span}\n[schedule]\nrounds = 6\nwarmup = \"50ms\"\nduration = \"200ms\"\n"
+        )
+    };
+    for (span, is_refused) in [("", true), ("span_mb = 1", false)] {
+        scene.write("p.toml", &plan(span));
+        let ran = scene.etalon(&["run", "p.toml", "--json", "-o", &format!("s{}", span.len())]);
+        ran.says(0, &[]);
+        let object: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        let rows = object["comparisons"].as_array().unwrap();
+        let said = "different work: the operations of A reach 1.00 MiB, those of B 8.00";
+        assert_eq!(object["comparisons"].to_string().contains(said), is_refused, "{object}");
+        assert!(!is_refused || rows.iter().all(|row| row["verdict"].is_null()), "{object}");
+    }
+}

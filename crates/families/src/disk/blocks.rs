@@ -227,6 +227,11 @@ impl<'a> BlockStream<'a> {
         (blocks.len() == load.files.len()).then_some(BlockStream { load, cursors, blocks, unsynced })
     }
 
+    /// Counts the bytes that operations can reach in all files.
+    pub fn span_bytes(&self) -> u64 {
+        self.blocks.iter().sum::<u64>().saturating_mul(u64::from(self.load.block_bytes))
+    }
+
     /// Block number from the beginning of the span.
     fn block(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
         let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);

@@ -1,6 +1,7 @@
 //! Measurements and marks of a run of blocks.
 
 use host::disk::{Asked, LayerTraffic, Reached, ReachedShare};
+use model::metric::SPAN;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord, RunState};
 
 use super::BlockLoad;
@@ -113,6 +114,8 @@ fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
         latencies("hand-overs that were timed", "submission", submission, Role::Diagnostic, into);
         let syncs = transfer.syncs as f64;
         into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
+        let span = transfer.span_bytes as f64;
+        into.push(Measurement::value(SPAN, "bytes", Direction::Neither, Role::Diagnostic, span));
     }
     client::shares(evidence, into);
     let entries = match counts.kernel_entries {

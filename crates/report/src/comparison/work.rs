@@ -1,8 +1,8 @@
-//! Tells by the rows that transactions returned and changed whether both sides did the same work.
+//! Tells whether both sides did the same work, by the rows of their transactions and the bytes within reach of their operations.
 
 use std::collections::BTreeSet;
 
-use model::metric::{ROWS_CHANGED, ROWS_RETURNED};
+use model::metric::{ROWS_CHANGED, ROWS_RETURNED, SPAN};
 use stats::{RunValue, Sample};
 
 use super::judging::Index;
@@ -14,13 +14,14 @@ use crate::number::{Script, significant};
 
 /// Sides whose rows per transaction differ by less, as a share, did the same work: random scripts vary.
 const TOLERANCE: f64 = 0.05;
+const MIB: f64 = 1_048_576.0;
 /// Rows per transaction below this are none.
 const NONE: f64 = 0.001;
 /// Workloads whose rows follow from the plan alone: of a backup those are of its load. Others check their own work, and count rows
 /// as each engine's procedures do.
-const CHECKED: [&str; 3] = ["backup", "super-smack", "transactions"];
+const CHECKED: [&str; 4] = ["backup", "disk", "super-smack", "transactions"];
 
-/// Rows per transaction that differ between the sides, means of their runs.
+/// Rows per transaction, or bytes within reach, that differ between the sides: means of their runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DifferentRows {
     pub what: Work,
@@ -35,6 +36,8 @@ pub struct DifferentRows {
 pub enum Work {
     RowsReturned,
     RowsChanged,
+    /// Bytes of files or devices that operations can reach.
+    BytesReached,
 }
 
 /// A metric that counts work. Those of all transactions come before those of scripts.
@@ -51,6 +54,13 @@ impl DifferentRows {
         let what = match self.what {
             Work::RowsReturned => "returned",
             Work::RowsChanged => "changed",
+            Work::BytesReached => {
+                let reached = [self.a, self.b].map(|bytes| significant(bytes / MIB, 3, Script::Plain));
+                return format!(
+                    "different work: the operations of A reach {} MiB, those of B {}",
+                    reached[0], reached[1]
+                );
+            }
         };
         let of_script = self.script.as_ref().map_or_else(String::new, |script| format!("`{script}` "));
         let a = if is_one(self.a) { "1 row".to_owned() } else { format!("{} rows", number_text(self.a, "no")) };
@@ -94,7 +104,7 @@ pub fn different_rows(
 fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> {
     let ids = benchmarks.iter().filter_map(|name| index.metrics.get(*name)).flatten().map(|metric| metric.id.as_str());
     let count = |id: &str| {
-        let all = [(Work::RowsReturned, ROWS_RETURNED), (Work::RowsChanged, ROWS_CHANGED)];
+        let all = [(Work::RowsReturned, ROWS_RETURNED), (Work::RowsChanged, ROWS_CHANGED), (Work::BytesReached, SPAN)];
         let (what, rest) = all.into_iter().find_map(|(what, name)| Some((what, id.strip_prefix(name)?)))?;
         let script = if rest.is_empty() { None } else { Some(rest.strip_prefix('_')?.to_owned()) };
         Some(Count { script, what, metric: id.to_owned() })

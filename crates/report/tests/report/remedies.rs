@@ -45,7 +45,7 @@ fn expected(reason: &NoVerdict) -> Option<(&'static str, &'static str)> {
             "etalon compare 'etalon results/q.etalon' --allow-unequal-durability",
         ),
         NoVerdict::DifferentRows(_) => (
-            "give both sides the same rows and measure again",
+            "give both sides the same rows, or on disks the same `span_mb`",
             "etalon compare 'etalon results/q.etalon' --allow-different-rows",
         ),
         NoVerdict::SequentialOrder => {

@@ -39,7 +39,11 @@ pub(super) fn drive(
     // Fresh for every worker of every run: no block is written twice.
     let seed = Rng::of_transaction(context.seed ^ CONTENT_SALT, thread, host::clock::now_ns()).next_u64();
     let lane = BlockLane::new(ring, load.block_bytes, seed, helpers);
-    worker::run(lane, &stream, &RealClock, context)
+    let mut counts = worker::run(lane, &stream, &RealClock, context)?;
+    if let Some(transfer) = &mut counts.transfer {
+        transfer.span_bytes = stream.span_bytes();
+    }
+    Ok(counts)
 }
 
 fn open(file: &DiskFile, load: &BlockLoad) -> Result<BlockFile, Failure> {
