@@ -14,7 +14,7 @@ const SEAL: &str = "étalon wrote this file, sha256 ";
 /// Most names that are tried for a report that no one gave a name.
 const MOST_NAMES: u32 = 1_000;
 
-/// Whether files that étalon did not write may be replaced.
+/// Says whether files that étalon did not write may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
     OwnOnly,

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::Facts;
 use sha2::{Digest as _, Sha256};
 
-/// Of a longer file nothing more is read.
+/// Nothing more is read of a longer file.
 const LONGEST_SCRIPT_BYTES: u64 = 16 << 20;
 /// Of a hash, so many bytes tell two versions of a script apart.
 const HASH_BYTES: usize = 8;

@@ -164,7 +164,7 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
     Err(ClaimError::Taken(holder.map_or_else(|| "its lock does not tell which".to_owned(), |(_, words)| words)))
 }
 
-/// Whether it is a file of another name, too: what is written here would be written there.
+/// Tells whether it is a file of another name, too: what is written here would be written there.
 #[cfg(unix)]
 fn has_other_names(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;

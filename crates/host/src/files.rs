@@ -49,7 +49,7 @@ pub enum Occupant {
 }
 
 impl Occupant {
-    /// Whether [`Replacing::Any`] would replace it.
+    /// Tells whether [`Replacing::Any`] would replace it.
     pub fn is_replaceable(self) -> bool {
         matches!(self, Occupant::Foreign | Occupant::ReadOnly | Occupant::Link)
     }
@@ -115,7 +115,7 @@ pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), Pu
     Ok(())
 }
 
-/// Whether it is a terminal, a pipe or another device that takes a stream of bytes, by a link or by its own name.
+/// Tells whether it is a terminal, a pipe or another device that takes a stream of bytes, by a link or by its own name.
 pub fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| kind_of(&found) == Some(Occupant::Stream))
 }

@@ -200,7 +200,7 @@ pub fn error_marks(counts: &LoadCounts) -> Vec<Mark> {
     ErrorClass::ALL.iter().zip(counts.failed).filter(|(_, count)| *count > 0).map(of_class).collect()
 }
 
-/// Whether the load fell behind, or worked off what the warm-up had left over: compared with what the rate made due in the
+/// Finds whether the load fell behind, or worked off what the warm-up had left over: compared with what the rate made due in the
 /// measured part, since that number is random. In-flight numbers at both ends differ randomly, too: independent arrivals by
 /// the root of twice their number (Little's law: rate times response time).
 pub fn rate_not_met(evidence: &LoadResult<'_>, what: &str) -> Option<Mark> {

@@ -40,7 +40,7 @@ pub enum Extent {
 pub struct KindCounts {
     /// As the stream calls it.
     pub name: String,
-    /// As of [`LoadCounts::completed`](crate::worker::LoadCounts::completed).
+    /// Counted like [`LoadCounts::completed`](crate::worker::LoadCounts::completed).
     pub completed: Completed,
     /// Succeeded inside the measured part.
     pub in_window: u64,

@@ -83,7 +83,7 @@ struct Slot<S: Stream> {
     running: u32,
     /// Of the current try, during recovery.
     failure: Option<OpError>,
-    /// Its connection's rows before the current try, where kinds are told apart.
+    /// Rows of its connection before the current try, where kinds are told apart.
     rows_before: RowCounts,
     stage: Stage,
 }

@@ -99,7 +99,7 @@ fn grid(side: &[f64]) -> Option<f64> {
     let mut ordered = sorted(side);
     ordered.dedup();
     let gaps = ordered.windows(2).map(|pair| pair[1] - pair[0]);
-    gaps.reduce(f64::min).filter(|_| ordered.len() > 3)
+    if ordered.len() > 3 { gaps.reduce(f64::min) } else { None }
 }
 
 /// The last digit; but a number with two digits before its point was printed with both, even if they end in zero.

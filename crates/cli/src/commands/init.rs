@@ -52,7 +52,7 @@ fn files_of_here(registry: &Registry) -> Vec<String> {
     scheme.map(|scheme| ["a", "b"].map(|name| format!("{name}={scheme}:{name}.db")).to_vec()).unwrap_or_default()
 }
 
-/// A plan that is there may have been changed by hand, whoever wrote it first.
+/// A plan that is there may have been changed by hand, even if étalon wrote it first.
 fn write(args: &InitArgs, text: &str) -> Result<(), CliError> {
     let path = Path::new(&args.output);
     if files::is_stream(path) {

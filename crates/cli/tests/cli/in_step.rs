@@ -64,7 +64,7 @@ impl Experiment {
     }
 }
 
-/// Whether the interval of the throughput holds the truth, and which verdicts are against it.
+/// Says whether the interval of the throughput holds the truth, and which verdicts are against it.
 struct Held {
     is_held: Option<bool>,
     against: Vec<String>,

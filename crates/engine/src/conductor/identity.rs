@@ -1,4 +1,4 @@
-//! Whether a system is still what it was before its first run.
+//! Tells whether a system is still what it was before its first run.
 
 use std::collections::BTreeMap;
 

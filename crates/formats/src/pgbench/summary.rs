@@ -16,14 +16,14 @@ pub struct PgbenchSummary {
     pub server_version: Option<String>,
     /// Each of several scripts with its weight, as printed.
     pub scripts: Vec<(String, u64)>,
-    /// Whether each transaction had a connection of its own (`-C`), as far as printed: from version 14 on.
+    /// True if each transaction had a connection of its own (`-C`), as far as printed: from version 14 on.
     pub reconnects: bool,
     /// Milliseconds of `-L`.
     pub latency_limit: Option<String>,
     pub partition_method: Option<String>,
     pub partitions: Option<u64>,
     pub max_tries: Option<u64>,
-    /// As printed: `100.0 ms`.
+    /// The text that pgbench printed: `100.0 ms`.
     pub max_tries_time: Option<String>,
     /// `-t`.
     pub transactions_per_client: Option<u64>,

@@ -153,7 +153,7 @@ impl<'a> Local<'a> {
         })
     }
 
-    /// By the machine's clock, as far as it is known before.
+    /// Gives the measured part by the machine's clock, as far as it is known before.
     fn measured(&self, spec: &LoadSpec<'_>, start_ns: u64) -> Range<u64> {
         let is_tasks = spec.shape.traffic.tasks.is_some();
         let warmup_ns = if is_tasks { 0 } else { spec.schedule.warmup.as_nanos() as u64 };

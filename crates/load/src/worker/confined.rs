@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Threads of one host that may run on the same processors, with what they used in the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Confined {
-    /// By the threads' affinity; empty where the operating system does not tell it.
+    /// The processors of the threads' affinity; empty where the operating system does not tell it.
     pub cpus: Vec<usize>,
     /// The tightest quota of their control groups; `None` is no limit.
     pub quota_cores: Option<f64>,

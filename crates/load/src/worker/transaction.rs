@@ -319,7 +319,7 @@ where
         }
     }
 
-    /// Whether a transaction that has ended belongs to the measured part: under a rate one that was due in it, so that what
+    /// Tells whether a transaction that has ended belongs to the measured part: under a rate one that was due in it, so that what
     /// was left over from the warm-up is none of its work.
     fn is_measured(&self, client: usize, done_ns: u64) -> bool {
         let belongs_ns = match self.rules.starts {
@@ -346,7 +346,7 @@ where
         }
     }
 
-    /// Before a try.
+    /// Keeps the connection's rows before a try, where kinds are told apart.
     fn note_rows_before(&mut self, client: usize) {
         if self.rules.kinds == Kinds::ToldApart {
             let slot = &mut self.slots[client];
@@ -354,7 +354,7 @@ where
         }
     }
 
-    /// After a try, successful or not: the rows of its answers are those of its kind.
+    /// Counts the rows of a try that has ended, successful or not, among those of its kind.
     fn count_rows_of_kind(&mut self, client: usize) {
         if self.rules.kinds == Kinds::One {
             return;

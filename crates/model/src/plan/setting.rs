@@ -1,4 +1,4 @@
-//! The texts that a setting may have, whoever wrote the plan.
+//! The texts that a setting may have.
 
 use crate::value::Value;
 

@@ -50,7 +50,7 @@ pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     ends
 }
 
-/// Whether the case that is compared with this one has a value of the metric.
+/// Tells whether the case that is compared with this one has a value of the metric.
 fn counterpart_has(index: &Index<'_>, cases: &RowCases<'_>, case: u32, metric: &Metric) -> bool {
     let mut others = cases.matched.pairs.iter().filter_map(|(a, b)| match case {
         case if case == *a => Some(*b),

@@ -165,7 +165,7 @@ pub fn clean(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Whether it could command a terminal, or reorder the text around it.
+/// Tells whether a character could command a terminal, or reorder the text around it.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control() || is_bidi_control(c)
 }

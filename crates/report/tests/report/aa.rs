@@ -204,7 +204,7 @@ fn near_a_thousand(systems: [&str; 2], rounds: u32, rng: &mut Rng) -> Evidence {
     evidence
 }
 
-/// Whether p99 has a value is chance there, in each run anew.
+/// Chance decides there whether p99 has a value, in each run again.
 #[test]
 fn the_gate_of_equals_passes_near_a_thousand_operations() {
     let mut rng = Rng::new(35);

@@ -241,7 +241,7 @@ impl Private {
         self.recipe.programs.release()
     }
 
-    /// With other settings, on the same data.
+    /// Starts it again with other settings, on the same data.
     #[cfg(test)]
     pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
         self.running.stop(HABITS.stop, HABITS.patience)?;

@@ -26,7 +26,7 @@ const NO_TABLE: [u16; 4] = [1049, 1109, 1142, 1146];
 /// The server runs with an option that forbids it.
 const BY_OPTION: u16 = 1290;
 
-/// Whether statements of the plan may have changed what a server loads at its start.
+/// Says whether statements of the plan may have changed what a server loads at its start.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Account {
     Bounded,

@@ -58,7 +58,7 @@ impl system::Claim for Claim {
     }
 }
 
-/// The transaction's lock ends with it, and the pooler lends its session to nobody else until then.
+/// The transaction's lock ends with it, and the pooler lends its session to no one else until then.
 fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure> {
     let mut holder = endpoint.connect("")?;
     let own = own_key();

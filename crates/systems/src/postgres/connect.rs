@@ -42,7 +42,7 @@ pub(crate) struct Endpoint {
     encoding: &'static str,
     /// Extra startup parameter.
     pub(super) startup: Option<(&'static str, &'static str)>,
-    /// In front of the server, if there is one.
+    /// The pooler in front of the server, if there is one.
     pub(super) pooler: Option<Pooler>,
 }
 
@@ -63,7 +63,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Whether other clients get a session after étalon's transaction, with what is left in it.
+    /// Tells whether other clients get a session after étalon's transaction, with what is left in it.
     pub(super) fn shares_sessions(&self) -> bool {
         self.pooler.as_ref().is_some_and(Pooler::shares_sessions)
     }

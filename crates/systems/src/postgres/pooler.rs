@@ -38,13 +38,13 @@ pub(crate) enum Lends {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pooler {
-    /// With its version, as far as it tells.
+    /// The name has its version, as far as it tells one.
     pub(crate) name: String,
     pub(crate) lends: Lends,
 }
 
 impl Pooler {
-    /// Whether other clients get the sessions with what étalon leaves in them.
+    /// Tells whether other clients get the sessions with what étalon leaves in them.
     pub(crate) fn shares_sessions(&self) -> bool {
         self.lends != Lends::Session
     }
@@ -117,7 +117,7 @@ fn explain(endpoint: &Endpoint, error: &AskError) -> Failure {
 
 const BACKEND: &str = "SELECT pg_catalog.pg_backend_pid()";
 
-/// Whether one client's questions are answered in several sessions, or two clients' in one.
+/// Tells whether one client's questions are answered in several sessions, or two clients' in one.
 fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskError> {
     let mut seen: [Option<String>; 2] = [None, None];
     for index in ORDER {
@@ -131,7 +131,7 @@ fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskEr
     Ok(false)
 }
 
-/// Whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
+/// Tells whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
 /// session, so that nothing is left in any.
 fn prepares(client: &mut Client) -> Result<bool, AskError> {
     client.execute("BEGIN")?;
@@ -145,7 +145,7 @@ fn prepares(client: &mut Client) -> Result<bool, AskError> {
     Ok(!is_verbatim)
 }
 
-/// Whether what a client has set is gone for the next.
+/// Tells whether what a client has set is gone for the next.
 fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     let asked = |error: AskError| explain(endpoint, &error);
     let session = leaving.one(BACKEND).map_err(asked)?;

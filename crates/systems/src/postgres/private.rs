@@ -296,7 +296,7 @@ impl Private {
         self.start_on_socket_as(&original.user, &original.database)
     }
 
-    /// With other settings, on the same data, as the owner.
+    /// Starts it again with other settings, on the same data, as the owner.
     #[cfg(test)]
     pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
         self.running.stop(HABITS.stop, HABITS.patience)?;

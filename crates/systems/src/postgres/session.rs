@@ -25,7 +25,7 @@ pub(super) const RESERVED: Reserved = &[
 pub(crate) struct Session {
     /// Settings that only a new session can have, as `-c name=value`.
     pub(super) options: String,
-    /// In the order in which they are set.
+    /// Names and values, in the order in which they are set.
     pub(super) settings: Vec<(String, String)>,
     /// Of étalon's own tables, where that is not the one that the URL names.
     pub(super) database: Option<&'static str>,

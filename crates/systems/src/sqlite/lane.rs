@@ -22,7 +22,7 @@ pub struct SqliteLane<'c> {
     /// Per client, of its last operation.
     kept: Vec<Vec<KeptRow>>,
     ran: Result<SessionCounts, &'static str>,
-    /// By connection.
+    /// Rows returned on each connection.
     returned: Vec<u64>,
 }
 
@@ -250,7 +250,7 @@ impl Lane for SqliteLane<'_> {
         Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify(&error)), |()| OpOutcome::Ok))
     }
 
-    /// By SQLite's own count of rows inserted, updated and deleted, which began when the connection was opened.
+    /// What was changed is SQLite's own count of rows inserted, updated and deleted, from the connection's opening on.
     fn rows(&self, connection: usize) -> Option<RowCounts> {
         let changed = self.connections.get(connection)?.total_changes();
         Some(RowCounts { returned: self.returned[connection], changed })

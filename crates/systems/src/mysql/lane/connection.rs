@@ -37,7 +37,7 @@ pub struct Connection {
     columns: Columns,
     described: bool,
     kept: LastRows,
-    /// Of answers since they were last reported.
+    /// Rows of answers since they were last reported.
     counted: RowCounts,
 }
 

@@ -25,10 +25,10 @@ const NO_DATA: &str = "étalon's statements have no data for COPY";
 /// Of a session.
 pub(crate) struct Spoken {
     session: Session,
-    /// As the login told it; `None`: it is the pooler's.
+    /// The process number that the login told; `None`: it is the pooler's.
     number: Option<u32>,
     scanner: Scanner,
-    /// As last reported.
+    /// The status that the server last reported.
     transaction: TransactionStatus,
     /// Settings last for a transaction; `None`: for the session, which is this client's own.
     opening: Option<Opening>,
@@ -135,7 +135,7 @@ impl WireProtocol for Spoken {
 }
 
 impl Client {
-    /// Whether the session that answers is the one that the login was told of.
+    /// Tells whether the session that answers is the one that the login was told of.
     pub(crate) fn answers_as_logged_in(&mut self) -> Result<bool, AskError> {
         Ok(self.one("SELECT pg_catalog.pg_backend_pid()")? == self.protocol.session.process_id.to_string())
     }
@@ -150,7 +150,7 @@ impl Client {
         self.protocol.opening = Some(Opening::default());
     }
 
-    /// Whether settings last for a transaction only.
+    /// Tells whether settings last for a transaction only.
     pub(crate) fn shares_session(&self) -> bool {
         self.protocol.opening.is_some()
     }

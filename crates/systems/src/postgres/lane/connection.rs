@@ -38,7 +38,7 @@ pub struct Connection {
     statements: Arc<[Encoded]>,
     /// Session number from the login, if it is the server's.
     number: Option<u32>,
-    /// As last reported.
+    /// The status that the server last reported.
     transaction: TransactionStatus,
     state: DialogueState,
     /// Outstanding answers.
@@ -50,7 +50,7 @@ pub struct Connection {
     kept: LastRows,
     /// The current result's columns are known.
     described: bool,
-    /// Of answers since they were last reported.
+    /// Rows of answers since they were last reported.
     counted: RowCounts,
     /// Ahead of each transaction; `None`: the session is this client's own.
     opening: Option<Opening>,
@@ -116,7 +116,7 @@ impl Connection {
     fn encode(&mut self, op: &StatementOp, text: &mut Vec<u8>) -> Result<(), WireError> {
         let may_begin =
             self.pipeline == Pipeline::Closed && (self.owed > 0 || self.transaction == TransactionStatus::Idle);
-        let opening = self.opening.as_ref().filter(|_| may_begin);
+        let opening = if may_begin { self.opening.as_ref() } else { None };
         self.opening_results = opening.map_or(0, |opening| opening.results);
         match (self.statements.get(op.statement), opening) {
             (Some(statement), opening) => {

@@ -7,7 +7,7 @@ use super::statement::template;
 /// ends with the transaction, which the server begins for both together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
-    /// As text.
+    /// Statements of the simple protocol.
     simple: String,
     /// Requests of the extended protocol, without an end.
     extended: Vec<u8>,

@@ -184,7 +184,7 @@ fn an_application_never_fails_beside_transaction_pooling() {
     server.drop_all().unwrap();
 }
 
-/// By the same lock, whichever way the two go.
+/// The same lock refuses it, whichever way the two go.
 fn a_rival_is_refused(url: &str) {
     let mut rival = Endpoint::new(Address::parse(url, &|_| None).unwrap()).unwrap();
     let mut client = rival.connect("").unwrap();

@@ -63,7 +63,7 @@ pub struct Heard {
     pub(crate) answer: Option<OpOutcome>,
     /// The connection is unusable from then on.
     pub(crate) end: Option<OpError>,
-    /// Of the answers that ended in it.
+    /// Rows of the answers that ended in it.
     pub(crate) rows: RowCounts,
 }
 
@@ -121,7 +121,7 @@ pub trait Conversation {
         self.needs_rollback()
     }
 
-    /// As text.
+    /// The statement that rolls back.
     const ROLLBACK: &'static str;
 
     /// Makes the client usable after a failure. `None`: by `out`, and the answer is awaited.

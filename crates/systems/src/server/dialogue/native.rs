@@ -28,7 +28,7 @@ pub struct NativeLane<C> {
     text: Vec<u8>,
     plain: Vec<u8>,
     sealed: Vec<u8>,
-    /// Each client's, over all its connections.
+    /// Rows of each client, over all its connections.
     rows: Vec<RowCounts>,
 }
 

@@ -35,7 +35,7 @@ struct Hearing {
     too_many: bool,
     /// The current result has columns.
     described: bool,
-    /// Of answers since they were last reported.
+    /// Rows of answers since they were last reported.
     counted: RowCounts,
 }
 
