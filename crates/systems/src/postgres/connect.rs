@@ -29,6 +29,8 @@ const NAME_PRIMARY: &str = "name the primary server in the URL";
 /// Beyond the connection's own time-out, for handshake and login.
 const LOGIN_GRACE: Duration = Duration::from_secs(2);
 
+const NAME_STANDBY: &str = "name a standby in the URL, or leave `target_session_attrs` (or PGTARGETSESSIONATTRS) out";
+
 pub(super) type Refusal = refusal::Refusal<ErrorFields>;
 pub(super) type OpenError = refusal::OpenError<ErrorFields>;
 
@@ -114,18 +116,27 @@ impl Endpoint {
         let mut client =
             log_in(socket, login, self.tls.as_ref(), patience).map_err(|error| Refusal::of(error, patience))?;
         let Some(wanted) = self.address.session_attributes else { return Ok(client) };
-        let read_only = client.one("SHOW transaction_read_only").map_err(|error| Refusal::of(error, patience))?;
-        match (wanted, read_only.as_str()) {
+        let asked = match wanted {
+            SessionAttributes::ReadWrite | SessionAttributes::ReadOnly => "SHOW transaction_read_only",
+            SessionAttributes::Primary | SessionAttributes::Standby => "SELECT pg_catalog.pg_is_in_recovery()",
+        };
+        let answer = client.one(asked).map_err(|error| Refusal::of(error, patience))?;
+        let (cause, hint) = match (wanted, answer.as_str()) {
             (SessionAttributes::ReadWrite, "on") => {
-                let cause = "the session is read-only, and the URL asks for `target_session_attrs=read-write`";
-                Err(Refusal::Unfit(cause, NAME_PRIMARY))
+                ("the session is read-only, and the URL asks for `target_session_attrs=read-write`", NAME_PRIMARY)
             }
             (SessionAttributes::ReadOnly, "off") => {
-                let cause = "the session is not read-only, and the URL asks for `target_session_attrs=read-only`";
-                Err(Refusal::Unfit(cause, "name a standby in the URL, or leave `target_session_attrs` out"))
+                ("the session is not read-only, and the URL asks for `target_session_attrs=read-only`", NAME_STANDBY)
             }
-            _ => Ok(client),
-        }
+            (SessionAttributes::Primary, "t") => {
+                ("the server is a standby, and the URL asks for `target_session_attrs=primary`", NAME_PRIMARY)
+            }
+            (SessionAttributes::Standby, "f") => {
+                ("the server is no standby, and the URL asks for `target_session_attrs=standby`", NAME_STANDBY)
+            }
+            _ => return Ok(client),
+        };
+        Err(Refusal::Unfit(cause, hint))
     }
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
@@ -153,6 +164,7 @@ impl Endpoint {
         login.channel_binding = address.binding;
         login.encoding = self.encoding;
         login.parameters.push(("application_name".to_owned(), address.application_name.clone()));
+        login.parameters.extend(address.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         login.parameters.extend(self.startup.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let all: Vec<&str> = [address.options.as_str(), options].into_iter().filter(|one| !one.is_empty()).collect();
         if !all.is_empty() {
@@ -254,7 +266,7 @@ impl Explain for Endpoint {
                 (FailureKind::Unsupported, hint.to_owned())
             }
             "08P01" if said.contains("unsupported startup parameter") => {
-                let hint = "a pooler takes no `options`: leave them out of the URL and the settings, or have PgBouncer ignore \
+                let hint = "a pooler takes no `options`: leave them out of the URL, PGOPTIONS, PGGEQO and the settings, or have PgBouncer ignore \
                             them (`ignore_startup_parameters`)";
                 (FailureKind::Plan, hint.to_owned())
             }

@@ -17,6 +17,7 @@ mod postgis;
 mod private;
 mod programs;
 mod read_back;
+mod service;
 mod session;
 pub mod spatial;
 mod tables;
