@@ -68,8 +68,8 @@ pub enum Command {
     ///   etalon run plan.toml
     ///
     /// `etalon plan` takes the same words and touches nothing; `etalon init` writes
-    /// them as a plan. On a server étalon works in a schema or a database of its own,
-    /// `etalon`, and removes it at the end.
+    /// them as a plan. On a server étalon works in a schema or a database `etalon`,
+    /// and removes at the end what it made there; things of others stay.
     #[command(verbatim_doc_comment)]
     Run(RunArgs),
     /// Write a commented plan for systems: what `run` with the same words would do

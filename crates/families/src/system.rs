@@ -387,6 +387,14 @@ pub trait System: Send + Sync {
             .hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
+    /// Whether étalon has kept its claim on the tables since they were last prepared.
+    ///
+    /// # Errors
+    /// The session that held it was lost, and another étalon may have used them.
+    fn check_claim(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Before a round other than the first: restarts a private server, so that accidental process state, such as
     /// memory layout, does not look like a property of its settings.
     fn begin_round(&self) -> Result<(), Failure> {

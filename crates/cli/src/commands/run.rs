@@ -347,10 +347,7 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
     }
     lines
         .into_iter()
-        .map(|(made, systems)| {
-            let them = if made.starts_with("the databases") { "them" } else { "it" };
-            format!("{}: makes {made}, and removes {them} at the end", systems.join(", "))
-        })
+        .map(|(made, systems)| format!("{}: makes {made}, and removes at the end what it made", systems.join(", ")))
         .collect()
 }
 

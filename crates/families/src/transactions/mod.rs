@@ -70,7 +70,10 @@ impl Workload for Transactions {
         // As with `pgbench -L`: beyond the limit it is too late to try again.
         program.retry.within_ns = program.retry.within_ns.into_iter().chain(traffic.latency_limit_ns).min();
         let dataset = match options.tables {
-            Tables::Own => dataset_of(&keys.script, keys.scale),
+            Tables::Own => {
+                let later = program.statements().iter().flat_map(ScriptStatement::created_names).collect();
+                Dataset { later, ..dataset_of(&keys.script, keys.scale) }
+            }
             Tables::None => {
                 // What the tables held before is not known.
                 program.check = None;

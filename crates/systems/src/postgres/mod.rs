@@ -17,6 +17,7 @@ mod postgis;
 mod private;
 mod programs;
 mod read_back;
+mod room;
 mod session;
 pub mod spatial;
 mod tables;
@@ -57,6 +58,7 @@ use load::error::{Failure, FailureKind};
 use pooler::Pooler;
 use private::PostgresRecipe;
 use programs::Programs;
+use room::Reach;
 use session::Session;
 use tables::Untouched;
 pub(crate) use url::Address;
@@ -201,6 +203,10 @@ impl Server for PostgresServer {
         Ok(PostgresServer { abilities: counters::abilities(client)?, is_pooled, prepared: Mutex::new(None) })
     }
 
+    fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
+        Ok(tables::owner_of_schema(client)? == TableOwner::Etalon)
+    }
+
     fn refuse_program(system: &PostgresSystem, program: &Program) -> Result<(), Failure> {
         let shared = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions());
         shared.map_or(Ok(()), |pooler| refuse_session_state(pooler, program))
@@ -245,7 +251,7 @@ impl Server for PostgresServer {
             parts::load(system, data)?;
         } else {
             system.ask(|client| {
-                tables::load(client, data)?;
+                tables::load(client, data, reach(system))?;
                 system.server.abilities.flush(client)?;
                 tables::vacuum(client, data)
             })?;
@@ -278,7 +284,7 @@ impl Server for PostgresServer {
     }
 
     fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
-        tables::drop_schema(client)
+        tables::remove(client)
     }
 
     fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn families::session::Session>, Failure> {
@@ -342,6 +348,12 @@ impl PostgresServer {
     fn last_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a load may drop.
+fn reach(system: &PostgresSystem) -> Reach {
+    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+    if may_drop_all { Reach::Schema } else { Reach::Names }
 }
 
 const OWN_ADDRESS: &str = "name the server's own address in the URL, or a pool with `pool_mode = session`";

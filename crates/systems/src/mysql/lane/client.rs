@@ -81,6 +81,12 @@ impl WireProtocol for Spoken {
         Ok(rows)
     }
 
+    fn ping(client: &mut Client) -> Result<(), AskError> {
+        command::ping(&mut client.out);
+        client.protocol.scanner.expect(Command::Simple);
+        client.hear(|_| Ok(())).map(|_| ())
+    }
+
     fn into_opened(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
         client.lift_limit()?;

@@ -4,6 +4,7 @@ mod fakes;
 mod hostile;
 mod lane;
 mod login;
+mod others;
 mod server;
 mod tls;
 mod tls_table;

@@ -115,6 +115,12 @@ impl WireProtocol for Spoken {
         client.hear_rows()
     }
 
+    /// A synchronisation point begins no transaction.
+    fn ping(client: &mut Client) -> Result<(), AskError> {
+        frontend::sync(&mut client.out);
+        client.hear(|_| {}).map(|_| ())
+    }
+
     fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
         let encoded = match statements {
             Statements::Prepared(prepared) => client.prepare(prepared)?,

@@ -8,6 +8,7 @@ mod lane;
 mod login;
 mod many;
 mod modes;
+mod others;
 mod poolers;
 mod server;
 mod standby;

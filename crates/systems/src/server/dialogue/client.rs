@@ -22,6 +22,9 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
     /// Of one or more statements.
     fn rows(client: &mut Client<Self>, sql: &str) -> Result<TextRows, AskError<Self::Error>>;
 
+    /// Asks for the least that the server answers, if possible without a statement that it would count.
+    fn ping(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
+
     /// Prepares a lane's statements.
     fn into_opened(
         client: Client<Self>,

@@ -84,6 +84,11 @@ impl WireProtocol for Spoken {
         Ok(rows.into_iter().map(|row| row.into_iter().map(Cell::text).collect()).collect())
     }
 
+    /// The protocol has nothing less than a batch.
+    fn ping(client: &mut Client) -> Result<(), AskError> {
+        client.execute("SET NOCOUNT OFF")
+    }
+
     fn into_opened(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, *mode)).collect();
         client.lift_limit()?;
