@@ -417,6 +417,11 @@ impl ScriptStatement {
 }
 
 impl Program {
+    /// Whether a script sends several statements in one message, joined by `\;`.
+    pub(super) fn joins_statements(&self) -> bool {
+        self.statements.iter().any(|statement| !statement.joints.is_empty())
+    }
+
     pub(super) fn empty(options: &ScriptOptions) -> Program {
         Program {
             scripts: Vec::new(),
