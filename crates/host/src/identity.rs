@@ -41,6 +41,19 @@ pub fn open_to_others(_path: &Path) -> Result<bool, HostError> {
     Ok(false)
 }
 
+/// Whether everyone may write a file.
+#[cfg(unix)]
+pub fn is_writable_by_all(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o002 != 0)
+}
+
+/// Left to the folder.
+#[cfg(not(unix))]
+pub fn is_writable_by_all(_path: &Path) -> bool {
+    false
+}
+
 /// Whether others may read or write a private key; if root owns it, its group may read it, so that a machine's keys
 /// can be shared. As libpq requires of `sslkey`.
 #[cfg(unix)]

@@ -23,7 +23,8 @@ const PORT: u16 = 3306;
 const SOCKETS: [&str; 4] =
     ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
 /// Of a URL, without TLS.
-const OPTIONS: [&str; 7] = ["socket", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
+const OPTIONS: [&str; 8] =
+    ["socket", "protocol", "get-server-public-key", "connect-timeout", "user", "password", "host", "port"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
@@ -82,7 +83,7 @@ impl url::Address for Address {
 
     /// URL, option file, environment: MySQL's order.
     fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
-        let file = option_file::read(environment);
+        let file = option_file::read(environment)?;
         let option = |name: &str| given.get(name).or_else(|| file.values.get(name)).cloned();
         let user = option("user").or_else(|| os_user(environment));
         let user = user.ok_or_else(|| wrong("it names no user").hint("write `mysql://USER@host/database`"))?;
@@ -154,7 +155,17 @@ fn place(given: &Given, file: &BTreeMap<String, String>, environment: Environmen
     let host = own("host").or_else(|| file.get("host").cloned()).or_else(|| environment("MYSQL_HOST"));
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
     let has_sockets = std::path::MAIN_SEPARATOR == '/';
-    if host == "localhost" && has_sockets {
+    let protocol = own("protocol").or_else(|| file.get("protocol").cloned()).map(|text| text.to_ascii_lowercase());
+    let is_by_tcp = match protocol.as_deref() {
+        None => false,
+        Some("tcp") => true,
+        Some("socket") if host == "localhost" => false,
+        Some(other) => {
+            let cause = format!("`protocol={other}` is not how étalon reaches `{host}`");
+            return Err(wrong(cause).hint("`protocol` is `tcp`, or `socket` with the host `localhost`"));
+        }
+    };
+    if host == "localhost" && has_sockets && !is_by_tcp {
         if let (Some(port), None) = (own("port"), own("socket")) {
             let cause = format!("`localhost` means the Unix socket to MySQL, which has no port {port}");
             let hint = format!("write `127.0.0.1:{port}` for TCP, or leave the port away for the socket");
@@ -232,6 +243,8 @@ mod tests {
         assert_eq!((&address.place, address.tls.mode), (&Place::Socket("/run/s".into()), TlsMode::Disable));
         assert_eq!(address.shown(), "mysql://me@localhost/shop?socket=/run/s");
         assert!(parse::<Address>("mysql://me@/shop").unwrap().is_socket());
+        let by_tcp = parse::<Address>("mysql://me@localhost:3307/shop?protocol=TCP").unwrap();
+        assert_eq!(by_tcp.place, tcp("localhost", 3307));
         assert_eq!(parse::<Address>("mysql://me@h/d?ssl-ca=/x").unwrap().tls.mode, TlsMode::VerifyCa);
         let address =
             parse::<Address>("mysql://me@h/d?ssl_mode=VERIFY_IDENTITY&get-server-public-key=1&connect-timeout=3")
@@ -291,6 +304,8 @@ mod tests {
             ("mysql://me:hunter2@h/d?socket=/s", "by TCP"),
             ("mysql://me:hunter2@localhost:3307/d", "no port 3307"),
             ("mysql://me:hunter2@h/d?connect-timeout=soon", "`soon`"),
+            ("mysql://me:hunter2@h/d?protocol=pipe", "`protocol=pipe`"),
+            ("mysql://me:hunter2@h/d?protocol=socket", "`protocol=socket`"),
         ]);
     }
 }

@@ -106,7 +106,12 @@ pub(crate) fn authority(user: &str, host: &str, port: u16) -> String {
     if host.contains(':') { format!("{user}@[{host}]:{port}") } else { format!("{user}@{host}:{port}") }
 }
 
+/// Longer names of options are taken for part of a password.
+const LONGEST_OPTION: usize = 40;
+
 struct Pieces {
+    /// There is no `@`, and what stands for host and port may be half of a login.
+    may_be_login: bool,
     /// By option.
     authority: [(&'static str, Option<String>); 5],
     options: Vec<(String, String)>,
@@ -178,6 +183,7 @@ impl UrlSyntax {
             ("dbname", self.filled(database)?),
         ];
         Ok(Pieces {
+            may_be_login: login.is_empty() && place.contains(':'),
             authority,
             options: query.split('&').filter(|pair| !pair.is_empty()).map(option).collect::<Result<_, _>>()?,
         })
@@ -202,12 +208,13 @@ impl UrlSyntax {
 
     fn given(&self, pieces: Pieces) -> Result<Given, Failure> {
         let known = (self.options)();
+        let may_be_secret = pieces.may_be_login;
         let mut given: Given = pieces.authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
         for (key, value) in pieces.options {
             let alias = self.aliases.iter().find(|[theirs, _]| *theirs == (key.as_str(), value.as_str()));
             let (key, value) = alias.map_or((key, value), |[_, (key, value)]| ((*key).to_owned(), (*value).to_owned()));
             let option = known.iter().find(|option| (self.spelled)(option) == (self.spelled)(&key));
-            given.insert(option.ok_or_else(|| self.unknown(&key, &known))?, value);
+            given.insert(option.ok_or_else(|| self.unknown(&key, &known, may_be_secret))?, value);
         }
         if given.get("host").is_some_and(|host| host.contains(',')) {
             return Err(self
@@ -217,14 +224,17 @@ impl UrlSyntax {
         Ok(given)
     }
 
-    /// Repeats the name only if it resembles a known one.
-    fn unknown(&self, key: &str, known: &[&'static str]) -> Failure {
+    /// Names an option that is not known. What may be part of a password is not repeated.
+    fn unknown(&self, key: &str, known: &[&'static str], may_be_secret: bool) -> Failure {
         let known_are = known.join(", ");
-        match model::near::did_you_mean(key, known.iter().copied()) {
-            Some(near) => self.wrong(format!("it has no option `{key}`; known are {known_are}")).hint(near),
-            // It may be part of an unencoded password.
-            None => self.wrong(format!("one of its options is not known; known are {known_are}")),
+        let near = model::near::did_you_mean(key, known.iter().copied());
+        let is_name =
+            key.len() <= LONGEST_OPTION && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+        if near.is_none() && (may_be_secret || !is_name) {
+            return self.wrong(format!("one of its options is not known; known are {known_are}"));
         }
+        let failure = self.wrong(format!("it has no option `{key}`; known are {known_are}"));
+        near.into_iter().fold(failure, Failure::hint)
     }
 }
 
@@ -315,6 +325,16 @@ pub(crate) mod tests {
         // An `@` where no password is possible belongs to an option.
         let read = |url: &str| parse::<postgres::Address>(url).is_ok();
         assert!(read("postgres://me@h/d?application_name=a@b") && read("postgres://h/d?user=a@b"));
+    }
+
+    #[test]
+    fn an_unknown_option_is_named_in_every_engine() {
+        for said in refusals("me:hunter2@h/d?no_such_thing=1") {
+            assert!(said.contains("no option `no_such_thing`") && !said.contains("hunter2"), "{said}");
+        }
+        for said in refusals("me:123?hunter2=1") {
+            assert!(!said.is_empty() && !said.contains("hunter2"), "{said}");
+        }
     }
 
     proptest! {

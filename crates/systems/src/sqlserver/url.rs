@@ -86,11 +86,7 @@ impl url::Address for Address {
     };
 
     fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
-        let host = given.get("host").cloned().unwrap_or_else(|| "localhost".to_owned());
-        if host.contains('\\') {
-            return Err(wrong("it names an instance, and étalon does not ask the SQL Server Browser for its port")
-                .hint("write the instance's port: `mssql://user@host:port/`"));
-        }
+        let (host, port) = place(given, environment)?;
         let user = given.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
         let user = user.ok_or_else(|| {
             wrong("it names no login, and integrated authentication is not spoken")
@@ -112,11 +108,11 @@ impl url::Address for Address {
         };
         Ok(Address {
             host,
-            port: number("port", PORT.into(), 1..=65_535)? as u16,
+            port: port.map_or_else(|| number("port", PORT.into(), 1..=65_535), |port| Ok(port.into()))? as u16,
             user,
             password: password.filter(|password| !password.is_empty()),
             password_source,
-            database: given.get("dbname").cloned(),
+            database: given.get("dbname").cloned().or_else(|| environment("SQLCMDDBNAME")),
             encrypt: given.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
             trust,
             roots,
@@ -138,6 +134,30 @@ impl url::Address for Address {
         let database = self.database.as_deref().unwrap_or_default();
         format!("mssql://{}/{database}", authority(&self.user, &self.host, self.port))
     }
+}
+
+/// The URL's host, else that of `SQLCMDSERVER` with its port: `[tcp:]host[,port]`.
+fn place(given: &Given, environment: Environment<'_>) -> Result<(String, Option<u16>), Failure> {
+    let named = given.get("host").cloned().map(|host| (host, None));
+    let (host, port) = match (named, environment("SQLCMDSERVER")) {
+        (Some(named), _) => named,
+        (None, None) => ("localhost".to_owned(), None),
+        (None, Some(server)) => {
+            let server = server.strip_prefix("tcp:").unwrap_or(&server);
+            let (host, port) = server.split_once(',').unwrap_or((server, ""));
+            if host.contains(':') {
+                return Err(wrong("SQLCMDSERVER names a protocol other than TCP").hint("write `host,port` there"));
+            }
+            let own = given.get("port").is_none() && !port.is_empty();
+            let wrong_port = |_| wrong(format!("`{port}` in SQLCMDSERVER is not a port"));
+            (host.to_owned(), if own { Some(port.parse().map_err(wrong_port)?) } else { None })
+        }
+    };
+    if host.contains('\\') {
+        return Err(wrong("it names an instance, and étalon does not ask the SQL Server Browser for its port")
+            .hint("write the instance's port: `mssql://user@host:port/`"));
+    }
+    Ok((host, port))
 }
 
 impl Address {
@@ -234,6 +254,16 @@ mod tests {
             (address.password.as_deref(), &address.password_source),
             (Some("from-env"), &PasswordSource::Environment)
         );
+        let variables = [("SQLCMDSERVER", "tcp:db.example,1444"), ("SQLCMDDBNAME", "stock")];
+        let address: Address = parse_within("mssql://sa@/", &variables).unwrap();
+        assert_eq!((address.host.as_str(), address.port), ("db.example", 1444));
+        assert_eq!(address.database.as_deref(), Some("stock"));
+        let address: Address = parse_within("mssql://sa@h/d", &variables).unwrap();
+        assert_eq!((address.host.as_str(), address.port, address.database.as_deref()), ("h", 1433, Some("d")));
+        for server in [r"db\sql", "np:db", "db,x"] {
+            assert!(parse_within::<Address>("mssql://sa@/", &[("SQLCMDSERVER", server)]).is_err(), "{server}");
+        }
+        let address: Address = parse_within("sqlserver://sa@[::1],1433", &[]).unwrap();
         assert!(address.is_local() && !parse::<Address>("mssql://sa@db/").unwrap().is_local());
     }
 
