@@ -98,12 +98,19 @@ impl Endpoint {
         let mut client =
             log_in(socket, login, self.tls.as_ref(), patience).map_err(|error| Refusal::of(error, patience))?;
         let Some(wanted) = self.address.session_attributes else { return Ok(client) };
-        let read_only = client.one("SHOW transaction_read_only").map_err(|error| Refusal::of(error, patience))?;
-        match (wanted, read_only.as_str()) {
-            (SessionAttributes::ReadWrite, "on") => Err(Refusal::Other("the session is read-only".to_owned())),
-            (SessionAttributes::ReadOnly, "off") => Err(Refusal::Other("the session is not read-only".to_owned())),
-            _ => Ok(client),
-        }
+        let asked = match wanted {
+            SessionAttributes::ReadWrite | SessionAttributes::ReadOnly => "SHOW transaction_read_only",
+            SessionAttributes::Primary | SessionAttributes::Standby => "SELECT pg_catalog.pg_is_in_recovery()",
+        };
+        let answer = client.one(asked).map_err(|error| Refusal::of(error, patience))?;
+        let other = match (wanted, answer.as_str()) {
+            (SessionAttributes::ReadWrite, "on") => "the session is read-only",
+            (SessionAttributes::ReadOnly, "off") => "the session is not read-only",
+            (SessionAttributes::Primary, "t") => "the server is a standby",
+            (SessionAttributes::Standby, "f") => "the server is no standby",
+            _ => return Ok(client),
+        };
+        Err(Refusal::Other(format!("{other}, and `target_session_attrs` (or PGTARGETSESSIONATTRS) asks for another")))
     }
 
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
@@ -130,6 +137,7 @@ impl Endpoint {
         };
         login.channel_binding = address.binding;
         login.parameters.push(("application_name".to_owned(), address.application_name.clone()));
+        login.parameters.extend(address.variables.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
         login.parameters.extend(self.startup.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let all: Vec<&str> = [address.options.as_str(), options].into_iter().filter(|one| !one.is_empty()).collect();
         if !all.is_empty() {
@@ -207,7 +215,7 @@ impl Explain for Endpoint {
             "42501" => (FailureKind::Permission, format!("`GRANT CONNECT ON DATABASE {database} TO {user}`")),
             "53300" => (FailureKind::Other, TOO_MANY.to_owned()),
             "08P01" if said.contains("unsupported startup parameter") => {
-                let hint = "a pooler takes no `options`: leave them out of the URL and the settings, or have PgBouncer ignore \
+                let hint = "a pooler takes no `options`: leave them out of the URL, PGOPTIONS, PGGEQO and the settings, or have PgBouncer ignore \
                             them (`ignore_startup_parameters`)";
                 (FailureKind::Plan, hint.to_owned())
             }

@@ -16,6 +16,7 @@ mod postgis;
 mod private;
 mod programs;
 mod read_back;
+mod service;
 mod session;
 pub mod spatial;
 mod tables;

@@ -30,7 +30,7 @@ pub(super) fn default_file(environment: Environment<'_>) -> Option<PathBuf> {
     home(environment).map(|home| home.join(".pgpass"))
 }
 
-fn home(environment: Environment<'_>) -> Option<PathBuf> {
+pub(super) fn home(environment: Environment<'_>) -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
 

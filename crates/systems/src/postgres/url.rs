@@ -1,4 +1,4 @@
-//! A server's address: URL and libpq's environment variables.
+//! A server's address: URL, connection service and libpq's environment variables, in this order.
 //!
 //! <https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS>
 
@@ -10,6 +10,7 @@ use host::reactor::Vigilance;
 use wire::postgres::ChannelBinding;
 
 use super::pgpass::{self, Lookup};
+use super::service;
 use super::tls::{self, TlsOptions};
 use crate::server::tls::TlsMode;
 use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
@@ -42,6 +43,8 @@ pub(crate) struct Address {
     pub(super) application_name: String,
     /// Command-line options of the server's process.
     pub(super) options: String,
+    /// Settings that libpq's variables give to each session: names and values.
+    pub(super) variables: Vec<(&'static str, String)>,
     pub(super) session_attributes: Option<SessionAttributes>,
 }
 
@@ -50,21 +53,34 @@ pub(crate) struct Address {
 pub(super) enum SessionAttributes {
     ReadWrite,
     ReadOnly,
+    /// The server is no standby.
+    Primary,
+    Standby,
 }
 
 const BINDING: &str = "channel_binding";
 const BINDINGS: [(&str, ChannelBinding); 3] =
     [("disable", ChannelBinding::Disable), ("prefer", ChannelBinding::Prefer), ("require", ChannelBinding::Require)];
-const SESSION_ATTRIBUTES: [(&str, Option<SessionAttributes>); 3] = [
+const SESSION_ATTRIBUTES: [(&str, Option<SessionAttributes>); 6] = [
     ("any", None),
     ("read-write", Some(SessionAttributes::ReadWrite)),
     ("read-only", Some(SessionAttributes::ReadOnly)),
+    ("primary", Some(SessionAttributes::Primary)),
+    ("standby", Some(SessionAttributes::Standby)),
+    // The preference is among several servers, and a system is one.
+    ("prefer-standby", None),
 ];
-/// Of several servers, and a system is one.
-const LOAD_BALANCE: [(&str, ()); 2] = [("disable", ()), ("random", ())];
+/// Accepted options of libpq that change nothing here, with their values; several servers are never named.
+const WITHOUT_EFFECT: [(&str, &[&str]); 5] = [
+    ("load_balance_hosts", &["disable", "random"]),
+    ("gssencmode", &["disable", "prefer"]),
+    ("min_protocol_version", &["3.0"]),
+    ("max_protocol_version", &["3.0", "3.2", "latest"]),
+    ("client_encoding", &["auto", "UTF8", "utf8", "UTF-8", "utf-8", "unicode", "UNICODE"]),
+];
 
-/// Without TLS.
-const OPTIONS: [&str; 18] = [
+/// Accepted options without TLS.
+const OPTIONS: [&str; 25] = [
     "user",
     "password",
     "host",
@@ -73,17 +89,49 @@ const OPTIONS: [&str; 18] = [
     "passfile",
     "application_name",
     "channel_binding",
+    "client_encoding",
     "connect_timeout",
+    "fallback_application_name",
+    "gssencmode",
     "hostaddr",
     "keepalives",
     "keepalives_idle",
     "keepalives_interval",
     "keepalives_retries",
     "load_balance_hosts",
+    "max_protocol_version",
+    "min_protocol_version",
     "options",
+    "service",
+    "servicefile",
     "target_session_attrs",
     "tcp_user_timeout",
 ];
+
+/// Variables that stand in for options, without those of TLS and the password.
+///
+/// <https://www.postgresql.org/docs/current/libpq-envars.html>
+const VARIABLES: [(&str, &str); 15] = [
+    ("host", "PGHOST"),
+    ("hostaddr", "PGHOSTADDR"),
+    ("port", "PGPORT"),
+    ("dbname", "PGDATABASE"),
+    ("user", "PGUSER"),
+    ("passfile", "PGPASSFILE"),
+    ("options", "PGOPTIONS"),
+    ("application_name", "PGAPPNAME"),
+    ("channel_binding", "PGCHANNELBINDING"),
+    ("client_encoding", "PGCLIENTENCODING"),
+    ("connect_timeout", "PGCONNECT_TIMEOUT"),
+    ("gssencmode", "PGGSSENCMODE"),
+    ("load_balance_hosts", "PGLOADBALANCEHOSTS"),
+    ("min_protocol_version", "PGMINPROTOCOLVERSION"),
+    ("target_session_attrs", "PGTARGETSESSIONATTRS"),
+];
+/// Variables that are settings of each session.
+const SESSION_VARIABLES: [(&str, &str); 3] = [("datestyle", "PGDATESTYLE"), ("timezone", "PGTZ"), ("geqo", "PGGEQO")];
+/// Variables that say whom to trust, which étalon cannot check: to ignore them would be less safe than libpq.
+const REFUSED_VARIABLES: [&str; 2] = ["PGREQUIREAUTH", "PGREQUIREPEER"];
 
 /// Must not repeat the password.
 pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
@@ -91,7 +139,9 @@ pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
 }
 
 fn not_valid(name: &str) -> Failure {
-    wrong(format!("the option `{name}` is not supported, or its value is not valid"))
+    let variable = VARIABLES.iter().find(|(option, _)| *option == name);
+    let or_variable = variable.map(|(_, variable)| format!(" (or {variable})")).unwrap_or_default();
+    wrong(format!("the option `{name}`{or_variable} has a value that is not valid, or that étalon does not support"))
 }
 
 fn one_of<T: Copy>(given: &Given, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Failure> {
@@ -134,43 +184,52 @@ impl url::Address for Address {
     };
 
     fn of(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
-        let named = |name: &str, variable: &str| given.get(name).cloned().or_else(|| environment(variable));
-        let port = named("port", "PGPORT").unwrap_or_else(|| "5432".to_owned());
+        if let Some(variable) = REFUSED_VARIABLES.iter().find(|variable| environment(variable).is_some()) {
+            return Err(wrong(format!("étalon cannot do what {variable} asks for")).hint(format!("`unset {variable}`")));
+        }
+        let service = service::find(given, environment)?;
+        let service_file = service.as_ref().map(|service| service.file.clone());
+        let service = service.map(|service| service.options).unwrap_or_default();
+        let is_of_url = given.contains_key("password");
+        // What the URL says counts more than the service, and that more than the environment.
+        let named: Given = service.into_iter().chain(given.clone()).collect();
+        let variables = VARIABLES.iter().filter_map(|(option, variable)| Some((*option, environment(variable)?)));
+        let given: &Given = &variables.chain(named.clone()).collect();
+
+        let port = given.get("port").map_or("5432", String::as_str);
         let port: u16 = port.parse().map_err(|_| wrong(format!("`{port}` is not a port")))?;
-        let user = named("user", "PGUSER").or_else(|| os_user(environment));
+        let user = given.get("user").cloned().or_else(|| os_user(environment));
         let user = user.ok_or_else(|| wrong("it names no role").hint("write `postgres://ROLE@host/database`"))?;
-        let database = named("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
-        let (host, hostaddr) = place(named("host", "PGHOST"), named("hostaddr", "PGHOSTADDR"), port)?;
-        let tls = TlsOptions::read(given, environment, host.starts_with('/'))?;
-        let is_named = named("host", "PGHOST").is_some() || hostaddr.is_none();
+        let database = given.get("dbname").unwrap_or(&user).clone();
+        let (host, hostaddr) = place(given.get("host").cloned(), given.get("hostaddr").cloned(), port)?;
+        let tls = TlsOptions::read(&named, environment, host.starts_with('/'))?;
+        let is_named = given.contains_key("host") || hostaddr.is_none();
         if tls.mode == TlsMode::VerifyFull && !is_named {
             return Err(wrong("`sslmode=verify-full` compares the host's name, and there is only an address")
                 .hint("write `host=NAME` beside `hostaddr`"));
         }
-        let binding = match environment("PGCHANNELBINDING").filter(|_| !given.contains_key(BINDING)) {
-            Some(text) => one_of(&Given::from([(BINDING, text)]), BINDING, &BINDINGS)?,
-            None => one_of(given, BINDING, &BINDINGS)?,
+        for (name, values) in WITHOUT_EFFECT {
+            one_of(given, name, &values.iter().map(|value| (*value, ())).collect::<Vec<_>>())?;
+        }
+        let port_text = port.to_string();
+        let fields = [host.as_str(), &port_text, &database, &user];
+        let (password, password_source) = match (is_of_url, service_file) {
+            (false, Some(file)) if named.contains_key("password") => {
+                (named.get("password").cloned(), PasswordSource::File(file))
+            }
+            _ => password(given, environment, &fields),
         };
-        one_of(given, "load_balance_hosts", &LOAD_BALANCE)?;
-        let keeps_alive = number(given, "keepalives")?.is_none_or(|number| number != 0);
-        let idle = seconds(given, "keepalives_idle")?.or(VIGILANCE.keepalive_idle);
-        let retries = number(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
-        let vigilance = Vigilance {
-            user_timeout: seconds(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
-            keepalive_idle: idle.filter(|_| keeps_alive),
-            keepalive_interval: seconds(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
-            keepalive_retries: retries.or(VIGILANCE.keepalive_retries),
-        };
-        let (password, password_source) = password(given, environment, &[&host, &port.to_string(), &database, &user]);
+        let own_name = given.get("application_name").or_else(|| given.get("fallback_application_name"));
         Ok(Address {
             password,
             password_source,
             tls,
-            binding: binding.unwrap_or_default(),
+            binding: one_of(given, BINDING, &BINDINGS)?.unwrap_or_default(),
             connect_timeout: seconds(given, "connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
-            vigilance,
-            application_name: given.get("application_name").map_or("etalon", String::as_str).to_owned(),
+            vigilance: vigilance(given)?,
+            application_name: own_name.map_or("etalon", String::as_str).to_owned(),
             options: given.get("options").cloned().unwrap_or_default(),
+            variables: session_variables(environment),
             session_attributes: one_of(given, "target_session_attrs", &SESSION_ATTRIBUTES)?.flatten(),
             hostaddr,
             ..Address::plain(&host, port, &user, &database, None)
@@ -210,6 +269,24 @@ impl url::Address for Address {
     }
 }
 
+fn vigilance(given: &Given) -> Result<Vigilance, Failure> {
+    let keeps_alive = number(given, "keepalives")?.is_none_or(|number| number != 0);
+    let idle = seconds(given, "keepalives_idle")?.or(VIGILANCE.keepalive_idle);
+    let retries = number(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
+    Ok(Vigilance {
+        user_timeout: seconds(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
+        keepalive_idle: idle.filter(|_| keeps_alive),
+        keepalive_interval: seconds(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
+        keepalive_retries: retries.or(VIGILANCE.keepalive_retries),
+    })
+}
+
+/// Like libpq, without those that ask for the server's own value.
+fn session_variables(environment: Environment<'_>) -> Vec<(&'static str, String)> {
+    let set = SESSION_VARIABLES.iter().filter_map(|(setting, variable)| Some((*setting, environment(variable)?)));
+    set.filter(|(_, value)| !value.eq_ignore_ascii_case("default")).collect()
+}
+
 /// Host and address.
 fn place(named: Option<String>, address: Option<String>, port: u16) -> Result<(String, Option<IpAddr>), Failure> {
     let address: Option<IpAddr> = address
@@ -230,8 +307,7 @@ fn password(given: &Given, environment: Environment<'_>, fields: &[&str; 4]) -> 
     if let Some(password) = environment("PGPASSWORD") {
         return (Some(password), PasswordSource::Environment);
     }
-    let file = given.get("passfile").cloned().or_else(|| environment("PGPASSFILE")).map(PathBuf::from);
-    let Some(file) = file.or_else(|| pgpass::default_file(environment)) else {
+    let Some(file) = given.get("passfile").map(PathBuf::from).or_else(|| pgpass::default_file(environment)) else {
         return (None, PasswordSource::Nowhere(None));
     };
     match pgpass::look_up(&file, fields) {
@@ -265,6 +341,7 @@ impl Address {
             vigilance: VIGILANCE,
             application_name: "etalon".to_owned(),
             options: String::new(),
+            variables: Vec::new(),
             session_attributes: None,
         }
     }
@@ -362,12 +439,24 @@ mod tests {
             ("PGDATABASE", "base"),
             ("PGPASSWORD", "secret"),
             ("PGCHANNELBINDING", "require"),
+            ("PGOPTIONS", "-c geqo=off"),
+            ("PGAPPNAME", "shop"),
+            ("PGTARGETSESSIONATTRS", "primary"),
+            ("PGCONNECT_TIMEOUT", "4"),
+            ("PGTZ", "Asia/Tokyo"),
+            ("PGDATESTYLE", "default"),
             ("SHOP_URL", "postgres://u@h/d?sslmode=verify-full&sslrootcert=system"),
         ];
         let address: Address = parse_within("postgres://", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.port), ("/sockets", 6000));
         assert_eq!((address.user.as_str(), address.database.as_str()), ("role", "base"));
         assert_eq!((address.password_source, address.binding), (PasswordSource::Environment, ChannelBinding::Require));
+        assert_eq!((address.options.as_str(), address.application_name.as_str()), ("-c geqo=off", "shop"));
+        assert_eq!(address.session_attributes, Some(SessionAttributes::Primary));
+        assert_eq!(address.connect_timeout, Duration::from_secs(4));
+        assert_eq!(address.variables, [("timezone", "Asia/Tokyo".to_owned())]);
+        let address: Address = parse_within("postgres:///d?options=-c%20jit%3Doff", &variables).unwrap();
+        assert_eq!(address.options, "-c jit=off");
         let address: Address = parse_within("env:SHOP_URL", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.tls.mode), ("h", TlsMode::VerifyFull));
         let failure = parse::<Address>("env:NOT_SET").err().unwrap();
@@ -375,8 +464,25 @@ mod tests {
     }
 
     #[test]
+    fn variables_that_cannot_be_honoured_are_refused_by_name() {
+        for (variable, value) in [
+            ("PGREQUIREAUTH", "scram-sha-256"),
+            ("PGREQUIREPEER", "postgres"),
+            ("PGTARGETSESSIONATTRS", "bogus"),
+            ("PGCLIENTENCODING", "LATIN1"),
+            ("PGGSSENCMODE", "require"),
+            ("PGMINPROTOCOLVERSION", "3.2"),
+        ] {
+            let failure = parse_within::<Address>("postgres://u@h/d", &[(variable, value)]).err().unwrap();
+            assert!(failure.cause.contains(variable), "{failure}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named_and_the_password_is_not() {
         are_refused::<Address>(&[
+            ("postgres://me:hunter2@h/d?require_auth=none", "`require_auth`"),
+            ("postgres://me:hunter2@h/d?gssencmode=require", "`gssencmode`"),
             ("mysql://me:hunter2@h/d", "postgres://"),
             ("postgres://me:hunter2@h:70000/d", "70000"),
             ("postgres://me:hunter2@h/d?sslmod=require", "`sslmod`"),
