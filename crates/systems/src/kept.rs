@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use host::claim::{Claim, ClaimError};
 
+use crate::server::dialogue::Waiting;
 use load::error::{Failure, FailureKind};
 
 /// A killed étalon's sessions end a moment after it. Tests use one that does not.
@@ -42,12 +43,19 @@ impl<C> KeptConnection<C> {
         if let Some(connection) = slot.as_mut() {
             match question(connection) {
                 Err(failure) if failure.kind == FailureKind::ConnectionLost => *slot = None,
+                Err(failure) if failure.kind == FailureKind::Interrupted => {
+                    // An answer is still to come.
+                    *slot = None;
+                    return Err(failure);
+                }
                 other => return other,
             }
         }
         let mut connection = connect()?;
         let answer = question(&mut connection);
-        if !matches!(&answer, Err(failure) if failure.kind == FailureKind::ConnectionLost) {
+        let is_unusable =
+            |failure: &Failure| matches!(failure.kind, FailureKind::ConnectionLost | FailureKind::Interrupted);
+        if !answer.as_ref().is_err_and(is_unusable) {
             *slot = Some(connection);
         }
         answer
@@ -65,13 +73,16 @@ impl<C> KeptConnection<C> {
 /// Retries a claim for as long as another étalon's leftovers may need to end. `attempt` breaks with the claim, or
 /// continues with the error about the rival.
 pub(crate) fn wait_for_release<T>(
+    waiting: &Waiting,
     mut attempt: impl FnMut() -> Result<ControlFlow<T, Failure>, Failure>,
 ) -> Result<T, Failure> {
     let started = Instant::now();
     loop {
         match attempt()? {
             ControlFlow::Break(claim) => return Ok(claim),
-            ControlFlow::Continue(rival) if started.elapsed() > RIVAL_PATIENCE => return Err(rival),
+            ControlFlow::Continue(rival) if started.elapsed() > RIVAL_PATIENCE || waiting.is_interrupted() => {
+                return Err(rival);
+            }
             ControlFlow::Continue(_) => thread::sleep(RIVAL_POLL),
         }
     }

@@ -39,9 +39,9 @@ fn done(mut command: Command) {
 type Start = Box<dyn Fn(&[&str]) -> Command>;
 
 /// A server of the test's, which is restarted with other arguments.
-struct Database {
+pub struct Database {
     folder: tempfile::TempDir,
-    port: u16,
+    pub port: u16,
     process: Child,
     /// Ends it at once, with all sessions.
     signal: &'static str,
@@ -79,7 +79,7 @@ fn folder_of(user: &str) -> tempfile::TempDir {
     folder
 }
 
-fn psql(port: u16, database: &str, sql: &str) {
+pub fn psql(port: u16, database: &str, sql: &str) {
     let mut command = Command::new("psql");
     command.args(["-X", "-q", "-h", "127.0.0.1", "-p", &port.to_string(), "-U", ROLE, "-d", database, "-c", sql]);
     done(command);
@@ -112,7 +112,7 @@ fn postgres(make: impl FnOnce(&Path)) -> Database {
     Database { folder, port, process, signal: "-INT", start: Box::new(start), is_ready: Box::new(is_ready) }
 }
 
-fn fresh_postgres() -> Database {
+pub fn fresh_postgres() -> Database {
     let server = postgres(|data| {
         let mut command = as_server_user(&programs().join("initdb"));
         let usual = ["--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C", "--username", ROLE, "-D"];

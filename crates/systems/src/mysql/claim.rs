@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::connect::Endpoint;
 use crate::kept::wait_for_release;
 use crate::mysql::lane::{AskError, Client, Spoken};
-use crate::server::refusal::failure;
+use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
@@ -64,7 +64,7 @@ impl system::Claim for Claim {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
         let claim = Claim { server: ask(client, IDENTITY)?, session: client.protocol.session.thread_id };
-        wait_for_release(|| {
+        wait_for_release(endpoint.waiting(), || {
             if ask(client, &format!("SELECT GET_LOCK('{LOCK}', 0)"))? == "1" {
                 own().push((claim.server.clone(), claim.session));
                 return Ok(ControlFlow::Break(()));

@@ -3,6 +3,7 @@
 //! Étalon works in its own database with a marker, recreated by each preparation: runs on different tables are not
 //! comparable.
 
+mod aside;
 mod backup;
 mod claim;
 mod confine;
@@ -171,7 +172,7 @@ impl Server for MySqlServer {
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, Session), Failure> {
         let settings = &request.system.settings;
         request.permits.settings(settings, confine::SETTINGS)?;
-        let endpoint = Endpoint::new(address)?;
+        let endpoint = Endpoint::new(address)?.heeding(request);
         let mut client = endpoint.connect(Purpose::Control)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = Session::with_settings(&mut client, settings)?;
@@ -186,6 +187,10 @@ impl Server for MySqlServer {
         }
         let product = Product::of(client.protocol.session.flavor);
         Ok(MySqlServer { product, checkpoint: counters::checkpoint(client)? })
+    }
+
+    fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
+        aside::end(client, sessions).map_err(|error| server::refusal::failure("end sessions that were left", &error))
     }
 
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {

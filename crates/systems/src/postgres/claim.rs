@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::connect::Endpoint;
 use crate::kept::wait_for_release;
 use crate::postgres::lane::{AskError, Client, Spoken};
-use crate::server::refusal::failure;
+use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
@@ -53,7 +53,7 @@ impl system::Claim for Claim {
             }
         };
         let claim = Claim { holder };
-        refuse_rivals(client, LOCK_CLASS, here, &what, "wait until it has ended or use another database")?;
+        refuse_rivals((client, endpoint), LOCK_CLASS, here, &what, "wait until it has ended or use another database")?;
         Ok(claim)
     }
 }
@@ -76,7 +76,8 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let Some(mut holder) = self.holder.take() else { return };
         // It may be gone.
-        if holder.limit(RELEASE_TIMEOUT).is_ok() && holder.execute("ROLLBACK").is_ok() {
+        holder.limit(RELEASE_TIMEOUT);
+        if holder.execute("ROLLBACK").is_ok() {
             holder.close();
         }
     }
@@ -87,11 +88,23 @@ pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint) -> Result
     let what = format!("étalon's databases at {}", endpoint.address.shown());
     let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", own_key());
     client.execute(&lock).map_err(|error| failure(format!("claim {what}"), &error))?;
-    refuse_rivals(client, DATABASES_CLASS, "", &what, "wait until it has ended, or write `reset = \"rebuild\"`")
+    refuse_rivals(
+        (client, endpoint),
+        DATABASES_CLASS,
+        "",
+        &what,
+        "wait until it has ended, or write `reset = \"rebuild\"`",
+    )
 }
 
 /// Waits for others' claims to end. `place`: of which databases' locks. An advisory lock is a database's, but all are seen.
-fn refuse_rivals(client: &mut Client, class: i32, place: &str, what: &str, way_out: &str) -> Result<(), Failure> {
+fn refuse_rivals(
+    (client, endpoint): (&mut Client, &Endpoint),
+    class: i32,
+    place: &str,
+    what: &str,
+    way_out: &str,
+) -> Result<(), Failure> {
     let own = own_key();
     let tried = format!("claim {what}");
     let rivals = format!(
@@ -101,7 +114,7 @@ fn refuse_rivals(client: &mut Client, class: i32, place: &str, what: &str, way_o
          LEFT JOIN pg_catalog.pg_stat_activity a USING (pid) JOIN pg_catalog.pg_database d ON d.oid = l.database \
          WHERE l.locktype = 'advisory' AND l.classid = {class} AND l.objid <> {own} {place}"
     );
-    wait_for_release(|| {
+    wait_for_release(endpoint.waiting(), || {
         let found = client.rows(&rivals).map_err(|error| failure(tried.clone(), &error))?;
         let Some(rival) = found.first() else { return Ok(ControlFlow::Break(())) };
         let text = |place: usize| rival.get(place).cloned().flatten().unwrap_or_default();

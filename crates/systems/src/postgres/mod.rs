@@ -1,3 +1,4 @@
+mod aside;
 mod backup;
 mod claim;
 mod confine;
@@ -165,7 +166,7 @@ impl Server for PostgresServer {
         let settings = &request.system.settings;
         request.permits.settings(settings, &confine::safe(settings))?;
         databases::refuse_own_name(&address, request)?;
-        let mut endpoint = Endpoint::new(address)?;
+        let mut endpoint = Endpoint::new(address)?.heeding(request);
         let mut client = endpoint.connect("")?;
         endpoint.pooler = pooler::find(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
@@ -282,6 +283,10 @@ impl Server for PostgresServer {
 
     fn backups(system: &PostgresSystem) -> Box<dyn Backups + '_> {
         Box::new(backup::PostgresBackups { system })
+    }
+
+    fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
+        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
     }
 
     /// Adds the server's connection limit, if a connection is left to ask.

@@ -187,6 +187,11 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Err(Self::FOREIGN.to_owned())
     }
 
+    /// Ends sessions whose clients went away in the midst of an operation.
+    fn end_sessions(_client: &mut ClientOf<Self>, _sessions: &[u32]) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Adds what the server tells of a failure.
     fn explain(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
         failure
@@ -201,7 +206,9 @@ pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn Syste
     let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
             let scratch_base = private::folder_of(server, request)?;
-            let (mut private, endpoint) = S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            let (mut private, mut endpoint) =
+                S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            endpoint.heed(request);
             private.interrupt = Arc::clone(&request.interrupt);
             ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
         }
@@ -363,7 +370,8 @@ impl<S: Server> ServerSystem<S> {
         };
         let opened = context.connect(LOGINS_AT_ONCE, first)?;
         let anew = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
-        Ok((NativeLane::new(self.reactor, opened, Arc::new(anew))?, question))
+        let lane = NativeLane::new(self.reactor, opened, Arc::new(anew))?;
+        Ok((lane.heeding(self.endpoint.waiting().clone()), question))
     }
 }
 
@@ -447,7 +455,8 @@ impl<S: Server> System for ServerSystem<S> {
                 Ok(counts)
             }
             (lane, Some(question)) => {
-                let lane = Counted::new(lane, question, program, &context)?;
+                let waiting = self.endpoint.waiting().clone();
+                let lane = Counted::new(lane, question, program, &context, waiting)?;
                 worker::run(lane, program, &RealClock, context)
             }
         }
@@ -537,6 +546,13 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
+        let waiting = self.endpoint.waiting();
+        waiting.begin_clean_up();
+        let left = waiting.take_left();
+        if !left.is_empty() && self.private.is_none() {
+            // Where they cannot be ended, the removal waits for their locks.
+            let _ = self.ask(|client| S::end_sessions(client, &left));
+        }
         let dropped = match self.private() {
             Some(mut private) => {
                 self.control.close();

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::connect::Endpoint;
 use crate::kept::wait_for_release;
-use crate::server::refusal::failure;
+use crate::server::refusal::{Explain as _, failure};
 use crate::server::system;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, Spoken};
@@ -52,7 +52,7 @@ impl system::Claim for Claim {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown());
         let ask = |client: &mut Client, sql: &str| client.one(sql).map_err(|error| failure(tried.clone(), &error));
         let server = ask(client, IDENTITY)?;
-        wait_for_release(|| {
+        wait_for_release(endpoint.waiting(), || {
             let had = matches!(ask(client, CLAIM)?.as_str(), "0" | "1");
             if had || own().contains(&server) {
                 own().push(server.clone());

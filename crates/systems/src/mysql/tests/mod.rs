@@ -5,6 +5,7 @@ mod hostile;
 mod lane;
 mod login;
 mod server;
+mod silence;
 mod tls;
 mod tls_table;
 

@@ -10,6 +10,7 @@ mod many;
 mod modes;
 mod poolers;
 mod server;
+mod silence;
 mod tls;
 mod tls_table;
 mod together;
