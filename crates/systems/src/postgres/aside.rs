@@ -27,7 +27,7 @@ impl Aside for OtherSession {
     fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let no_answer = |why: String| match &self.endpoint.pooler {
             Some(pooler) => {
-                format!("a second session gets no answer either ({why}): are all sessions of {pooler} in use?")
+                format!("a second session gets no answer either ({why}): are all sessions of {} in use?", pooler.name)
             }
             None => format!(
                 "a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?"
@@ -37,7 +37,7 @@ impl Aside for OtherSession {
         if let Some(pooler) = &self.endpoint.pooler {
             client.execute("SELECT 1").map_err(|error| no_answer(error.to_string()))?;
             client.close();
-            let what = format!("a second session is answered, and {pooler}");
+            let what = format!("a second session is answered, through {pooler}");
             return Ok(ServerWait { what, is_work: false });
         }
         let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;

@@ -243,19 +243,19 @@ impl Vigil {
     fn tell(&self, silence: Duration) {
         let server = &self.waiting.shared.server;
         let question = if self.question.is_empty() { "question" } else { &self.question };
-        let silent = format!("{server} has not answered étalon's {question} for {} s", silence.as_secs());
+        let silence_s = silence.as_secs();
+        let silent = format!("{server} has not answered étalon's {question} for {silence_s} s (Ctrl-C ends étalon)");
         match self.looked() {
             Some(Ok(ServerWait { what, is_work: true })) => {
                 self.waiting.tell(Notice::Works(&format!("{server} works long on étalon's {question}: {what}")));
             }
             Some(Ok(ServerWait { what, is_work: false })) => {
-                self.waiting.tell(Notice::Waits(&format!("{silent}: {what}; Ctrl-C ends étalon")));
+                self.waiting.tell(Notice::Waits(&format!("{silent}: {what}")));
             }
             Some(Err(why)) => {
-                let text = format!("{silent}, and does not say what it waits for: {why}; Ctrl-C ends étalon");
-                self.waiting.tell(Notice::Waits(&text));
+                self.waiting.tell(Notice::Waits(&format!("{silent}: {why}")));
             }
-            None => self.waiting.tell(Notice::Waits(&format!("{silent}; Ctrl-C ends étalon"))),
+            None => self.waiting.tell(Notice::Waits(&silent)),
         }
     }
 }
@@ -301,7 +301,7 @@ mod tests {
             silent_for(&mut vigil, Duration::from_secs(silence_s)).unwrap();
         }
         let text = |s: u64| {
-            format!("db has not answered étalon's DROP SCHEMA for {s} s: it waits for a lock; Ctrl-C ends étalon")
+            format!("db has not answered étalon's DROP SCHEMA for {s} s (Ctrl-C ends étalon): it waits for a lock")
         };
         assert_eq!(*told.lock().unwrap(), [text(5), text(16)]);
         vigil.name("ALTER USER x IDENTIFIED BY 'hunter2'");
